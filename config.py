@@ -1,0 +1,313 @@
+"""Every setting, read once, checked, frozen.
+
+A setting comes from the first place that gives it: flags, process environment, ``.env``, default. An empty value
+counts as not given. Whatever is wrong is refused at once, all of it, one line each, and a secret is never repeated.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import errors
+
+Source = Literal["flag", "environment", ".env", "default"]
+OPENAI_BASE = "https://api.openai.com/v1"
+_DEFAULT_OPENAI_MODEL = "gpt-4o-mini"
+
+
+class _Wrong(ValueError):
+    """A value is not allowed; the argument is the message key's last word."""
+
+
+def _text(value: str) -> str:
+    if "\n" in value or "\r" in value:
+        raise _Wrong("no_line_break")
+    return value.strip()
+
+
+def _key(value: str) -> str:
+    if value != value.strip() or re.search(r"\s", value) or not value.isascii() or not value.isprintable():
+        raise _Wrong("key_without_spaces")
+    return value
+
+
+def _base(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"\s", value)
+        _ = parts.port
+    except ValueError:
+        usable = False
+    if not usable:
+        raise _Wrong("url")
+    return value.rstrip("/")
+
+
+def _count(value: str) -> int:
+    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or not 1 <= int(value) <= 100_000:
+        raise _Wrong("whole_number")
+    return int(value)
+
+
+def _seconds(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        raise _Wrong("seconds") from None
+    if not 0 < seconds <= 86_400:
+        raise _Wrong("seconds")
+    return seconds
+
+
+def _switch(value: str) -> bool:
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if value.strip().lower() not in words:
+        raise _Wrong("switch")
+    return words[value.strip().lower()]
+
+
+def _language(value: str) -> str:
+    if value.strip().lower() not in ("auto", "en", "zh"):
+        raise _Wrong("language")
+    return value.strip().lower()
+
+
+def _folder(value: str) -> Path:
+    if "\0" in value:
+        raise _Wrong("folder")
+    return Path(value).expanduser()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One row of the table of settings: its name, how it is read, and what a person gets from it."""
+
+    name: str
+    read: Callable[[str], Any]
+    default: str
+    help_en: str
+    help_zh: str
+    secret: bool = False
+
+    @property
+    def field(self) -> str:
+        """The name of the field of ``Settings``."""
+        return self.name.lower()
+
+
+TABLE: tuple[Setting, ...] = (
+    Setting("OPENAI_API_KEY", _key, "", "The key of your model provider. Local servers need none.",
+            "模型服务商的密钥。本地服务器不需要。", secret=True),
+    Setting("OPENAI_API_BASE", _base, "", f"Where the chat model is. Empty with a key: {OPENAI_BASE}",
+            f"聊天模型的地址。有密钥而此处留空时为 {OPENAI_BASE}"),
+    Setting("CHAT_MODEL", _text, "", f"The chat model's name. Empty at OpenAI: {_DEFAULT_OPENAI_MODEL}",
+            f"聊天模型的名字。用 OpenAI 且留空时为 {_DEFAULT_OPENAI_MODEL}"),
+    Setting("EMBEDDING_MODEL", _text, "", "The embedding model's name. Empty: the built-in embedder.",
+            "向量模型的名字。留空则用内置向量器。"),
+    Setting("EMBEDDING_API_BASE", _base, "", "Where the embedding model is. Empty: where the chat model is.",
+            "向量模型的地址。留空则与聊天模型相同。"),
+    Setting("EMBEDDING_API_KEY", _key, "", "Its key. Empty: the chat model's key.",
+            "它的密钥。留空则与聊天模型相同。", secret=True),
+    Setting("MAX_CONV_NUM", _count, "20", "Rounds kept word for word in the context.", "上下文中逐字保留的轮数。"),
+    Setting("REFRESH_EVERY_CONV_NUM", _count, "10", "How many of the oldest rounds are folded at once.",
+            "每次折叠进摘要的最早轮数。"),
+    Setting("RECALL_SESSION_NUM", _count, "3", "Session summaries recalled for a reply, at most.",
+            "每次回复最多回忆的会话摘要数。"),
+    Setting("RECALL_CONV_NUM", _count, "6", "Turns recalled for a reply, at most.", "每次回复最多回忆的话语数。"),
+    Setting("RECALL_TOKENS", _count, "2000", "Tokens that recalled memories may take in a prompt.",
+            "回忆内容在提示中最多占用的词元数。"),
+    Setting("DATA_DIR", _folder, "data", "Where everything is remembered. Copy it, keep the friend.",
+            "一切记忆所在的文件夹。复制它，就留住了朋友。"),
+    Setting("LOG_DIR", _folder, "logs", "Where logs are written.", "日志所在的文件夹。"),
+    Setting("DEBUG", _switch, "0", "1 writes every prompt and all database traffic to logs/debug.log.",
+            "设为 1 时把每个提示和数据库读写记入 logs/debug.log。"),
+    Setting("REQUEST_TIMEOUT", _seconds, "120", "Seconds to wait for a sign of life from the model server.",
+            "等待模型服务器响应的秒数。"),
+    Setting("LANGUAGE", _language, "auto", "Language of the program's own messages: auto, en or zh.",
+            "程序自身消息的语言：auto、en 或 zh。"),
+    Setting("COMPANION_NAME", _text, "", "What your companion is called.", "你的伙伴叫什么。"),
+    Setting("USER_NAME", _text, "", "What your companion calls you.", "你的伙伴怎么称呼你。"),
+)
+BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in TABLE}
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something worth saying that stops nothing: a message key and its details."""
+
+    key: str
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings. ``sources`` tells where each came from, ``notices`` what should be pointed out once."""
+
+    openai_api_key: str = field(repr=False)
+    openai_api_base: str
+    chat_model: str
+    embedding_model: str
+    embedding_api_base: str
+    embedding_api_key: str = field(repr=False)
+    max_conv_num: int
+    refresh_every_conv_num: int
+    recall_session_num: int
+    recall_conv_num: int
+    recall_tokens: int
+    data_dir: Path
+    log_dir: Path
+    debug: bool
+    request_timeout: float
+    language: Literal["auto", "en", "zh"]
+    companion_name: str
+    user_name: str
+    env_file: Path
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def standin(self) -> bool:
+        """Whether the built-in stand-in answers: neither a key nor a base was given."""
+        return not self.openai_api_key and not self.openai_api_base
+
+    @property
+    def chat_base(self) -> str:
+        """The base URL of the chat model."""
+        return self.openai_api_base or OPENAI_BASE
+
+    @property
+    def embedding_base(self) -> str:
+        """The base URL of the embedding model."""
+        return self.embedding_api_base or self.chat_base
+
+    @property
+    def embedding_key(self) -> str:
+        """The key that goes to the embedding model."""
+        return self.embedding_api_key or self.openai_api_key
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must never be written anywhere."""
+        return tuple(key for key in (self.openai_api_key, self.embedding_api_key) if key)
+
+
+def load(home: Path, environment: Mapping[str, str], flags: Mapping[str, str] | None = None,
+         env_file: Path | None = None) -> Settings:
+    """Read, check and freeze all settings.
+
+    ``home`` is the folder that relative folders in the environment and ``.env`` start from; ``flags`` maps names of
+    settings to values. Raises SettingsError with every problem found.
+    """
+    path = env_file or home / ".env"
+    problems: list[tuple[str, dict[str, object]]] = []
+    written = _read_env(path, env_file is not None, problems)
+    places: tuple[tuple[Source, Mapping[str, str]], ...] = (
+        ("flag", flags or {}), ("environment", environment), (".env", written))
+    values: dict[str, Any] = {}
+    sources: dict[str, Source] = {}
+    for setting in TABLE:
+        raw, sources[setting.name] = _first(setting, places)
+        values[setting.field] = _checked(setting, raw, problems)
+    if not problems:
+        problems += _together(values)
+    if problems:
+        raise errors.SettingsError(tuple(problems))
+    _complete(values, home, sources)
+    return Settings(**values, env_file=path, sources=sources, notices=_notices(path, written, values, sources))
+
+
+def _read_env(path: Path, demanded: bool, problems: list[tuple[str, dict[str, object]]]) -> dict[str, str]:
+    import io
+
+    from dotenv import dotenv_values
+
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        if demanded:
+            problems.append(("settings.env_missing", {"path": str(path)}))
+        return {}
+    except (OSError, UnicodeDecodeError) as fault:
+        problems.append(("settings.env_unreadable", {"path": str(path), "reason": type(fault).__name__}))
+        return {}
+    found = dotenv_values(stream=io.StringIO(content), interpolate=False)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _first(setting: Setting, places: tuple[tuple[Source, Mapping[str, str]], ...]) -> tuple[str, Source]:
+    for source, values in places:
+        if values.get(setting.name, "") != "":
+            return values[setting.name], source
+    return setting.default, "default"
+
+
+def _checked(setting: Setting, raw: str, problems: list[tuple[str, dict[str, object]]]) -> Any:
+    if raw == "" and setting.default == "":
+        return ""
+    try:
+        return setting.read(raw)
+    except _Wrong as wrong:
+        shown = "(secret)" if setting.secret else raw
+        problems.append((f"settings.{wrong}", {"name": setting.name, "value": shown}))
+        return None
+
+
+def _together(values: Mapping[str, Any]) -> list[tuple[str, dict[str, object]]]:
+    """Values that are right alone and wrong together."""
+    found: list[tuple[str, dict[str, object]]] = []
+    if values["refresh_every_conv_num"] > values["max_conv_num"]:
+        found.append(("settings.refresh_above_max", {
+            "name": "REFRESH_EVERY_CONV_NUM", "value": values["refresh_every_conv_num"],
+            "most": values["max_conv_num"]}))
+    if values["openai_api_base"] not in ("", OPENAI_BASE) and not values["chat_model"]:
+        found.append(("settings.model_needed", {"name": "CHAT_MODEL", "base": values["openai_api_base"]}))
+    if values["embedding_api_base"] and not values["embedding_model"]:
+        found.append(("settings.model_needed", {"name": "EMBEDDING_MODEL", "base": values["embedding_api_base"]}))
+    return found
+
+
+def _complete(values: dict[str, Any], home: Path, sources: Mapping[str, Source]) -> None:
+    """What follows from other settings: folders from ``home`` on, the model's name at OpenAI."""
+    for name in ("DATA_DIR", "LOG_DIR"):
+        start = Path.cwd() if sources[name] == "flag" else home
+        values[name.lower()] = (start / values[name.lower()]).absolute()
+    if values["openai_api_key"] and not values["chat_model"]:
+        values["chat_model"] = _DEFAULT_OPENAI_MODEL
+
+
+def _notices(path: Path, written: Mapping[str, str], values: Mapping[str, Any],
+             sources: Mapping[str, Source]) -> tuple[Notice, ...]:
+    return (*_misspelt(written), *_readable_by_others(path), *_key_from_elsewhere(values, sources))
+
+
+def _misspelt(written: Mapping[str, str]) -> list[Notice]:
+    notices = []
+    for name in written:
+        near = difflib.get_close_matches(name.upper(), BY_NAME, 1, 0.8)
+        if name not in BY_NAME and near:
+            notices.append(Notice("settings.misspelt", {"name": name, "nearest": near[0]}))
+    return notices
+
+
+def _readable_by_others(path: Path) -> list[Notice]:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return []
+    return [Notice("settings.env_readable", {"path": str(path)})] if mode & (stat.S_IRGRP | stat.S_IROTH) else []
+
+
+def _key_from_elsewhere(values: Mapping[str, Any], sources: Mapping[str, Source]) -> list[Notice]:
+    """A key from one place beside a base from another: it may be posted to somebody it was not meant for."""
+    key, base = sources["OPENAI_API_KEY"], sources["OPENAI_API_BASE"]
+    if not values["openai_api_key"] or not values["openai_api_base"] or key == base or "flag" in (key, base):
+        return []
+    return [Notice("settings.key_from_elsewhere", {
+        "key_source": key, "base_source": base, "base": values["openai_api_base"]})]

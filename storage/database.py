@@ -1,0 +1,147 @@
+"""The door to SQLite, the only truth. SQL outside of ``storage/`` is a mistake.
+
+Promises: a committed transaction survives a power cut (``synchronous=FULL``); a write is all or nothing
+(``BEGIN IMMEDIATE``); deleted content is overwritten (``secure_delete``); a database that is damaged or newer
+is refused and left as it is. Every statement can be watched with its values on the injected logger.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import errors
+from storage import migrations
+from storage.files import make_private
+
+#: Below this version several connections can corrupt a WAL that is being reset (sqlite.org/wal.html).
+_WAL_IS_SAFE = (3, 51, 3)
+_FULL = (sqlite3.SQLITE_FULL,)
+_READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+Row = sqlite3.Row
+Parameters = Sequence[Any]
+
+
+class Database:
+    """One connection, shared by the threads of one process under a lock.
+
+    >>> with database.write() as sql:                       # one transaction
+    ...     sql("INSERT INTO meta VALUES (?, ?)", ("k", "v"))
+    >>> database.read("SELECT value FROM meta WHERE key = ?", ("k",))[0]["value"]
+    """
+
+    def __init__(self, path: Path, log: logging.Logger) -> None:
+        self.path = path
+        self._log = log
+        self._lock = threading.RLock()
+        with self._faults():
+            make_private(path)
+            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+        try:
+            with self._faults():
+                self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        self._connection.row_factory = sqlite3.Row
+        run = self._connection.execute
+        migrations.refuse_unknown(self._connection, self.path)
+        run("PRAGMA page_size=8192")
+        run(f"PRAGMA journal_mode={'WAL' if sqlite3.sqlite_version_info >= _WAL_IS_SAFE else 'TRUNCATE'}")
+        run("PRAGMA synchronous=FULL")
+        run("PRAGMA secure_delete=ON")
+        run("PRAGMA foreign_keys=ON")
+        run("PRAGMA cell_size_check=ON")
+        migrations.migrate(self._connection, self.path)
+
+    def read(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+        """All rows of one query."""
+        with self._lock, self._faults():
+            rows = self._connection.execute(sql, parameters).fetchall()
+            self._trace("read", sql, parameters, rows)
+            return rows
+
+    @contextmanager
+    def write(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
+        """One transaction: yields a function ``sql(statement, parameters)``; any exception takes all of it back.
+
+        A write inside a write joins the outer one.
+        """
+        with self._lock, self._faults():
+            if self._connection.in_transaction:
+                yield self._execute
+                return
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._execute
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _execute(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
+        cursor = self._connection.execute(sql, parameters)
+        self._trace("write", sql, parameters, None)
+        return cursor
+
+    def vacuum(self) -> None:
+        """Rewrite the file so that nothing deleted is left in it."""
+        with self._lock, self._faults():
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def backup(self, target: Path) -> None:
+        """A whole, consistent copy at ``target``, which must not exist."""
+        with self._lock, self._faults():
+            make_private(target)
+            target.unlink()
+            self._connection.execute("VACUUM INTO ?", (str(target),))
+            make_private(target)
+
+    def problems(self) -> list[str]:
+        """What SQLite's own examination finds; empty when all is well."""
+        with self._lock, self._faults():
+            found = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
+            broken = self._connection.execute("PRAGMA foreign_key_check").fetchall()
+        return [line for line in found if line != "ok"] + [f"foreign key: {tuple(row)}" for row in broken]
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        with self._lock:
+            self._connection.close()
+
+    def _trace(self, act: str, sql: str, parameters: Parameters, rows: list[Row] | None) -> None:
+        if self._log.isEnabledFor(logging.DEBUG):
+            shown = "" if rows is None else f"\n  -> {[tuple(row) for row in rows]}"
+            self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), tuple(parameters), shown)
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """SQLite's faults as ours."""
+        try:
+            yield
+        except sqlite3.Error as fault:
+            raise self._as_ours(fault) from fault
+
+    def _as_ours(self, fault: sqlite3.Error) -> errors.StorageError:
+        code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+        kind: type[errors.StorageError] = errors.StorageError
+        if code in _FULL:
+            kind = errors.DiskFull
+        elif code in _READ_ONLY:
+            kind = errors.ReadOnly
+        elif code in _DAMAGED:
+            kind = errors.Damaged
+        elif code == sqlite3.SQLITE_BUSY:
+            kind = errors.DataInUse
+        return kind(path=str(self.path), reason=str(fault))
