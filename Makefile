@@ -1,0 +1,62 @@
+# make chat   sets everything up and starts the chat
+# make test   sets everything up and runs the tests
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+.PHONY: help chat test check torture bench bench-recall bench-scale bench-start docs clean
+
+help:
+	@echo 'make chat           set up and start the chat'
+	@echo 'make test           set up and run the tests'
+	@echo 'make check          ruff and mypy'
+	@echo 'make torture        try to break every promise (long)'
+	@echo 'make bench-recall   measure recall: DATA=folder of conversations with questions'
+	@echo 'make bench-scale    measure speed and size'
+	@echo 'make bench-start    measure the time to the first prompt'
+	@echo 'make docs           write what is generated from the program: docs/commands.md, tables of the READMEs'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'Old Friend needs Python 3.11 or newer; set it with: make chat PYTHON=python3.12' >&2; exit 2; }
+	@$(PYTHON) -m venv .venv || { echo 'Python cannot make a virtual environment; on Debian: apt install python3-venv' >&2; exit 2; }
+
+.venv/.ready: requirements.txt | $(BIN)/python
+	@echo 'Installing what the chat needs; this happens once ...' >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/.ready-dev: requirements-dev.txt .venv/.ready
+	@echo 'Installing what the tests need; this happens once ...' >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+chat: .venv/.ready
+	@$(BIN)/python main.py $(ARGS)
+
+test: .venv/.ready-dev
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/.ready-dev
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m ruff format --check .
+	@$(BIN)/python -m mypy --strict
+
+torture: .venv/.ready-dev
+	@$(BIN)/python -m tests.torture $(ARGS)
+
+bench: bench-start bench-scale
+
+bench-recall: .venv/.ready-dev
+	@$(BIN)/python -m bench.recall --data "$(DATA)" $(ARGS)
+
+bench-scale: .venv/.ready-dev
+	@$(BIN)/python -m bench.scale $(ARGS)
+
+bench-start: .venv/.ready-dev
+	@$(BIN)/python -m bench.start $(ARGS)
+
+docs: .venv/.ready-dev
+	@$(BIN)/python -m docs.generate
+
+clean:
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,95 @@
+"""Text at the doors: clean when it comes in, inert when it is shown, quotations told apart; always linear."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from text import Piece, QuotationSplitter, clean, inert, language_of, one_line, quotations, without_quotations
+
+
+def test_what_no_store_can_take_is_cleaned_at_the_door():
+    assert clean("a\udc80b\0c\x1b[2Jd\r\ne\rf\x85g") == "a\ufffdbc[2Jd\ne\nfg"
+    clean("\ud83d").encode("utf-8")
+
+
+@pytest.mark.parametrize("hidden", ["\x1b", "\x9b", "\x07", "\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "\U000e0041"])
+def test_hidden_and_controlling_characters_are_not_shown(hidden):
+    assert inert(f"a{hidden}b") == "ab"
+
+
+def test_joined_emoji_and_ordinary_text_are_shown_as_they_are():
+    assert inert("👩‍👩‍👧 你好\tA\n") == "👩‍👩‍👧 你好\tA\n"
+
+
+@given(st.text(), st.integers(0, 40))
+def test_inert_does_not_depend_on_how_a_stream_is_cut(text, at):
+    assert inert(text[:at]) + inert(text[at:]) == inert(text)
+
+
+def test_one_line_is_one_short_line():
+    assert one_line("a\n\x1b[1mb\tc", 10) == "a [1mb c"
+    assert len(one_line("x" * 10_000, 50)) == 50
+
+
+@pytest.mark.parametrize(("text", "left"), [
+    ("a <blockquote>old</blockquote> b", "a  b"),
+    ("<BLOCKQUOTE class='x'>old</ blockquote >b", "b"),
+    ("<blockquote>a<blockquote>b</blockquote>c</blockquote>d", "d"),
+    ("own words <blockquote>tail", "own words tail"),
+    ("a</blockquote>b", "ab"),
+    ("<blockquotes>kept</blockquotes>", "<blockquotes>kept</blockquotes>"),
+    ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
+    ("a\n\n<blockquote>x</blockquote>\n\nb", "a\n\nb"),
+])
+def test_quotations_leave_and_own_words_stay(text, left):
+    assert without_quotations(text) == left
+
+
+def test_quotations_are_found_in_order():
+    assert quotations("<blockquote>a</blockquote>x<blockquote>b <blockquote>c</blockquote></blockquote>") == ["a", "b c"]
+
+
+@given(st.lists(st.sampled_from(["<blockquote>", "</blockquote>", "<block", "quote>", "a", "<", "/", " b\n"]), max_size=30),
+       st.integers(1, 7))
+def test_the_splitter_tells_the_same_however_the_stream_is_cut(parts, size):
+    text = "".join(parts)
+    whole = QuotationSplitter()
+    expected = _joined(whole.feed(text) + whole.finish())
+    cut = QuotationSplitter()
+    pieces = [piece for at in range(0, len(text), size) for piece in cut.feed(text[at : at + size])]
+    assert _joined(pieces + cut.finish()) == expected
+    assert all("<blockquote>" not in piece.text for piece in pieces)
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    joined: list[Piece] = []
+    for piece in pieces:
+        if joined and joined[-1].quoted == piece.quoted:
+            joined[-1] = Piece(joined[-1].text + piece.text, piece.quoted)
+        else:
+            joined.append(piece)
+    return joined
+
+
+@pytest.mark.parametrize("unit", ["<blockquote>", "</blockquote>", "<blockquote ", "<", "<blockquote></blockquote>"])
+def test_work_on_text_grows_with_its_length_and_no_faster(unit):
+    def seconds(count: int) -> float:
+        best = 9.0
+        for _ in range(3):
+            begun = time.perf_counter()
+            without_quotations(unit * count)
+            splitter = QuotationSplitter()
+            splitter.feed(unit * count)
+            splitter.finish()
+            best = min(best, time.perf_counter() - begun)
+        return best
+
+    assert seconds(40_000) < 12 * max(seconds(5_000), 0.002)
+
+
+@pytest.mark.parametrize(("text", "language"), [
+    ("Hello there", "en"), ("你好", "zh"), ("我用 Python 写了一个 REST API", "zh"), ("I met 小明 in Beijing today", "en"), ("", "en")])
+def test_the_language_of_a_conversation(text, language):
+    assert language_of(text) == language
