@@ -1,0 +1,57 @@
+"""What may become an image: pure rules on text, no files and no database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from text import clean
+
+#: A rewrite that keeps less than this part of the old text has lost it.
+_LEAST_KEPT = 0.6
+_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+
+Refusal = Literal["empty", "shrunk"]
+
+
+def refusal(old: str, new: str) -> Refusal | None:
+    """Why a model's rewrite of an image is not taken, or None when it is.
+
+    Measured in bytes of UTF-8, so that a Chinese rewrite of an English image does not look like a loss.
+
+    >>> refusal("Likes tea. Lives in Lyon. Has a cat.", "Likes tea.")
+    'shrunk'
+    """
+    if not new.strip():
+        return "empty"
+    if len(new.strip().encode()) < _LEAST_KEPT * len(old.strip().encode()):
+        return "shrunk"
+    return None
+
+
+def with_pins(text: str, pins: Iterable[str]) -> str:
+    """The text with every pinned line in it; what a rewrite left out is added at the end.
+
+    >>> with_pins("Likes tea.", ["Call her Ann.", "Likes  tea."])
+    'Likes tea.\\nCall her Ann.'
+    """
+    said = " ".join(text.split())
+    missing = [pin.strip() for pin in pins if pin.strip() and " ".join(pin.split()) not in said]
+    return "\n".join([text.rstrip(), *missing]).strip() if missing else text
+
+
+def as_image(content: str) -> str:
+    """Text as it is kept and compared: no controls, ``\\n`` line ends, no blank edges."""
+    return clean(content).strip()
+
+
+def read_bytes(content: bytes) -> tuple[str, bool]:
+    """What the bytes of a file say, and whether every one of them could be read.
+
+    A byte order mark chooses UTF-8 or UTF-16; without one it is UTF-8. What cannot be read becomes U+FFFD.
+    """
+    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    try:
+        return as_image(content.decode(encoding)), True
+    except UnicodeDecodeError:
+        return as_image(content.decode(encoding, "replace")), False
