@@ -17,13 +17,16 @@ from typing import Any
 
 import errors
 from storage import migrations
-from storage.files import make_private
+from storage.files import make_private, put_in_place, read_start
 
 #: Below this version several connections can corrupt a WAL that is being reset (sqlite.org/wal.html).
 _WAL_IS_SAFE = (3, 51, 3)
 _FULL = (sqlite3.SQLITE_FULL,)
 _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+#: Bytes of SQLite's own header (sqlite.org/fileformat2.html).
+_HEADER = 100
 
 Row = sqlite3.Row
 Parameters = Sequence[Any]
@@ -41,27 +44,64 @@ class Database:
         self.path = path
         self._log = log
         self._lock = threading.RLock()
-        with self._faults():
-            make_private(path)
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+        if not path.exists():
+            self._create()
+        self._refuse_cut()
+        make_private(path)
+        self._connection = self._connect(path)
         try:
             with self._faults():
-                self._prepare()
+                migrations.refuse_unknown(self._connection, path)
+                self._furnish(self._connection)
+            self._refuse_cut()
         except BaseException:
             self._connection.close()
             raise
 
-    def _prepare(self) -> None:
-        self._connection.row_factory = sqlite3.Row
-        run = self._connection.execute
-        migrations.refuse_unknown(self._connection, self.path)
-        run("PRAGMA page_size=8192")
+    def _create(self) -> None:
+        """A new database gets its name only when it is whole, so that an empty file is never one of ours."""
+        born = self.path.with_name(f".{self.path.name}.new")
+        born.unlink(missing_ok=True)
+        make_private(born)
+        connection = self._connect(born)
+        try:
+            with self._faults():
+                connection.execute("PRAGMA page_size=8192")
+                self._furnish(connection)
+                connection.execute("PRAGMA journal_mode=DELETE")
+        finally:
+            connection.close()
+        put_in_place(born, self.path)
+
+    def _refuse_cut(self) -> None:
+        """A file that is shorter than its own header says was cut; SQLite would notice only page by page."""
+        header = read_start(self.path, _HEADER)
+        pages, page = int.from_bytes(header[28:32], "big"), int.from_bytes(header[16:18], "big")
+        whole = header.startswith(b"SQLite format 3\0") and len(header) == _HEADER
+        if self._unfinished():
+            return
+        if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):
+            raise errors.Damaged(path=str(self.path), reason="cut" if whole else "no database")
+
+    def _unfinished(self) -> bool:
+        """Whether a journal of an interrupted write lies beside: SQLite mends the file from it when it is first read."""
+        beside = (self.path.with_name(self.path.name + end) for end in ("-journal", "-wal"))
+        return any(path.exists() and path.stat().st_size for path in beside)
+
+    def _connect(self, path: Path) -> sqlite3.Connection:
+        with self._faults():
+            connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+            connection.row_factory = sqlite3.Row
+            return connection
+
+    def _furnish(self, connection: sqlite3.Connection) -> None:
+        run = connection.execute
         run(f"PRAGMA journal_mode={'WAL' if sqlite3.sqlite_version_info >= _WAL_IS_SAFE else 'TRUNCATE'}")
         run("PRAGMA synchronous=FULL")
         run("PRAGMA secure_delete=ON")
         run("PRAGMA foreign_keys=ON")
         run("PRAGMA cell_size_check=ON")
-        migrations.migrate(self._connection, self.path)
+        migrations.migrate(connection, self.path)
 
     def read(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """All rows of one query."""

@@ -46,6 +46,19 @@ def replace_file(path: Path, content: bytes) -> None:
             raise
 
 
+def put_in_place(made: Path, path: Path) -> None:
+    """Give a finished file its name, for good."""
+    with _as_ours(path):
+        os.replace(made, path)
+        sync_folder(path.parent)
+
+
+def read_start(path: Path, count: int) -> bytes:
+    """The first ``count`` bytes of a file, or as many as it has."""
+    with _as_ours(path), path.open("rb") as file:
+        return file.read(count)
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -1,0 +1,60 @@
+"""What many tests stand on: a clock that can be set, ids that count, a quiet log, a database in a folder of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from storage.database import Database
+
+
+class SetClock:
+    """A clock that moves a second at each look, and whither it is told."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+    def pass_by(self, **span: float) -> None:
+        """Let time go by, or run back."""
+        self.now += timedelta(**span)
+
+
+class Count:
+    """Ids that count."""
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    def __call__(self) -> str:
+        self.given += 1
+        return f"{self.given:012d}"
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock()
+
+
+@pytest.fixture
+def new_id() -> Count:
+    return Count()
+
+
+@pytest.fixture
+def log() -> logging.Logger:
+    return logging.Logger("test", logging.CRITICAL)
+
+
+@pytest.fixture
+def database(tmp_path: Path, log: logging.Logger) -> Iterator[Database]:
+    opened = Database(tmp_path / "memory.db", log)
+    yield opened
+    opened.close()

@@ -1,0 +1,152 @@
+"""SQLite: durable settings, all-or-nothing writes, steps of the schema, and a refusal to touch what is not understood."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sqlite3
+import stat
+
+import pytest
+
+import errors
+from storage import migrations
+from storage.database import Database
+
+
+def setting(database: Database, name: str) -> object:
+    return database.read(f"PRAGMA {name}")[0][0]
+
+
+def test_a_commit_survives_a_power_cut_by_the_settings_that_were_measured(database):
+    wanted = "wal" if sqlite3.sqlite_version_info >= (3, 51, 3) else "truncate"
+    assert setting(database, "journal_mode") == wanted
+    assert setting(database, "synchronous") == 2
+    assert setting(database, "secure_delete") == 1
+    assert setting(database, "foreign_keys") == 1
+
+
+def test_the_tables_have_the_columns_that_were_asked_for(database):
+    columns = {table: {row["name"] for row in database.read(f"PRAGMA table_info({table})")}
+               for table in ("session", "summary", "conversation")}
+    assert {"session_id", "start_timestamp", "end_timestamp", "status", "current_conv_count"} <= columns["session"]
+    assert {"session_id", "summary", "text_id"} <= columns["summary"]
+    assert {"session_id", "timestamp", "role", "text", "text_id"} <= columns["conversation"]
+
+
+def test_a_write_that_fails_is_taken_back_whole(database):
+    with pytest.raises(ZeroDivisionError), database.write() as sql:
+        sql("INSERT INTO meta VALUES ('a', 'b')")
+        raise ZeroDivisionError
+    assert database.read("SELECT * FROM meta") == []
+
+
+def test_a_write_inside_a_write_joins_it(database):
+    with pytest.raises(ZeroDivisionError), database.write() as outer:
+        outer("INSERT INTO meta VALUES ('a', 'b')")
+        with database.write() as inner:
+            inner("INSERT INTO meta VALUES ('c', 'd')")
+        raise ZeroDivisionError
+    assert database.read("SELECT * FROM meta") == []
+
+
+def test_only_the_owner_may_read_the_file_whatever_the_umask(tmp_path, log):
+    before = os.umask(0)
+    try:
+        Database(tmp_path / "m.db", log).close()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "m.db").stat().st_mode) == 0o600
+
+
+def test_a_newer_schema_is_refused_and_not_touched(tmp_path, log):
+    path = tmp_path / "m.db"
+    Database(path, log).close()
+    with sqlite3.connect(path) as raw:
+        raw.execute(f"PRAGMA user_version={len(migrations.STEPS) + 1}")
+    raw.close()
+    before = hashlib.sha256(path.read_bytes()).digest()
+    with pytest.raises(errors.NewerSchema):
+        Database(path, log)
+    assert hashlib.sha256(path.read_bytes()).digest() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m.db"]
+
+
+def test_a_database_of_another_program_is_refused_and_not_touched(tmp_path, log):
+    path = tmp_path / "m.db"
+    with sqlite3.connect(path) as raw:
+        raw.execute("CREATE TABLE theirs (x)")
+    raw.close()
+    before = path.read_bytes()
+    with pytest.raises(errors.Damaged) as caught:
+        Database(path, log)
+    assert caught.value.key == "storage.not_ours"
+    assert path.read_bytes() == before
+
+
+def test_a_step_is_all_or_nothing_and_a_copy_lies_beside(tmp_path, log, monkeypatch):
+    path = tmp_path / "m.db"
+    first = Database(path, log)
+    with first.write() as sql:
+        sql("INSERT INTO meta VALUES ('kept', 'word')")
+    first.close()
+    broken = "CREATE TABLE later (x);\nINSERT INTO nowhere VALUES (1);\n"
+    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, broken))
+    with pytest.raises(errors.StorageError):
+        Database(path, log)
+    monkeypatch.setattr(migrations, "STEPS", (migrations.STEPS[0], "CREATE TABLE later (x);\n"))
+    second = Database(path, log)
+    assert second.read("SELECT value FROM meta WHERE key = 'kept'")[0][0] == "word"
+    assert second.read("SELECT count(*) FROM later")[0][0] == 0
+    assert setting(second, "user_version") == 2
+    second.close()
+    copy = tmp_path / "m.before-2.db"
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    with sqlite3.connect(copy) as raw:
+        assert raw.execute("SELECT value FROM meta WHERE key = 'kept'").fetchone()[0] == "word"
+    raw.close()
+
+
+def test_a_backup_is_whole_and_private(tmp_path, database):
+    with database.write() as sql:
+        sql("INSERT INTO meta VALUES ('a', 'b')")
+    database.backup(tmp_path / "copy.db")
+    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
+    copy = Database(tmp_path / "copy.db", logging.Logger("quiet", logging.CRITICAL))
+    assert copy.read("SELECT value FROM meta")[0][0] == "b"
+    assert copy.problems() == []
+    copy.close()
+
+
+def test_database_traffic_can_be_read_in_the_log(tmp_path):
+    lines: list[str] = []
+    log = logging.Logger("watched", logging.DEBUG)
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    log.addHandler(handler)
+    watched = Database(tmp_path / "m.db", log)
+    with watched.write() as sql:
+        sql("INSERT INTO meta VALUES (?, ?)", ("colour", "sea green"))
+    watched.read("SELECT value FROM meta WHERE key = ?", ("colour",))
+    watched.close()
+    written = "\n".join(lines)
+    assert "INSERT INTO meta" in written
+    assert written.count("'sea green'") == 2
+
+
+def test_a_damaged_file_is_refused_and_left_as_it_is(tmp_path, log):
+    path = tmp_path / "m.db"
+    Database(path, log).close()
+    whole = path.read_bytes()
+    for cut in range(0, len(whole), 512):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(errors.Damaged):
+            Database(path, log)
+        assert path.read_bytes() == whole[:cut]
+    for wrong in (bytes(8192) + whole[8192:], b"Dear diary\n" * 2000):
+        path.write_bytes(wrong)
+        with pytest.raises(errors.Damaged):
+            Database(path, log)
+        assert path.read_bytes() == wrong
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m.db"]
