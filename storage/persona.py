@@ -105,7 +105,7 @@ class Persona:
         return int(cursor.lastrowid)
 
     def erase(self, sql: Sql, versions: Iterable[int]) -> None:
-        """Delete versions inside the caller's transaction; ``settle`` of their images must follow the commit."""
+        """Delete versions inside the caller's transaction; ``settle`` must follow the commit."""
         for version in versions:
             sql("DELETE FROM persona WHERE version = ?", (version,))
             sql("UPDATE meta SET value = ? WHERE key GLOB 'persona.*' AND value = ?", (_VOID, str(version)))

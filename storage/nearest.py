@@ -1,0 +1,120 @@
+"""How the nearest vectors are found in a LanceDB table: exactly while it is small, by an index later.
+
+The index is IVF with RaBitQ (one bit a dimension), refined by the true vectors; it is built in seconds where
+others take minutes. It is not trusted: once built, it answers a sample of questions beside an exact search.
+Where one bit does not tell vectors apart (they lie on a sphere without structure) four bits are taken, and
+where those fail too the search stays exact.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from storage.records import Kind
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+#: From here on a table has indexes: with them ``optimize`` touches only new rows.
+_INDEXED_FROM = 1_000
+#: Below this many numbers an exact search is as quick as the index.
+_EXACT_UP_TO = 6_000_000
+#: Every ``optimize`` adds a segment to the index; above this many it is built anew.
+_MOST_SEGMENTS = 16
+_PROBES = 50
+_REFINE = 10
+_GOOD_ENOUGH = 0.97
+_ASKED = 10
+_NAME = "vector_idx"
+_OF_KIND: dict[Kind, str] = {"conversation": "type = 'conversation'", "summary": "type = 'summary'"}
+_COLUMNS = ["text_id", "session_id", "_distance"]
+
+
+def search(
+    table: Any, query: npt.NDArray[np.float16], kind: Kind | None, limit: int, *, exact: bool
+) -> list[tuple[str, str, float]]:
+    """(text_id, session_id, cosine distance), nearest first. Rows newer than the index are searched too."""
+    import numpy as np
+
+    asked = table.search(query.astype(np.float32)).distance_type("cosine").limit(limit).select(_COLUMNS)
+    if kind is not None:
+        asked = asked.where(_OF_KIND[kind], prefilter=True)
+    asked = asked.bypass_vector_index() if exact else asked.nprobes(_PROBES).refine_factor(_REFINE)
+    found = asked.to_arrow()
+    return list(zip(*(found[name].to_pylist() for name in _COLUMNS), strict=True))
+
+
+def is_indexed(table: Any) -> bool:
+    """Whether searches of this table should use its index."""
+    return _has_index(table) and not _small(table)
+
+
+def keep_index(table: Any, dimension: int, log: logging.Logger) -> bool:
+    """Build the indexes from the size where they pay, and again when they are in too many pieces.
+
+    Returns whether searches should use the index for nearest vectors.
+    """
+    from lancedb.index import Bitmap, BTree
+
+    if table.count_rows() < _INDEXED_FROM:
+        return False
+    names = {index.name for index in table.list_indices()}
+    for column, config in (("text_id", BTree()), ("type", Bitmap())):
+        if f"{column}_idx" not in names:
+            table.create_index(column, config=config)
+    if _NAME not in names or _segments(table) > _MOST_SEGMENTS:
+        _build(table, log)
+    return is_indexed(table)
+
+
+def optimize(table: Any) -> None:
+    """Fold small files together, take new rows into the indexes, drop all versions but the last."""
+    with warnings.catch_warnings():
+        # It warns that readers of an old version will fail; ours look again at the latest one.
+        warnings.simplefilter("ignore")
+        table.optimize(cleanup_older_than=timedelta(0))
+
+
+def _build(table: Any, log: logging.Logger) -> None:
+    """The index that passes its own test, or none."""
+    from lancedb.index import IvfRq
+
+    for bits in (1, 4):
+        table.create_index("vector", config=IvfRq(distance_type="cosine", num_bits=bits), name=_NAME)
+        share = _share_found(table)
+        log.debug("vectors index: %s bits find %.3f of the nearest", bits, share)
+        if share >= _GOOD_ENOUGH:
+            return
+    table.drop_index(_NAME)
+
+
+def _share_found(table: Any) -> float:
+    """The part of the exactly nearest rows that the index finds, over a sample spread through the table."""
+    import numpy as np
+
+    rows = table.count_rows()
+    sample = 8 if rows > 200_000 else 32
+    places = np.linspace(0, rows - 1, sample).astype(int).tolist()
+    vectors = table.take_offsets(places).select(["vector"]).to_arrow()["vector"]
+    found = 0
+    for vector in vectors.combine_chunks().flatten().to_numpy().reshape(len(places), -1):
+        exactly = {row[0] for row in search(table, vector, None, _ASKED, exact=True)}
+        found += len(exactly & {row[0] for row in search(table, vector, None, _ASKED, exact=False)})
+    return found / (len(places) * _ASKED)
+
+
+def _has_index(table: Any) -> bool:
+    return any(index.name == _NAME for index in table.list_indices())
+
+
+def _small(table: Any) -> bool:
+    return bool(table.count_rows() * table.schema.field("vector").type.list_size <= _EXACT_UP_TO)
+
+
+def _segments(table: Any) -> int:
+    statistics = table.index_stats(_NAME)
+    return int(statistics.num_indices or 0) if statistics else 0

@@ -1,0 +1,352 @@
+"""The vector index: LanceDB behind one class, and the only place that imports it.
+
+It is an index and nothing else: every vector lies in SQLite too, so the folder may be deleted at any time.
+Promises: no vector enters or is searched for that is not of the table's dimension, finite and not zero; a row
+is known by its ``text_id`` and is there once; nothing a person wrote is ever part of a predicate; whatever
+LanceDB does, including a panic, comes out as a StorageError; folders are 0700 and files 0600, whatever the
+umask.
+
+Reading (``search``) is for any thread. All that writes belongs to one thread, the worker in ``indexing``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import errors
+from storage import nearest
+from storage.files import PRIVATE_FILE, PRIVATE_FOLDER, make_private_folder
+from storage.records import Kind
+from text import one_line
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from embedder import Vector
+
+_TABLE = "vectors"
+#: An id may stand in a predicate only when it looks like this.
+_ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
+#: Rows taken beyond the limit, because rows of the excluded session are dropped afterwards (a predicate on
+#: the session would double the time of a search).
+_SPARE = 24
+_DELETE_AT_ONCE = 500
+_INDEX_CACHE = 128 << 20
+_METADATA_CACHE = 32 << 20
+
+State = Literal["closed", "empty", "ready", "rebuilding"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRow:
+    """A row as it enters the index."""
+
+    text_id: str
+    type: Kind
+    session_id: str
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A row that was found; ``similarity`` is the cosine, 1 for the same direction."""
+
+    text_id: str
+    session_id: str
+    similarity: float
+
+
+def normalised(vector: Sequence[float] | npt.NDArray[Any], dimension: int | None) -> npt.NDArray[np.float16]:
+    """The vector at length 1, as it is stored: float16, one dimension.
+
+    Raises EmbeddingError when it is not of ``dimension``, not finite, or zero.
+    """
+    import numpy as np
+
+    taken = np.asarray(vector, dtype=np.float32)
+    if taken.ndim != 1 or not len(taken) or (dimension is not None and len(taken) != dimension):
+        raise errors.EmbeddingError("embedding.dimension", found=list(taken.shape), expected=dimension)
+    with np.errstate(all="ignore"):
+        length = float(np.linalg.norm(taken.astype(np.float64)))
+    if not np.isfinite(length) or length < 1e-12:
+        raise errors.EmbeddingError("embedding.unsound", norm=length)
+    return (taken / length).astype(np.float16)
+
+
+class Vectors:
+    """The table ``vectors``: ``text_id``, ``type``, ``session_id``, ``vector``.
+
+    >>> vectors.open("some-model", 1024)
+    >>> vectors.upsert([VectorRow("a1", "conversation", "s1", vector)])
+    >>> vectors.search(query, kind="conversation", exclude_session="s2", limit=6)
+    [Hit(text_id='a1', session_id='s1', similarity=0.83)]
+    """
+
+    def __init__(self, folder: Path, log: logging.Logger) -> None:
+        self.folder = folder
+        self.state: State = "closed"
+        self._log = log
+        self._table: Any = None
+        self._dimension = 0
+        self._indexed = False
+
+    def open(self, model: str, dimension: int) -> None:
+        """Open the table of this model, or make it. Nothing is imported before this.
+
+        Raises StorageError when what lies there cannot be used: then ``rebuild`` makes it anew.
+        """
+        self.close()
+        with self._faults("open"):
+            make_private_folder(self.folder)
+            database = self._connect()
+            if _TABLE in database.list_tables().tables:
+                self._table = database.open_table(_TABLE)
+                self._check_schema(model, dimension)
+            else:
+                self._table = database.create_table(_TABLE, schema=_schema(model, dimension))
+                self._make_private()
+            self._indexed = nearest.is_indexed(self._table)
+        self._dimension = dimension
+        self.state = "ready"
+
+    def open_empty(self) -> None:
+        """Nothing is known that could be searched: a search finds nothing, and that is no fault."""
+        self.close()
+        self.state = "empty"
+
+    def close(self) -> None:
+        """Let the table go; safe to call twice."""
+        self._table = None
+        self.state = "closed"
+
+    def upsert(self, rows: Sequence[VectorRow]) -> None:
+        """Add rows, each in place of the row of its ``text_id``, in one commit."""
+        if not rows:
+            return
+        self._say("upsert", [row.text_id for row in rows])
+        with self._faults("upsert"):
+            merge = self._ready().merge_insert("text_id")
+            merge.when_matched_update_all().when_not_matched_insert_all().execute(self._arrow(rows))
+            self._make_private()
+
+    def delete(self, text_ids: Iterable[str]) -> None:
+        """Delete rows. Their bytes stay on the disk until ``rebuild``."""
+        wanted = [_safe(text_id) for text_id in text_ids]
+        self._say("delete", wanted)
+        with self._faults("delete"):
+            table = self._ready()
+            for at in range(0, len(wanted), _DELETE_AT_ONCE):
+                quoted = ", ".join(f"'{text_id}'" for text_id in wanted[at : at + _DELETE_AT_ONCE])
+                table.delete(f"text_id IN ({quoted})")
+            self._make_private()
+
+    def search(self, vector: Vector, *, kind: Kind, exclude_session: str | None, limit: int) -> list[Hit]:
+        """The nearest rows of one type, best first, none of the excluded session.
+
+        Raises StorageError when the index is not ready, EmbeddingError when the vector is not sound.
+        """
+        if self.state == "empty" or limit < 1:
+            return []
+        with self._faults("search"):
+            table, query = self._ready(), normalised(vector, self._dimension)
+            asked = limit + _SPARE
+            while True:
+                found = self._nearest(table, query, kind, asked)
+                kept = [hit for hit in _once(found) if hit.session_id != exclude_session][:limit]
+                if len(kept) == limit or len(found) < asked:
+                    break
+                asked *= 4
+        self._say(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in kept])
+        return kept
+
+    def ids(self) -> npt.NDArray[np.bytes_]:
+        """Every ``text_id``, sorted, as an array of bytes (32 MB for a million)."""
+        import numpy as np
+
+        with self._faults("ids"):
+            column = self._ready().search().select(["text_id"]).limit(None).to_arrow()["text_id"]
+            found: npt.NDArray[np.bytes_] = np.sort(np.array(column.to_pylist(), dtype=np.bytes_))
+            return found
+
+    def count(self) -> int:
+        """How many rows there are."""
+        if self.state == "empty":
+            return 0
+        with self._faults("count"):
+            return int(self._ready().count_rows())
+
+    def rebuild(
+        self,
+        model: str,
+        dimension: int,
+        batches: Iterable[Sequence[VectorRow]],
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> bool:
+        """Remove the folder's content and make the table anew, so that no byte of the old one is left.
+
+        ``wanted`` is asked between batches; False ends the work, and False is returned.
+        """
+        self.close()
+        self.state = "rebuilding"
+        with self._faults("rebuild"):
+            self._remove_content()
+            make_private_folder(self.folder)
+            self._table = table = self._connect().create_table(_TABLE, schema=_schema(model, dimension))
+            self._dimension, self._indexed = dimension, False
+            for batch in batches:
+                if not wanted():
+                    self.close()
+                    return False
+                if batch:
+                    table.add(self._arrow(batch))
+            self._make_private()
+        self.state = "ready"
+        return True
+
+    def remove(self) -> None:
+        """Delete the folder's content; the next ``open`` begins with an empty table."""
+        self.close()
+        with self._faults("remove"):
+            self._remove_content()
+
+    def upkeep(self) -> None:
+        """Fold small files together, drop old versions, keep the index for nearest vectors in order.
+
+        It may take seconds on a large table; searches go on meanwhile.
+        """
+        with self._faults("upkeep"):
+            table = self._ready()
+            self._indexed = nearest.keep_index(table, self._dimension, self._log)
+            nearest.optimize(table)
+            self._make_private()
+
+    def _connect(self) -> Any:
+        os.environ.setdefault("LANCEDB_LOG", "error")
+        import lancedb
+
+        session = lancedb.Session(_INDEX_CACHE, _METADATA_CACHE)
+        return lancedb.connect(self.folder, read_consistency_interval=timedelta(0), session=session)
+
+    def _check_schema(self, model: str, dimension: int) -> None:
+        schema = self._table.schema
+        if schema != _schema(model, dimension) or _labels(schema) != _labels(_schema(model, dimension)):
+            self._table = None
+            raise errors.StorageError("index.other_model", model=model, dimension=dimension)
+
+    def _nearest(self, table: Any, query: npt.NDArray[np.float16], kind: Kind, limit: int) -> list[Hit]:
+        """One search, tried once more on the latest version if the one at hand was cleaned away."""
+        try:
+            found = nearest.search(table, query, kind, limit, exact=not self._indexed)
+        except Exception as fault:
+            if "not found" not in str(fault).lower():
+                raise
+            table.checkout_latest()
+            found = nearest.search(table, query, kind, limit, exact=not self._indexed)
+        return [Hit(text_id, session_id, 1.0 - distance) for text_id, session_id, distance in found]
+
+    def _ready(self) -> Any:
+        if self.state != "ready":
+            raise errors.StorageError("index.not_ready", state=self.state)
+        return self._table
+
+    def _arrow(self, rows: Sequence[VectorRow]) -> pa.Table:
+        import numpy as np
+        import pyarrow as pa
+
+        vectors = np.stack([normalised(row.vector, self._dimension) for row in rows])
+        columns = [
+            pa.array([_safe(row.text_id) for row in rows]),
+            pa.array([row.type for row in rows]),
+            pa.array([row.session_id for row in rows]),
+            pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), self._dimension),
+        ]
+        return pa.table(columns, schema=self._table.schema)
+
+    def _remove_content(self) -> None:
+        if self.folder.is_symlink() or not self.folder.is_dir():
+            self.folder.unlink(missing_ok=True)
+            return
+        for entry in self.folder.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+
+    def _make_private(self) -> None:
+        """LanceDB follows the umask; the folder itself is ours, so nothing was ever open to others."""
+        for place, folders, files in os.walk(self.folder):
+            for names, mode in ((folders, PRIVATE_FOLDER), (files, PRIVATE_FILE)):
+                for name in names:
+                    path = os.path.join(place, name)
+                    if os.stat(path).st_mode & 0o777 != mode:
+                        os.chmod(path, mode)
+
+    def _say(self, act: str, content: object) -> None:
+        if self._log.isEnabledFor(logging.DEBUG):
+            self._log.debug("vectors %s\n  %s", act, content)
+
+    @contextmanager
+    def _faults(self, act: str) -> Iterator[None]:
+        """Whatever LanceDB raises, as ours; its panics are no Exceptions."""
+        try:
+            yield
+        except (errors.OldFriendError, KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as fault:
+            raise _as_ours(fault, act, self.folder) from fault
+
+
+def _schema(model: str, dimension: int) -> pa.Schema:
+    import pyarrow as pa
+
+    columns = [
+        pa.field("text_id", pa.string()),
+        pa.field("type", pa.string()),
+        pa.field("session_id", pa.string()),
+        pa.field("vector", pa.list_(pa.float16(), dimension)),
+    ]
+    return pa.schema(columns, metadata={"model": model, "dimension": str(dimension)})
+
+
+def _labels(schema: pa.Schema) -> tuple[bytes | None, bytes | None]:
+    """The model and dimension a table says it was made for."""
+    metadata = schema.metadata or {}
+    return metadata.get(b"model"), metadata.get(b"dimension")
+
+
+def _safe(text_id: str) -> str:
+    """The id, when it may stand in a predicate."""
+    if not _ID.fullmatch(text_id):
+        raise errors.StorageError("index.bad_id", text_id=one_line(text_id, 40))
+    return text_id
+
+
+def _once(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits, the best of each ``text_id``."""
+    seen: dict[str, Hit] = {}
+    for hit in hits:
+        seen.setdefault(hit.text_id, hit)
+    return list(seen.values())
+
+
+def _as_ours(fault: BaseException, act: str, folder: Path) -> errors.StorageError:
+    said = str(fault)
+    kind: type[errors.StorageError] = errors.StorageError
+    if "No space left" in said or "os error 28" in said or "os error 122" in said:
+        kind = errors.DiskFull
+    elif "Read-only file system" in said or "ermission denied" in said:
+        kind = errors.ReadOnly
+    details = {"act": act, "path": str(folder), "reason": one_line(said or type(fault).__name__)}
+    return kind(None if kind is not errors.StorageError else "index.failed", **details)
