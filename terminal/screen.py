@@ -1,0 +1,146 @@
+"""The one place where anything is written to a terminal.
+
+Promises: whatever is written has passed ``text.inert`` here, so no text of a person, a model, a
+memory or a file name can steer the terminal; nothing is parsed as markup; a plain screen gets the
+text and nothing else. What was written is never redrawn, except one short status line that the next
+writing removes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TextIO
+
+from terminal.style import Meaning, Meanings, style
+from text import inert, one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+Span = tuple[str, Meanings]
+_DEFAULT_WIDTH = 80
+
+
+def wants_plain(stream: TextIO, environment: Mapping[str, str], flag: bool = False) -> bool:
+    """Whether this stream gets text alone: no terminal, a dumb one, or a person who asks for it."""
+    asked = flag or bool(environment.get("NO_COLOR")) or environment.get("ACCESSIBLE", "0") not in ("", "0")
+    return asked or environment.get("TERM", "dumb") in ("dumb", "") or not stream.isatty()
+
+
+class Screen:
+    """Writes lines and stretches of styled text.
+
+    >>> import io
+    >>> screen = Screen(io.StringIO(), plain=True)
+    >>> screen.line("a\\x1b[31mb")
+    >>> screen.file.getvalue()
+    'a[31mb\\n'
+    """
+
+    def __init__(self, file: TextIO, *, plain: bool, record: bool = False) -> None:
+        self.file = file
+        self.plain = plain
+        self._record = record
+        self._console: Console | None = None
+        self._status = False
+        self._fresh = True
+
+    @property
+    def console(self) -> Console:
+        """The rich console behind this screen, made at first use."""
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console(
+                file=self.file,
+                color_system=None if self.plain else "standard",
+                force_terminal=not self.plain,
+                markup=False,
+                emoji=False,
+                highlight=False,
+                legacy_windows=False,
+                record=self._record,
+            )
+        return self._console
+
+    @property
+    def width(self) -> int:
+        """Columns, now; it changes when the window does."""
+        return self.console.width if not self.plain else _DEFAULT_WIDTH
+
+    def line(self, text: str = "", meaning: Meaning = "words") -> None:
+        """A whole line, or several."""
+        self.spans([(text + "\n", (meaning,))])
+
+    def one_row(self, text: str, meaning: Meaning = "words") -> None:
+        """As much of a text as fits into one row."""
+        self.line(
+            one_line(text, 500) if self.plain else _fitting(one_line(text, 500), self.width - 1), meaning
+        )
+
+    def spans(self, spans: Iterable[Span]) -> None:
+        """Stretches of text one after another; line ends are where the text has them."""
+        self.clear_status()
+        spans = [(inert(text), meanings) for text, meanings in spans if text]
+        if not spans:
+            return
+        self._fresh = spans[-1][0].endswith("\n")
+        if self.plain:
+            self._raw("".join(text for text, _ in spans))
+            return
+        from rich.text import Text
+
+        self.console.print(
+            Text.assemble(*((text, style(meanings)) for text, meanings in spans), end=""),
+            soft_wrap=True,
+            end="",
+        )
+        self.file.flush()
+
+    def draw(self, drawing: RenderableType) -> None:
+        """Something that rich lays out, a table; its rows end where their text ends."""
+        from rich.text import Text
+
+        self.clear_status()
+        for row in self.console.render_lines(drawing, pad=False):
+            text = Text.assemble(*((inert(part.text), part.style or "") for part in row))
+            text.rstrip()
+            self.console.print(text, soft_wrap=True)
+        self._fresh = True
+
+    def fresh_line(self) -> None:
+        """End the line if one is begun."""
+        if not self._fresh:
+            self.line()
+
+    def status(self, text: str) -> None:
+        """One dim line that the next writing removes. A plain screen has none."""
+        if self.plain or not self._fresh:
+            return
+        self.clear_status()
+        shown = one_line(text, 500)
+        self._raw(f"\x1b[2m{_fitting(shown, self.width - 1)}\x1b[0m")
+        self._status = True
+
+    def clear_status(self) -> None:
+        """Remove the status line."""
+        if self._status:
+            self._status = False
+            self._raw("\r\x1b[K")
+
+    def clear(self) -> None:
+        """An empty screen; a plain one stays."""
+        if not self.plain:
+            self._raw("\x1b[H\x1b[2J")
+
+    def _raw(self, text: str) -> None:
+        self.file.write(text)
+        self.file.flush()
+
+
+def _fitting(text: str, cells: int) -> str:
+    from rich.cells import set_cell_size
+
+    from terminal.widths import cells_of
+
+    return text if cells_of(text) <= cells else set_cell_size(text, max(1, cells - 1)).rstrip() + "…"

@@ -1,0 +1,72 @@
+"""What each kind of text looks like: one style a meaning, from the sixteen ANSI colours only.
+
+The rest of the room speaks of meanings, never of colours, so the look is changed here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+from rich.style import Style
+
+Meaning = Literal[
+    "words",
+    "strong",
+    "emphasis",
+    "struck",
+    "heading",
+    "code",
+    "link",
+    "bullet",
+    "quotation",
+    "quiet",
+    "title",
+    "warning",
+    "trouble",
+    "good",
+    "added",
+    "removed",
+    "person",
+    "keyword",
+    "literal",
+    "number",
+    "comment",
+    "name",
+]
+Meanings = tuple[Meaning, ...]
+
+STYLES: dict[Meaning, str] = {
+    "words": "none",
+    "strong": "bold",
+    "emphasis": "italic",
+    "struck": "strike",
+    "heading": "bold",
+    "code": "cyan",
+    "link": "underline",
+    "bullet": "dim",
+    "quotation": "dim",
+    "quiet": "dim",
+    "title": "bold",
+    "warning": "yellow",
+    "trouble": "red",
+    "good": "green",
+    "added": "green",
+    "removed": "red",
+    "person": "bold",
+    "keyword": "magenta",
+    "literal": "green",
+    "number": "cyan",
+    "comment": "dim",
+    "name": "bold",
+}
+
+
+@cache
+def style(meanings: Meanings) -> Style:
+    """The look of text that means all of these at once.
+
+    >>> str(style(("quiet", "strong")))
+    'bold dim'
+    """
+    return Style.combine([Style.parse(STYLES[meaning]) for meaning in meanings])
