@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 import errors
-from storage import lexicon
+from storage import facts, lexicon
 
 #: "OFRD" in SQLite's application_id: tells our database from anybody else's.
 APPLICATION_ID = 0x4F465244
@@ -100,6 +100,7 @@ CREATE TABLE save_stage (
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 {lexicon.SCHEMA}
+{facts.SCHEMA}
 """
 
 STEPS: tuple[str, ...] = (_FIRST,)

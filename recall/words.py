@@ -1,0 +1,184 @@
+"""The words of a text, the same for what is stored and for what is asked.
+
+Any mix of languages goes through one door:
+
+* text is normalised (NFKC, case folded, Latin accents removed), so that ``Ｃａｆé`` and ``cafe`` are one word;
+* words of scripts that use spaces are stemmed (Porter2,
+  https://snowballstem.org/algorithms/english/stemmer.html) and English stop words are left out;
+* scripts without spaces (Han, Kana, Thai, Lao, Khmer, Burmese) and Hangul give single characters and pairs of
+  neighbours inside one run, which finds two-character words without a dictionary;
+* numbers lose leading zeros, separators and ordinal endings, and also join the character that counts
+  (``5月``);
+* names in code (``camelCase``, ``snake_case``) give their parts and the whole; ``c++`` and ``c#`` stay what
+  they are.
+
+A token never holds a space, so that tokens can be joined and split again.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff\u20d0-\u20ff"
+_PIECE = re.compile(
+    rf"(?P<unspaced>[{_UNSPACED}]+)"
+    r"|(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
+    r"|(?P<code>[a-z](?:\+\+|\#))"
+    rf"|(?P<word>(?:(?![{_UNSPACED}])[^\W\d])(?:(?![{_UNSPACED}])[\w{_MARKS}]|['’](?=[^\W\d_]))*)"
+)
+_RUN = re.compile(f"[{_UNSPACED}]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_IDENTIFIER = re.compile(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?:\D|$))")
+
+#: English words that say nothing about what a text is about.
+STOP_WORDS = frozenset(
+    """
+    a about above after again against all also am an and any are aren't as at be because been before being
+    below between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down
+    during each else ever few for from further get gets getting give given go goes going gonna got had
+    hadn't has hasn't have haven't having he he'd he'll he's her here here's hers herself him himself his
+    how how's i i'd i'll i'm i've if in into is isn't it it'll it's its itself just know let let's like
+    made make me more most much must my myself no nor not now of off oh ok okay on once only or other our
+    ours ourselves out over own please really s same shall she she'd she'll she's should shouldn't so some
+    such t tell than that that's the their theirs them themselves then there there's these they they'd
+    they'll they're they've thing things this those through to too under until up us very want was wasn't
+    we we'd we'll we're we've well were weren't what what's when when's where where's which while who
+    who's whom whose why will with won't would wouldn't yeah yes yet you you'd you'll you're you've your
+    yours yourself yourselves
+    """.split()  # noqa: SIM905 - a list of 180 strings is hard to read
+)
+#: Characters so common in Chinese and Japanese that alone they say nothing; they still count in pairs.
+STOP_CHARACTERS = frozenset(
+    "的了是我你他她它们在有和就不也都很这那个吗呢吧啊哦嗯么什谁哪怎么样要会能可以到说上下去来对把被给让从向着过得地之与及或而但"
+    "还又再最更太为因所如果没只一些はがをにでともへやのかなだよねたてし"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for: distinct tokens in order, and those of them that are names or quoted."""
+
+    text: str
+    terms: tuple[str, ...]
+    named: frozenset[str] = frozenset()
+    phrases: tuple[str, ...] = ()
+
+
+def tokens(text: str) -> list[str]:
+    """All tokens of a text in order, repeated as often as they stand there.
+
+    >>> tokens("Tim's cafés in 北京, May 5th: quick_sort()")
+    ['tim', 'cafe', '北', '北京', '京', 'may', '5', 'quick', 'sort', 'quicksort']
+    """
+    stem = _stemmer()
+    found: list[str] = []
+    for piece in _PIECE.finditer(_folded(_open_identifiers(text))):
+        found.extend(_of_piece(piece, stem))
+    return found
+
+
+def terms(text: str) -> tuple[str, ...]:
+    """The distinct tokens of a question, in the order in which they first stand."""
+    return tuple(dict.fromkeys(tokens(text)))
+
+
+def normal(text: str) -> str:
+    """Text folded as tokens are, for looking up a phrase inside another text."""
+    return " ".join(_folded(text).split())
+
+
+def is_unspaced(character: str) -> bool:
+    """Whether a character belongs to a script that is written without spaces."""
+    return _RUN.match(character) is not None
+
+
+def unspaced_length(text: str) -> int:
+    """How many characters of a text belong to scripts without spaces."""
+    return 0 if text.isascii() else sum(len(run) for run in _RUN.findall(text))
+
+
+def unspaced_share(text: str) -> float:
+    """How much of the letters of a text belong to scripts without spaces, 0 to 1."""
+    letters = sum(character.isalpha() for character in text)
+    return unspaced_length(text) / letters if letters else 0.0
+
+
+def _stemmer() -> _Stem:
+    """A stemmer for one call; one that is shared by threads would not be safe."""
+    import Stemmer
+
+    return _Stem(Stemmer.Stemmer("english"))
+
+
+class _Stem:
+    """A word's stem, with the endings of possession removed first."""
+
+    def __init__(self, stemmer: object) -> None:
+        self._stem = stemmer.stemWord  # type: ignore[attr-defined]
+
+    def __call__(self, word: str) -> str:
+        plain = word.replace("’", "'").removesuffix("'s").replace("'", "")
+        return str(self._stem(plain))
+
+
+def _open_identifiers(text: str) -> str:
+    """Code names followed by their parts: ``quickSort`` becomes ``quick Sort quickSort``."""
+    return _IDENTIFIER.sub(_opened, text)
+
+
+def _opened(name: re.Match[str]) -> str:
+    parts = [part for piece in name[0].split("_") for part in _CAMEL.split(piece) if part]
+    return " ".join([*parts, "".join(parts)]) if len(parts) > 1 else name[0]
+
+
+def _folded(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text).casefold()
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+
+
+def _of_piece(piece: re.Match[str], stem: _Stem) -> Iterable[str]:
+    if piece["unspaced"]:
+        return _of_run(piece["unspaced"])
+    if piece["number"]:
+        return _of_number(piece)
+    if piece["code"]:
+        return (piece["code"],)
+    return _of_word(piece["word"], stem)
+
+
+def _of_run(run: str) -> Iterator[str]:
+    """Single characters and pairs: 你好吗 gives 你, 你好, 好, 好吗, 吗 without the stop characters."""
+    for at, character in enumerate(run):
+        if character not in STOP_CHARACTERS:
+            yield character
+        if at + 1 < len(run):
+            pair = run[at : at + 2]
+            if not (pair[0] in STOP_CHARACTERS and pair[1] in STOP_CHARACTERS):
+                yield pair
+
+
+def _of_number(piece: re.Match[str]) -> Iterator[str]:
+    number = _THOUSANDS.sub("", piece["number"])
+    whole = number.lstrip("0") or "0"
+    yield f"0{whole}" if whole.startswith(".") else whole
+    after = piece.string[piece.end() : piece.end() + 1]
+    if after and is_unspaced(after):
+        yield whole + after
+
+
+def _of_word(word: str, stem: _Stem) -> Iterator[str]:
+    """A word's stem; nothing for a stop word; letters and digits run together stay one token."""
+    plain = word.replace("’", "'").strip("_'")
+    if plain and plain not in STOP_WORDS and (token := stem(plain)):
+        yield token
