@@ -6,6 +6,7 @@
     ├── Interrupted                 130   nothing: they asked for it
     ├── ModelError                    1   (the model server; nothing was stored)
     │   ├── Unreachable               3   wait, or look at the base URL and the network
+    │   │   └── Insecure              1   look at http or https in the base URL, and at the certificate
     │   ├── TimedOut                  3   wait, or raise REQUEST_TIMEOUT
     │   ├── RateLimited               3   wait as long as the server says
     │   ├── ServerFault               3   wait
@@ -103,11 +104,19 @@ class ModelError(OldFriendError):
 
 
 class Unreachable(ModelError):
-    """No connection: refused, no such host, TLS, reset."""
+    """No connection: refused, no such host, reset."""
 
     default_key = "model.unreachable"
     exit_code = Exit.TRY_LATER
     retryable = True
+
+
+class Insecure(Unreachable):
+    """No trusted connection: TLS failed. Waiting does not help."""
+
+    default_key = "model.insecure"
+    exit_code = Exit.FAILED
+    retryable = False
 
 
 class TimedOut(ModelError):
