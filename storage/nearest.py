@@ -9,7 +9,6 @@ where those fail too the search stays exact.
 from __future__ import annotations
 
 import logging
-import warnings
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -72,11 +71,11 @@ def keep_index(table: Any, dimension: int, log: logging.Logger) -> bool:
 
 
 def optimize(table: Any) -> None:
-    """Fold small files together, take new rows into the indexes, drop all versions but the last."""
-    with warnings.catch_warnings():
-        # It warns that readers of an old version will fail; ours look again at the latest one.
-        warnings.simplefilter("ignore")
-        table.optimize(cleanup_older_than=timedelta(0))
+    """Fold small files together, take new rows into the indexes, drop all versions but the last.
+
+    A search that meets a version that is gone looks again at the latest one.
+    """
+    table.optimize(cleanup_older_than=timedelta(milliseconds=1))
 
 
 def _build(table: Any, log: logging.Logger) -> None:

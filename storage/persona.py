@@ -28,8 +28,8 @@ from typing import Any
 import errors
 from storage.database import Database
 from storage.files import make_private_folder, replace_file, storage_error
-from storage.image_text import as_image, read_bytes
 from storage.records import Image, Origin, PersonaVersion
+from storage.rewriting import as_image, read_bytes
 
 _FILE: dict[Image, str] = {"self": "self_image.txt", "user": "user_image.txt"}
 _MAX_BYTES = 1_000_000
@@ -90,11 +90,13 @@ class Persona:
         """
         self.settle(image)
         with self._database.write() as sql:
-            self.note(sql, image, text, origin, session_id)
+            self.record(sql, image, text, origin, session_id)
         return self.newest(image)
 
-    def note(self, sql: Sql, image: Image, text: str, origin: Origin, session_id: str | None = None) -> int:
-        """Add a version inside the caller's transaction; ``settle`` must follow the commit.
+    def record(
+        self, sql: Sql, image: Image, text: str, origin: Origin, session_id: str | None = None
+    ) -> int:
+        """Add a version inside the caller's transaction; ``publish`` must follow the commit.
 
         Returns the number of the version.
         """
@@ -105,7 +107,7 @@ class Persona:
         return int(cursor.lastrowid)
 
     def erase(self, sql: Sql, versions: Iterable[int]) -> None:
-        """Delete versions inside the caller's transaction; ``settle`` must follow the commit."""
+        """Delete versions inside the caller's transaction; ``publish`` must follow the commit."""
         for version in versions:
             sql("DELETE FROM persona WHERE version = ?", (version,))
             sql("UPDATE meta SET value = ? WHERE key GLOB 'persona.*' AND value = ?", (_VOID, str(version)))
@@ -114,6 +116,11 @@ class Persona:
         """Make an older version the newest one; None when there is no such version."""
         rows = self._database.read("SELECT image, text FROM persona WHERE version = ?", (version,))
         return self.write(rows[0]["image"], rows[0]["text"], "restore") if rows else None
+
+    def publish(self) -> None:
+        """Bring both files to their newest version, after a commit that added or erased one."""
+        for image in _FILE:
+            self.settle(image)
 
     def asides(self) -> list[Path]:
         """What was found in the place of an image and is kept under another name."""
@@ -147,7 +154,7 @@ class Persona:
         if not read_bytes(content)[1]:
             replace_file(self._aside_name(image), content)
         with self._database.write() as sql:
-            self._set_mark(sql, image, self.note(sql, image, said, "hand"))
+            self._set_mark(sql, image, self.record(sql, image, said, "hand"))
 
     def _lay(self, image: Image, version: PersonaVersion | None) -> None:
         """Put a version into the file; without one there is no file."""

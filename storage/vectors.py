@@ -45,7 +45,7 @@ _DELETE_AT_ONCE = 500
 _INDEX_CACHE = 128 << 20
 _METADATA_CACHE = 32 << 20
 
-State = Literal["closed", "empty", "ready", "rebuilding"]
+State = Literal["closed", "ready", "rebuilding"]
 T = TypeVar("T")
 
 
@@ -122,9 +122,9 @@ class Vectors:
         self.state = "ready"
 
     def open_empty(self) -> None:
-        """Nothing is known that could be searched: a search finds nothing, and that is no fault."""
+        """Nothing has a vector yet: a search finds nothing, and that is no fault."""
         self.close()
-        self.state = "empty"
+        self.state = "ready"
 
     def close(self) -> None:
         """Let the table go; safe to call twice."""
@@ -157,7 +157,7 @@ class Vectors:
 
         Raises StorageError when the index is not ready, EmbeddingError when the vector is not sound.
         """
-        if self.state == "empty" or limit < 1:
+        if limit < 1 or (self.state == "ready" and self._table is None):
             return []
         with self._faults("search"):
             table, query = self._ready(), normalised(vector, self._dimension)
@@ -171,6 +171,16 @@ class Vectors:
         self._say(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in kept])
         return kept
 
+    @property
+    def has_table(self) -> bool:
+        """Whether there is a table to write to."""
+        return self._table is not None and self.state == "ready"
+
+    def versions(self) -> int:
+        """How many versions of the table lie on the disk; each commit adds one, ``upkeep`` leaves one."""
+        with self._faults("versions"):
+            return len(self._table.list_versions()) if self.has_table else 0
+
     def ids(self) -> npt.NDArray[np.bytes_]:
         """Every ``text_id``, sorted, as an array of bytes (32 MB for a million)."""
         import numpy as np
@@ -181,11 +191,9 @@ class Vectors:
             return found
 
     def count(self) -> int:
-        """How many rows there are."""
-        if self.state == "empty":
-            return 0
+        """How many rows there are; 0 while there is no table."""
         with self._faults("count"):
-            return int(self._ready().count_rows())
+            return int(self._table.count_rows()) if self._table is not None else 0
 
     def rebuild(
         self,
@@ -257,7 +265,7 @@ class Vectors:
         return [Hit(text_id, session_id, 1.0 - distance) for text_id, session_id, distance in found]
 
     def _ready(self) -> Any:
-        if self.state != "ready":
+        if self.state != "ready" or self._table is None:
             raise errors.StorageError("index.not_ready", state=self.state)
         return self._table
 

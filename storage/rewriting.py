@@ -11,11 +11,13 @@ from text import clean
 _LEAST_KEPT = 0.6
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
-Refusal = Literal["empty", "shrunk"]
+Refusal = Literal["empty", "shrunk", "pins"]
 
 
-def refusal(old: str, new: str) -> Refusal | None:
+def refusal(old: str, new: str, pins: Iterable[str] = ()) -> Refusal | None:
     """Why a model's rewrite of an image is not taken, or None when it is.
+
+    ``empty``: nothing in it. ``shrunk``: more than 40 % of the text is lost. ``pins``: a pinned line is gone.
 
     Measured in bytes of UTF-8, so that a Chinese rewrite of an English image does not look like a loss.
 
@@ -26,7 +28,13 @@ def refusal(old: str, new: str) -> Refusal | None:
         return "empty"
     if len(new.strip().encode()) < _LEAST_KEPT * len(old.strip().encode()):
         return "shrunk"
-    return None
+    return "pins" if missing_pins(new, pins) else None
+
+
+def missing_pins(text: str, pins: Iterable[str]) -> list[str]:
+    """Pinned lines that are not in the text; spaces and line ends do not count."""
+    said = " ".join(text.split())
+    return [pin.strip() for pin in pins if " ".join(pin.split()) not in said]
 
 
 def with_pins(text: str, pins: Iterable[str]) -> str:
@@ -35,8 +43,7 @@ def with_pins(text: str, pins: Iterable[str]) -> str:
     >>> with_pins("Likes tea.", ["Call her Ann.", "Likes  tea."])
     'Likes tea.\\nCall her Ann.'
     """
-    said = " ".join(text.split())
-    missing = [pin.strip() for pin in pins if pin.strip() and " ".join(pin.split()) not in said]
+    missing = missing_pins(text, pins)
     return "\n".join([text.rstrip(), *missing]).strip() if missing else text
 
 

@@ -1,0 +1,132 @@
+"""Bringing the vector index into agreement with SQLite: open it when it is whole, mend it, or make it anew.
+
+    sealed files whole? -> opens? -> same ids as SQLite? -> answers a search?    any doubt: built anew
+
+No step asks the embedding model for anything: every vector that was ever made lies in SQLite.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import errors
+from storage.database import Database
+from storage.embeddings import Embeddings
+from storage.seal import Seal
+from storage.vectors import VectorRow, Vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+#: When more than this part of the rows is missing, building anew is quicker than adding.
+_MOST_MISSING = 0.2
+_BATCH = 1024
+
+Proceed = Callable[[], bool]
+
+
+class Mending:
+    """Opens, compares, repairs and rebuilds. Belongs to the worker's thread."""
+
+    def __init__(
+        self, database: Database, embeddings: Embeddings, vectors: Vectors, log: logging.Logger
+    ) -> None:
+        self._database = database
+        self._embeddings = embeddings
+        self._vectors = vectors
+        self._log = log
+        self._seal = Seal(database, vectors.folder)
+        self.built = 0
+
+    def open(self, model: str, proceed: Proceed) -> bool:
+        """Make the index ready for searches. False when it was ended before."""
+        dimension = self._embeddings.dimension(model)
+        if dimension is None:
+            self._vectors.open_empty()
+            return True
+        if self._seal.holds(proceed):
+            try:
+                self._vectors.open(model, dimension)
+                if self._agree(model):
+                    return True
+            except errors.StorageError as fault:
+                self._log.warning("the vector index is made anew: %s", fault)
+        return proceed() and self.rebuild(model, proceed)
+
+    def rebuild(self, model: str, proceed: Proceed) -> bool:
+        """Make the index anew from SQLite, in an empty folder. False when it was ended before."""
+        dimension = self._embeddings.dimension(model)
+        self._seal.forget()
+        self.built = 0
+        if dimension is None:
+            self._vectors.remove()
+            self._vectors.open_empty()
+            return True
+        if not self._vectors.rebuild(model, dimension, self._counted(model), proceed):
+            return False
+        self.keep_seal()
+        self.upkeep()
+        return True
+
+    def upkeep(self) -> None:
+        """Fold files together and keep the index in order."""
+        if self._vectors.has_table:
+            self._vectors.upkeep()
+            self.keep_seal()
+
+    def put(self, model: str, text_ids: Iterable[str]) -> None:
+        """Bring the rows of these texts into the index, in one commit."""
+        self._vectors.upsert(self._embeddings.rows(model, text_ids))
+
+    def drop(self, text_ids: Sequence[str]) -> None:
+        """Take rows out of the index."""
+        if self._vectors.has_table:
+            self._vectors.delete(text_ids)
+            self.keep_seal()
+
+    def distrust(self) -> None:
+        """The index is behind SQLite, or at fault: the next ``open`` makes it anew."""
+        self._seal.forget()
+
+    def keep_seal(self, digests: dict[str, str] | None = None, model: str = "") -> None:
+        """Keep the checksums of the files, and in the same commit take finished texts off the queue."""
+        changes = self._seal.examine()
+        with self._database.write() as sql:
+            self._seal.save(sql, changes)
+            self._embeddings.done(sql, digests or {}, model)
+
+    def _agree(self, model: str) -> bool:
+        """Repair small differences to SQLite; False when the index had better be made anew."""
+        import numpy as np
+
+        here, wanted = self._vectors.ids(), self._embeddings.ids(model)
+        missing = np.setdiff1d(wanted, here, assume_unique=True)
+        if len(np.unique(here)) != len(here) or len(missing) > _MOST_MISSING * len(wanted):
+            return False
+        self._repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))
+        return self._answers(model)
+
+    def _repair(
+        self, model: str, missing: npt.NDArray[np.bytes_], extra: npt.NDArray[np.bytes_]
+    ) -> None:
+        for at in range(0, len(missing), _BATCH):
+            self.put(model, [text_id.decode() for text_id in missing[at : at + _BATCH].tolist()])
+        if len(extra):
+            self._vectors.delete([text_id.decode() for text_id in extra.tolist()])
+        if len(missing) or len(extra):
+            self.keep_seal()
+
+    def _answers(self, model: str) -> bool:
+        """Whether a search for a stored vector finds anything."""
+        row = next(iter(next(self._embeddings.batches(model, 1), [])), None)
+        if row is None:
+            return True
+        return bool(self._vectors.search(row.vector, kind=row.type, exclude_session=None, limit=1))
+
+    def _counted(self, model: str) -> Iterator[list[VectorRow]]:
+        for batch in self._embeddings.batches(model):
+            yield batch
+            self.built += len(batch)

@@ -1,0 +1,127 @@
+"""What the tests of the index share: a store with turns in it, and an embedder that is told what to do."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import errors
+from storage.database import Database
+from storage.embeddings import Embeddings
+from storage.indexing import Indexing
+from storage.vectors import Hit, Vectors
+
+DELAYS = (0.02,)
+PATIENCE = 20.0
+
+
+class Oracle:
+    """A deterministic embedder: texts that share words get vectors that are near."""
+
+    def __init__(self, model: str = "oracle-1", dimension: int = 64) -> None:
+        self.model = model
+        self.dimension = dimension
+        self.asked: list[str] = []
+        self.refuses: Callable[[str], bool] = lambda text: False
+        self.down = False
+        self.before_answer: Callable[[], None] = lambda: None
+        self._lock = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> list[np.ndarray | None]:
+        with self._lock:
+            self.asked += texts
+        self.before_answer()
+        if self.down:
+            raise errors.EmbeddingError(reason="down")
+        return [None if self.refuses(text) else self.vector(text) for text in texts]
+
+    def vector(self, text: str) -> np.ndarray:
+        total = np.zeros(self.dimension, dtype=np.float32)
+        for word in text.lower().split():
+            seed = hashlib.blake2b(f"{self.model} {word}".encode(), digest_size=4).digest()
+            total += np.random.default_rng(int.from_bytes(seed)).normal(size=self.dimension).astype(np.float32)
+        return total
+
+
+class Store:
+    """SQLite, cached vectors, LanceDB and the worker, on one folder."""
+
+    def __init__(self, folder: Path, oracle: Oracle | None = None) -> None:
+        self.folder = folder
+        self.oracle = oracle or Oracle()
+        self.log = logging.Logger("test")
+        self.database = Database(folder / "memory.db", self.log)
+        self.embeddings = Embeddings(self.database)
+        self.vectors = Vectors(folder / "vectors", self.log)
+        self.indexing = Indexing(
+            self.database, self.embeddings, self.vectors, self.oracle, self.key_of, self.log, delays=DELAYS
+        )
+
+    def started(self) -> Store:
+        self.indexing.start()
+        return self
+
+    def settle(self) -> bool:
+        return self.indexing.settle(PATIENCE)
+
+    def key_of(self, text_id: str) -> str | None:
+        query = "SELECT text FROM conversation WHERE text_id = ? UNION SELECT summary FROM summary WHERE text_id = ?"
+        rows = self.database.read(query, (text_id, text_id))
+        return rows[0][0] if rows else None
+
+    def add_session(self, session_id: str) -> None:
+        with self.database.write() as sql:
+            sql(
+                "INSERT INTO session (session_id, start_timestamp, status) VALUES (?, '2026-01-01', 'archived')",
+                (session_id,),
+            )
+
+    def add_turns(self, session_id: str, texts: Sequence[str], first: int = 0) -> list[str]:
+        """Rounds of a session, each of two turns, their texts as given."""
+        ids = []
+        with self.database.write() as sql:
+            for number, text in enumerate(texts, start=first):
+                text_id = f"{session_id}-{number}"
+                role = "assistant" if number % 2 else "user"
+                sql(
+                    "INSERT INTO conversation (text_id, session_id, timestamp, role, text, round)"
+                    " VALUES (?, ?, '2026-01-01', ?, ?, ?)",
+                    (text_id, session_id, role, text, number // 2 + 1),
+                )
+                self.embeddings.enqueue(sql, text_id, "conversation")
+                ids.append(text_id)
+        self.indexing.wake()
+        return ids
+
+    def add_summary(self, session_id: str, text: str) -> str:
+        text_id = f"summary-{session_id}"
+        with self.database.write() as sql:
+            sql(
+                "INSERT INTO summary (text_id, session_id, timestamp, summary, upto_round)"
+                " VALUES (?, ?, '2026-01-01', ?, 1)",
+                (text_id, session_id, text),
+            )
+            self.embeddings.enqueue(sql, text_id, "summary")
+        self.indexing.wake()
+        return text_id
+
+    def remove_turns(self, text_ids: Sequence[str]) -> None:
+        with self.database.write() as sql:
+            for text_id in text_ids:
+                sql("DELETE FROM conversation WHERE text_id = ?", (text_id,))
+            self.embeddings.forget(sql, text_ids)
+        self.indexing.drop(text_ids)
+
+    def search(self, text: str, limit: int = 10, exclude_session: str | None = None) -> list[Hit]:
+        query = self.oracle.vector(text)
+        return self.vectors.search(query, kind="conversation", exclude_session=exclude_session, limit=limit)
+
+    def close(self) -> None:
+        assert self.indexing.close(PATIENCE)
+        self.vectors.close()
+        self.database.close()
