@@ -47,6 +47,10 @@ class Drafts:
         """Forget the stages: they are done, or the session has gone on."""
         sql("DELETE FROM save_stage WHERE session_id = ?", (session_id,))
 
+    def drop_all_stages(self, sql: Sql) -> None:
+        """Forget the stages of every session."""
+        sql("DELETE FROM save_stage")
+
     def pins(self, image: Image) -> tuple[str, ...]:
         """The lines that rewrites of an image must keep."""
         rows = self._database.read("SELECT text FROM pin WHERE image = ? ORDER BY number", (image,))
@@ -68,3 +72,7 @@ class Drafts:
     def set_meta(self, sql: Sql, key: str, value: str) -> None:
         """Write a small note."""
         sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def drop_meta(self, sql: Sql, key: str) -> None:
+        """Remove a small note."""
+        sql("DELETE FROM meta WHERE key = ?", (key,))

@@ -79,6 +79,25 @@ class Sessions:
         rows = self._database.read(f"{_TURN} {where}", (turn.session_id, turn.seq, count))
         return [_turn(row) for row in rows[::-1]]
 
+    def all_turns(self, session_id: str) -> list[Turn]:
+        """Every turn of a session, also one whose partner was erased."""
+        rows = self._database.read(f"{_TURN} WHERE session_id = ? ORDER BY seq", (session_id,))
+        return [_turn(row) for row in rows]
+
+    def turns_after(self, seq: int, limit: int) -> list[Turn]:
+        """The next turns of all sessions, in order."""
+        return [_turn(row) for row in self._database.read(f"{_TURN} WHERE seq > ? ORDER BY seq LIMIT ?", (seq, limit))]
+
+    def every_summary(self) -> list[Summary]:
+        """The summaries of all sessions."""
+        return [_summary(row) for row in self._database.read(f"{_SUMMARY} ORDER BY seq")]
+
+    def holds(self, text: str) -> bool:
+        """Whether any turn, summary, image or pin holds exactly this text."""
+        places = {"conversation": "text", "summary": "summary", "persona": "text", "pin": "text"}
+        return any(self._database.read(f"SELECT 1 FROM {table} WHERE instr({column}, ?) LIMIT 1", (text,))
+                   for table, column in places.items())
+
     def start(self, sql: Sql, session_id: str, now: str) -> None:
         """Open a new session; there must be no other active one."""
         sql("INSERT INTO session (session_id, start_timestamp, status) VALUES (?, ?, 'active')", (session_id, now))
@@ -109,11 +128,12 @@ class Sessions:
         if rounds:
             self._count(sql, rounds[0].user.session_id)
 
-    def put_summary(self, sql: Sql, text_id: str, session_id: str, now: str, summary: str, upto: int) -> None:
+    def put_summary(self, sql: Sql, text_id: str, session_id: str, now: str, summary: str, upto: int) -> Summary:
         """Put a summary, made from all rounds up to ``upto``, in place of the one before."""
-        sql("DELETE FROM summary WHERE session_id = ?", (session_id,))
-        sql("INSERT INTO summary (text_id, session_id, timestamp, summary, upto_round) VALUES (?, ?, ?, ?, ?)",
-            (text_id, session_id, now, summary, upto))
+        self.drop_summary(sql, session_id)
+        cursor = sql("INSERT INTO summary (text_id, session_id, timestamp, summary, upto_round)"
+                     " VALUES (?, ?, ?, ?, ?)", (text_id, session_id, now, summary, upto))
+        return Summary(cursor.lastrowid or 0, text_id, session_id, now, summary, upto)
 
     def drop_summary(self, sql: Sql, session_id: str) -> None:
         """Remove the summary of a session."""

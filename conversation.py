@@ -1,0 +1,297 @@
+"""One turn, from what a person says to the stored reply; and how a session is folded, saved and cleared.
+
+The same for the terminal and for any other door: events come out, a ``Stop`` goes in, nothing is printed and nothing is
+read. A turn is told in seven steps in ``Conversation.turn``; each step stands below it in the order in which it happens.
+
+Promises: what was said is written down before a model is asked; a failed call changes nothing; a reply that was cut
+off is stored only marked as such; the next input never meets a half-made fold.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import errors
+from config import Notice, Settings
+from jobs.asking import Asked, ask
+from jobs.folding import Folding
+from jobs.saving import Saved, SaveEvent, Saving
+from llm import Layers, Llm
+from memory import Memory
+from models.events import Beat, ReasoningDelta, Reply, Retrying, TextDelta
+from models.stop import Stop
+from models.waiting import waiting
+from prompts import TEMPLATES, Language
+from recall.recollection import Recollection
+from storage.records import Finish, InFlight, Round, Session, Summary, Turn
+from text import MAX_INPUT_BYTES, clean, language_of
+
+#: A pause of this length is worth mentioning, to the person and to the model.
+LARGE_GAP = timedelta(hours=6)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a session stands when it is taken up, or begun."""
+
+    session: Session
+    resumed: bool
+    rounds: tuple[Round, ...]
+    summary: Summary | None
+    in_flight: InFlight | None
+    gap: timedelta | None
+    sessions_kept: int
+    rounds_kept: int
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """What came to mind before the reply; may be nothing."""
+
+    recollection: Recollection
+
+
+@dataclass(frozen=True)
+class Replied:
+    """The reply is whole, or marked as cut, and stored (unless nothing is written now)."""
+
+    round: Round
+    reply: Reply
+    recollection: Recollection
+
+
+Event = Recalled | TextDelta | ReasoningDelta | Retrying | Beat | Notice | Replied
+
+
+@dataclass(frozen=True)
+class LastTurn:
+    """The last turn in full: what was recalled, and what was sent and came back."""
+
+    recollection: Recollection
+    asked: Asked
+
+
+@dataclass
+class _Unwritten:
+    """The rounds of a time in which nothing is written."""
+
+    rounds: list[Round] = field(default_factory=list)
+
+
+class Conversation:
+    """The present session, and everything a person can do in it."""
+
+    def __init__(self, settings: Settings, memory: Memory, llm: Llm, log: logging.Logger, *,
+                 clock: Callable[[], datetime], new_id: Callable[[], str], incognito: bool = False) -> None:
+        self.settings = settings
+        self.memory = memory
+        self.llm = llm
+        self.recalling = True
+        self.last: LastTurn | None = None
+        self._log = log
+        self._clock = clock
+        self._new_id = new_id
+        self._unwritten = _Unwritten() if incognito else None
+        self._known_degraded: set[str] = set()
+        self._folding = Folding(settings, memory, llm, log, clock)
+        self.session, self._resumed = memory.resume_or_start()
+
+    # -- opening -----------------------------------------------------------------------------------------------
+
+    def open(self) -> Opening:
+        """The session as it stands, for showing it."""
+        rounds = self.memory.sessions.rounds(self.session.session_id, self.settings.max_conv_num)
+        sessions_kept, rounds_kept = self.memory.sessions.counts()
+        return Opening(self.session, self._resumed, rounds, self.memory.sessions.summary(self.session.session_id),
+                       self.memory.in_flight(), self._gap(rounds), sessions_kept, rounds_kept)
+
+    def switch_to(self, session: Session, *, resumed: bool) -> Opening:
+        """Go on in another session."""
+        self.session, self._resumed, self.last = session, resumed, None
+        return self.open()
+
+    # -- a turn ------------------------------------------------------------------------------------------------
+
+    def turn(self, said: str, stop: Stop, *, stream: bool = True) -> Iterator[Event]:
+        """Say something and get a reply. The last event is ``Replied``.
+
+        Raises ModelError (nothing was stored; what was said stays in flight), Interrupted (stopped before anything was
+        shown), UsageError (nothing to say, or too much), StorageError.
+        """
+        text = self._admit(said)
+        started = self._note_in_flight(text)
+        yield from self._settle_folding(stop)
+        recollection = yield from self._recall(text, stop)
+        yield Recalled(recollection)
+        layers = self._layers(text, recollection)
+        reply = yield from self._ask(layers, stop, stream)
+        spoken = self._store(text, started, reply)
+        yield Replied(spoken, reply, recollection)
+
+    def _admit(self, said: str) -> str:
+        text = clean(said)
+        if not text.strip():
+            raise errors.UsageError("input.empty")
+        if len(text.encode("utf-8")) > MAX_INPUT_BYTES:
+            raise errors.UsageError("input.too_long", most=MAX_INPUT_BYTES)
+        return text
+
+    def _note_in_flight(self, text: str) -> str:
+        now = self._now()
+        if self._unwritten is None:
+            self.memory.note_in_flight(self.session.session_id, text)
+        return now
+
+    def _settle_folding(self, stop: Stop) -> Generator[Beat | Notice, None, None]:
+        """A fold that is under way is waited for; a session that outgrew its context is folded first."""
+        while self._folding.busy:
+            if stop.wait(0.05):
+                raise errors.Interrupted
+            yield Beat()
+        yield from self._folding.take_notices()
+
+    def _recall(self, text: str, stop: Stop) -> Generator[Event, None, Recollection]:
+        if not self.recalling:
+            return Recollection()
+        rounds = self.rounds_in_context()
+
+        def work() -> Recollection:
+            return self.memory.recall(text, rounds, self.session.session_id, self._clock(), self.settings)
+
+        try:
+            recollection = yield from waiting(work, stop)
+        except errors.StorageError as fault:
+            self._log.error("recall failed", exc_info=fault)
+            yield Notice("recall.failed", {"reason": str(fault)})
+            return Recollection(degraded=("words", "index"))
+        yield from self._degraded(recollection)
+        return recollection
+
+    def _degraded(self, recollection: Recollection) -> Iterator[Notice]:
+        """Say once that recall has to do without one of its parts, and once more when another one fails."""
+        if new := set(recollection.degraded) - self._known_degraded:
+            yield Notice("recall.degraded", {"parts": tuple(sorted(new))})
+        self._known_degraded = set(recollection.degraded)
+
+    def _layers(self, text: str, recollection: Recollection) -> Layers:
+        rounds = self.rounds_in_context()
+        summary = self.memory.sessions.summary(self.session.session_id)
+        language = self._language(text, rounds)
+        return Layers(
+            companion=self.companion(language), person=self.person(language),
+            self_image=self.memory.persona.read("self"), user_image=self.memory.persona.read("user"),
+            summary=summary.summary if summary else "", recalled=recollection, rounds=rounds, text=text,
+            language=language, now=self._clock(), gap=self._gap(rounds))
+
+    def _ask(self, layers: Layers, stop: Stop, stream: bool) -> Generator[Event, None, Reply]:
+        asked = yield from ask(self.llm, layers, stop, stream=stream, keep_partial=self._keep_partial)
+        self._folding.wanted = self._folding.wanted or asked.shortened
+        self.last = LastTurn(layers.recalled, asked)
+        return asked.reply
+
+    def _keep_partial(self, shown: str) -> None:
+        if self._unwritten is None:
+            self.memory.keep_partial(shown)
+
+    def _store(self, text: str, started: str, reply: Reply) -> Round:
+        if self._unwritten is None:
+            return self.memory.store_round(self.session.session_id, text, reply.text, started, reply.finish)
+        spoken = _unstored(self._new_id, self.session.session_id, text, reply.text, started, self._now(), reply.finish)
+        self._unwritten.rounds.append(spoken)
+        return spoken
+
+    # -- folding -----------------------------------------------------------------------------------------------
+
+    def fold_ahead(self) -> None:
+        """Fold what no longer fits into the context, in the background; the next turn waits for it."""
+        if self._unwritten is None:
+            self._folding.begin(self.session.session_id)
+
+    def fold_now(self) -> None:
+        """Fold and wait, for doors where nobody is typing."""
+        self.fold_ahead()
+        self._folding.wait()
+
+    # -- saving ------------------------------------------------------------------------------------------------
+
+    def save(self, stop: Stop) -> Iterator[SaveEvent]:
+        """Archive the present session and go on in a new one. The last event is ``Saved`` or ``NothingToSave``.
+
+        Raises ModelError or Interrupted: the session stays active, and the stages that are done are kept.
+        """
+        yield from self._settle_folding(stop)
+        for event in Saving(self.memory, self.llm).run(self.session, stop):
+            if isinstance(event, Saved):
+                self.switch_to(event.opened, resumed=False)
+            yield event
+
+    # -- clearing ----------------------------------------------------------------------------------------------
+
+    def reset(self) -> int:
+        """Clear the present session: its turns and its summary. Returns how many rounds went."""
+        self._folding.wait()
+        if self._unwritten is not None:
+            gone = len(self._unwritten.rounds)
+            self._unwritten.rounds.clear()
+            return gone
+        self.last = None
+        return self.memory.reset(self.session.session_id)
+
+    def undo(self, count: int = 1) -> int:
+        """Take back what was last done: a reset that was just made, or the last rounds. Returns how many rounds."""
+        self._folding.wait()
+        if self._unwritten is not None:
+            gone = min(count, len(self._unwritten.rounds))
+            del self._unwritten.rounds[len(self._unwritten.rounds) - gone :]
+            return gone
+        return self.memory.undo_reset() or self.memory.undo(self.session.session_id, count)
+
+    # -- what is known -----------------------------------------------------------------------------------------
+
+    @property
+    def incognito(self) -> bool:
+        """Whether nothing is written now."""
+        return self._unwritten is not None
+
+    def set_incognito(self, on: bool) -> None:
+        """Stop or begin writing. What was said unwritten leaves the context when writing begins again."""
+        if on != self.incognito:
+            self._unwritten = _Unwritten() if on else None
+
+    def rounds_in_context(self) -> tuple[Round, ...]:
+        """The rounds that the model is shown word for word."""
+        unwritten = tuple(self._unwritten.rounds) if self._unwritten else ()
+        return self.memory.sessions.context(self.session.session_id) + unwritten
+
+    def companion(self, language: Language) -> str:
+        """What the companion is called."""
+        return self.settings.companion_name or TEMPLATES[language].companion
+
+    def person(self, language: Language) -> str:
+        """What the person is called."""
+        return self.settings.user_name or TEMPLATES[language].person
+
+    def close(self) -> None:
+        """Wait for a fold that is under way; everything else is stored already."""
+        self._folding.wait(timeout=5)
+
+    def _language(self, text: str, rounds: tuple[Round, ...]) -> Language:
+        return language_of(text, *(spoken.user.words for spoken in rounds[-3:]))
+
+    def _gap(self, rounds: tuple[Round, ...]) -> timedelta | None:
+        if not rounds:
+            return None
+        gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp)
+        return gap if gap >= LARGE_GAP else None
+
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="seconds")
+
+
+def _unstored(new_id: Callable[[], str], session_id: str, user: str, assistant: str, started: str, ended: str,
+              finish: Finish) -> Round:
+    return Round(Turn(0, new_id(), session_id, started, "user", f"User: {user}", 0, finish),
+                 Turn(0, new_id(), session_id, ended, "assistant", f"Assistant: {assistant}", 0, finish))

@@ -1,0 +1,122 @@
+"""Erasing, as a job: what was chosen goes out of every file, and what was made from it is made anew from what is left.
+
+Promises: after the first step nothing of what was erased can come back, whatever happens then; a summary or an image
+that cannot be made anew, because the model is not there, stays away, and the person is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+import errors
+from config import Notice
+from jobs.folding import spoken_language
+from llm import Llm
+from memory import Memory
+from models.events import Beat
+from models.stop import Stop
+from models.waiting import waiting
+from storage.erasing import IMAGES, Proof, Selection
+from storage.records import Image, Round
+from text import language_of
+
+#: Characters of summaries that are put before a model at once when an image is made anew.
+_AT_ONCE = 12_000
+
+
+@dataclass(frozen=True)
+class Erased:
+    """What went, what was made anew, and what the search of every file found."""
+
+    selection: Selection
+    summaries_anew: int
+    images_anew: tuple[Image, ...]
+    proof: Proof
+
+
+EraseEvent = Beat | Notice | Erased
+
+
+class Erasing:
+    """Runs an erasure that the person has agreed to."""
+
+    def __init__(self, memory: Memory, llm: Llm) -> None:
+        self._memory = memory
+        self._llm = llm
+
+    def run(self, chosen: Selection, stop: Stop) -> Iterator[EraseEvent]:
+        """Erase; the last event is ``Erased``. A wish to stop ends only the making anew, never the erasure.
+
+        Raises StorageError; an erasure that was begun is then finished at the next start.
+        """
+        found = yield from waiting(lambda: self._memory.erase(chosen), Stop())
+        summaries, images = 0, list[Image]()
+        try:
+            summaries = yield from self._summaries_anew(chosen, stop)
+            images = yield from self._images_anew(chosen, stop)
+        except (errors.ModelError, errors.Interrupted) as fault:
+            yield Notice("erase.not_made_anew", {"error": fault})
+        yield Erased(chosen, summaries, tuple(images), found)
+
+    def _summaries_anew(self, chosen: Selection, stop: Stop) -> Generator[EraseEvent, None, int]:
+        made = 0
+        for summary in chosen.summaries:
+            rounds = tuple(spoken for spoken in self._memory.sessions.rounds(summary.session_id)
+                           if spoken.user.round <= summary.upto_round)
+            if rounds:
+                text = yield from self._summary_of(rounds, stop)
+                self._memory.renew_summary(summary.session_id, text, summary.upto_round)
+                made += 1
+        return made
+
+    def _summary_of(self, rounds: tuple[Round, ...], stop: Stop) -> Generator[EraseEvent, None, str]:
+        language = spoken_language(rounds)
+        return (yield from waiting(lambda: self._llm.summarise("", rounds, language, stop), stop))
+
+    def _images_anew(self, chosen: Selection, stop: Stop) -> Generator[EraseEvent, None, list[Image]]:
+        made: list[Image] = []
+        for image in IMAGES:
+            first = self._first_session(chosen, image)
+            if first is not None and (yield from self._image_anew(image, first, stop)):
+                made.append(image)
+        return made
+
+    def _first_session(self, chosen: Selection, image: Image) -> int | None:
+        """The number of the session that the first erased version of an image was made from."""
+        erased = {session.session_id: session.number for session in chosen.sessions}
+        for version in chosen.versions:
+            if version.image == image and version.session_id is not None:
+                session = self._memory.sessions.get(version.session_id)
+                return session.number if session else erased.get(version.session_id)
+        return None
+
+    def _image_anew(self, image: Image, since: int, stop: Stop) -> Generator[EraseEvent, None, bool]:
+        """Rewrite an image from the version that is left and the summaries of all sessions since."""
+        before = self._memory.persona.read(image)
+        text = before
+        for part in self._summaries_since(since):
+            text = yield from self._rewritten(image, text, part, stop)
+        if text == before:
+            return False
+        self._memory.persona.write(image, text, "model", None)
+        return True
+
+    def _rewritten(self, image: Image, text: str, summary: str, stop: Stop) -> Generator[EraseEvent, None, str]:
+        pins, language = self._memory.drafts.pins(image), language_of(summary)
+        return (yield from waiting(
+            lambda: self._llm.rewrite_image(image, text, summary, pins, language, stop), stop))
+
+    def _summaries_since(self, since: int) -> Iterator[str]:
+        """Summaries of the archived sessions from this number on, oldest first, joined to parts of a fair size."""
+        part = ""
+        for summary in self._memory.sessions.every_summary():
+            session = self._memory.sessions.get(summary.session_id)
+            if session is None or session.status == "active" or session.number < since:
+                continue
+            if part and len(part) + len(summary.summary) > _AT_ONCE:
+                yield part
+                part = ""
+            part = f"{part}\n\n{summary.summary}".strip()
+        if part:
+            yield part

@@ -1,0 +1,97 @@
+"""Folding: the oldest rounds leave the context into the summary, in the background.
+
+Promises: a fold is one commit or nothing; a model that fails leaves the context as it is and is asked again after the
+next reply; at most one fold runs at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import errors
+from config import Notice, Settings
+from llm import Llm
+from memory import Memory
+from models.stop import Stop
+from prompts import Language
+from storage.records import Round
+from text import language_of, without_quotations
+
+
+class Folding:
+    """The fold of the present session."""
+
+    def __init__(self, settings: Settings, memory: Memory, llm: Llm, log: logging.Logger,
+                 clock: Callable[[], datetime]) -> None:
+        self._settings = settings
+        self._memory = memory
+        self._llm = llm
+        self._log = log
+        self._clock = clock
+        self._thread: threading.Thread | None = None
+        self._stop = Stop()
+        self._notices: list[Notice] = []
+        #: Set when a prompt had to be shortened: fold although the number of rounds does not ask for it.
+        self.wanted = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a fold is under way."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def begin(self, session_id: str) -> None:
+        """Start folding if there is anything to fold and no fold runs."""
+        if not self.busy and self._due(session_id):
+            self._stop.clear()
+            self._thread = threading.Thread(target=self._run, args=(session_id,), name="fold", daemon=True)
+            self._thread.start()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait for the fold that runs; what takes longer than ``timeout`` seconds is given up and made again later."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+            self._stop.set()
+            self._thread.join(1)
+
+    def take_notices(self) -> list[Notice]:
+        """What went wrong since last asked."""
+        taken, self._notices = self._notices, []
+        return taken
+
+    def _due(self, session_id: str) -> tuple[Round, ...]:
+        """The rounds to fold now."""
+        rounds = self._memory.sessions.context(session_id)
+        step = self._settings.refresh_every_conv_num
+        if len(rounds) > self._settings.max_conv_num or (self.wanted and len(rounds) > 1):
+            return rounds[: min(step, len(rounds) - 1)]
+        return ()
+
+    def _run(self, session_id: str) -> None:
+        try:
+            while rounds := self._due(session_id):
+                self.wanted = False
+                self._fold(session_id, rounds)
+        except errors.Interrupted:
+            return
+        except errors.OldFriendError as fault:
+            self._log.error("fold failed", exc_info=fault)
+            self._notices.append(Notice("fold.failed", {"error": fault}))
+        except Exception as fault:
+            # A fault of ours in this thread must reach the log and the person, and must not end silently.
+            self._log.error("fold failed", exc_info=fault)
+            self._notices.append(Notice("fold.failed", {"error": errors.OldFriendError(reason=type(fault).__name__)}))
+
+    def _fold(self, session_id: str, rounds: tuple[Round, ...]) -> None:
+        before = self._memory.sessions.summary(session_id)
+        so_far = before.summary if before else ""
+        text = self._llm.summarise(so_far, rounds, spoken_language(rounds), self._stop)
+        self._memory.fold(session_id, rounds[-1].user.round, text)
+
+
+def spoken_language(rounds: Sequence[Round]) -> Language:
+    """The language that the person speaks in these rounds."""
+    return language_of(*(spoken.user.words for spoken in rounds),
+                       *(without_quotations(spoken.assistant.words) for spoken in rounds[-2:]))

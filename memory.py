@@ -1,0 +1,312 @@
+"""The memory: the one door to all that is stored.
+
+Sessions, conversations and summaries lie in SQLite, the only truth; their vectors in LanceDB, an index that may be lost
+at any time; the two images in plain text files. One object owns one data directory. Nothing here prints, reads a
+terminal, or knows that there is only one person.
+
+Promises: a method that writes is one commit or nothing; what was removed never comes back, since every hit of an index
+is looked up in SQLite before it is used; trouble with embeddings or an index never stops anything but itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from config import Settings
+from embedder import Embedder
+from recall.finder import Finder
+from recall.keys import TURNS_BEFORE, summary_key, turn_key
+from recall.recollection import Recollection
+from recall.words import tokens
+from storage.database import Database
+from storage.drafts import Drafts, Sql
+from storage.embeddings import Embeddings
+from storage.erasing import Eraser, Parts, Proof, Scrub, Selection
+from storage.facts import Facts
+from storage.files import make_private_folder
+from storage.findable import Findable
+from storage.indexing import Indexing
+from storage.lexicon import Lexicon
+from storage.owner import Owner
+from storage.persona import Persona
+from storage.places import Places
+from storage.records import Finish, Image, InFlight, Role, Round, Session, Summary, Turn
+from storage.sessions import Sessions
+from storage.vectors import Vectors
+from text import without_quotations
+
+#: How many messages before the input are looked at for what "she" and "that" mean.
+_RECENT = 5
+#: Seconds that an erasure waits for the index to be made anew; the proof tells when that was not enough.
+_SCRUB_TIMEOUT = 600.0
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What a reset took out, so that it can be put back as long as the program runs."""
+
+    session_id: str
+    rounds: tuple[Round, ...]
+    summary: Summary | None
+
+
+class Memory:
+    """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
+
+    >>> memory = Memory(folder, embedder, clock=clock, new_id=new_id, log=log)
+    >>> session, resumed = memory.resume_or_start()
+    >>> memory.store_round(session.session_id, "Hello", "Hello, Ann.", now, "stop")
+    """
+
+    def __init__(self, folder: Path, embedder: Embedder, *, clock: Callable[[], datetime],
+                 new_id: Callable[[], str], log: logging.Logger, also_searched: Sequence[Path] = (),
+                 scrubbers: Sequence[Scrub] = ()) -> None:
+        self.folder = folder
+        self._clock = clock
+        self._new_id = new_id
+        self._log = log
+        self._removed: Removed | None = None
+        make_private_folder(folder)
+        self._owner = Owner(folder, clock)
+        self._owner.acquire()
+        try:
+            self._furnish(embedder, also_searched, scrubbers)
+        except BaseException:
+            self._owner.release()
+            raise
+
+    def _furnish(self, embedder: Embedder, also_searched: Sequence[Path], scrubbers: Sequence[Scrub]) -> None:
+        self.database = Database(self.folder / "memory.db", self._log)
+        self.sessions = Sessions(self.database)
+        self.drafts = Drafts(self.database)
+        self.persona = Persona(self.folder / "persona", self.database, self._clock, self._log)
+        facts, embeddings = Facts(self.database), Embeddings(self.database)
+        lexicon = Lexicon(self.database)
+        self._findable = Findable(self.sessions, lexicon, facts, embeddings, tokens)
+        self._embedder = embedder
+        self._vectors = Vectors(self.folder / "vectors", self._log)
+        self.index = Indexing(self.database, embeddings, self._vectors, embedder, self.key_of, self._log)
+        parts = Parts(self.database, self.sessions, self.drafts, self.persona, lexicon, self._findable, embeddings)
+        self.eraser = Eraser(parts, [self.folder, *also_searched], self._scrub_index, scrubbers)
+        self._finder = Finder(lexicon, self._vectors, Places(self.database), self._log)
+
+    def close(self, settle: float = 0.0) -> None:
+        """Let the index catch up for ``settle`` seconds at the most, then let go of everything."""
+        if settle:
+            self.index.settle(settle)
+        self.index.close()
+        self._vectors.close()
+        self.database.close()
+        self._owner.release()
+
+    # -- sessions ----------------------------------------------------------------------------------------------
+
+    def resume_or_start(self) -> tuple[Session, bool]:
+        """The active session and whether it was there before; a new one where none is."""
+        if (session := self.sessions.active()) is not None:
+            return session, True
+        with self.database.write() as sql:
+            self._start(sql)
+        session = self.sessions.active()
+        assert session is not None
+        return session, False
+
+    def _start(self, sql: Sql) -> None:
+        self.sessions.start(sql, self._session_id(), self._now())
+
+    def _session_id(self) -> str:
+        return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[:6]}"
+
+    # -- rounds ------------------------------------------------------------------------------------------------
+
+    def in_flight(self) -> InFlight | None:
+        """What was typed before and never got its reply."""
+        return self.drafts.in_flight()
+
+    def note_in_flight(self, session_id: str, text: str) -> None:
+        """Write down what was typed."""
+        with self.database.write() as sql:
+            self.drafts.note(sql, session_id, self._now(), text)
+
+    def keep_partial(self, partial: str) -> None:
+        """Keep what has come of a reply."""
+        with self.database.write() as sql:
+            self.drafts.note_partial(sql, partial)
+
+    def drop_in_flight(self) -> None:
+        """Forget what was typed and not answered."""
+        with self.database.write() as sql:
+            self.drafts.drop_in_flight(sql)
+
+    def store_round(self, session_id: str, user: str, assistant: str, started: str, finish: Finish) -> Round:
+        """Store a round with its words and its place in the queue, and clear what was in flight, in one commit."""
+        turns: tuple[tuple[str, str, Role, str], ...] = (
+            (self._new_id(), started, "user", user), (self._new_id(), self._now(), "assistant", assistant))
+        with self.database.write() as sql:
+            spoken = self.sessions.add_round(sql, session_id, turns, finish)
+            for turn in (spoken.user, spoken.assistant):
+                self._findable.learn_turn(sql, turn)
+            self.drafts.drop_in_flight(sql)
+            self.drafts.drop_stages(sql, session_id)
+        self._removed = None
+        self.index.wake()
+        return spoken
+
+    def fold(self, session_id: str, upto: int, summary: str) -> None:
+        """Let the rounds up to ``upto`` leave the context into ``summary``."""
+        with self.database.write() as sql:
+            self._put_summary(sql, session_id, summary, upto)
+            self.sessions.mark_folded(sql, session_id, upto)
+
+    def set_summary(self, session_id: str, summary: str) -> None:
+        """Put a person's own wording in place of a session's summary."""
+        before = self.sessions.summary(session_id)
+        with self.database.write() as sql:
+            self._put_summary(sql, session_id, summary, before.upto_round if before else 0)
+            self.drafts.drop_stages(sql, session_id)
+
+    # -- clearing ----------------------------------------------------------------------------------------------
+
+    def reset(self, session_id: str) -> int:
+        """Remove a session's turns and summary. Returns how many rounds; ``undo_reset`` puts them back."""
+        rounds = self.sessions.rounds(session_id)
+        removed = Removed(session_id, rounds, self.sessions.summary(session_id))
+        with self.database.write() as sql:
+            gone = self._findable.remove_turns(sql, _turns_of(rounds)) + self._findable.remove_summary(sql, removed.summary)
+            self.drafts.drop_in_flight(sql)
+            self.drafts.drop_stages(sql, session_id)
+        self.index.drop(gone)
+        self._removed = removed
+        return len(rounds)
+
+    def undo_reset(self) -> int:
+        """Put back what the last reset removed, if nothing was said since. Returns how many rounds."""
+        removed, self._removed = self._removed, None
+        if removed is None:
+            return 0
+        with self.database.write() as sql:
+            self.sessions.restore(sql, removed.rounds, removed.summary)
+            for turn in _turns_of(removed.rounds):
+                self._findable.learn_turn(sql, turn)
+        self.index.wake()
+        return len(removed.rounds)
+
+    def undo(self, session_id: str, count: int) -> int:
+        """Remove the last rounds of a session, as far as they are still in the context. Returns how many."""
+        rounds = self.sessions.context(session_id)[-count:] if count > 0 else ()
+        with self.database.write() as sql:
+            gone = self._findable.remove_turns(sql, _turns_of(rounds))
+            self.drafts.drop_stages(sql, session_id)
+        self.index.drop(gone)
+        return len(rounds)
+
+    # -- saving ------------------------------------------------------------------------------------------------
+
+    def keep_stage(self, session_id: str, stage: str, result: str) -> None:
+        """Keep the result of a stage of ``/save``."""
+        with self.database.write() as sql:
+            self.drafts.keep_stage(sql, session_id, stage, self._now(), result)
+
+    def archive(self, session_id: str, summary: str, images: Mapping[Image, str]) -> Session:
+        """Archive a session with its final summary and new images, and open the next one, in one commit.
+
+        Quotations leave the stored turns, since they are copies of older memories. Returns the new session.
+        """
+        rounds = self.sessions.rounds(session_id)
+        with self.database.write() as sql:
+            for turn in _turns_of(rounds):
+                self._findable.unquote(sql, turn)
+            last = rounds[-1].user.round if rounds else 0
+            self._put_summary(sql, session_id, summary, last, findable=True)
+            self.sessions.mark_folded(sql, session_id, last)
+            for image, text in images.items():
+                self.persona.record(sql, image, text, "model", session_id)
+            self.drafts.drop_stages(sql, session_id)
+            self.drafts.drop_in_flight(sql)
+            self.sessions.close(sql, session_id, self._now())
+            self._start(sql)
+        self.persona.publish()
+        self._removed = None
+        self.index.wake()
+        return self.resume_or_start()[0]
+
+    def resume(self, session_id: str, present: str) -> Session:
+        """Make an archived session active again in place of the present one, which must be empty."""
+        with self.database.write() as sql:
+            self.sessions.remove(sql, present)
+            self.sessions.reopen(sql, session_id)
+        return self.resume_or_start()[0]
+
+    # -- erasing -----------------------------------------------------------------------------------------------
+
+    def erase(self, chosen: Selection) -> Proof:
+        """Erase what was chosen with ``eraser``: in one commit, then out of every file, then proven."""
+        self.eraser.take_out(chosen)
+        self._removed = None
+        return self.eraser.finish()
+
+    def finish_erasing(self) -> Proof | None:
+        """Finish an erasure that was cut short by a crash; None when there is none."""
+        return self.eraser.finish() if self.eraser.unfinished() else None
+
+    def _scrub_index(self) -> None:
+        self.index.start()
+        self.index.scrub(_SCRUB_TIMEOUT)
+
+    def renew_summary(self, session_id: str, text: str, upto: int) -> None:
+        """A summary made anew from what is left of its session."""
+        session = self.sessions.get(session_id)
+        with self.database.write() as sql:
+            self._put_summary(sql, session_id, text, upto, findable=session is not None and session.status == "archived")
+        self.index.wake()
+
+    # -- recall ------------------------------------------------------------------------------------------------
+
+    def recall(self, text: str, rounds: Sequence[Round], session_id: str, now: datetime,
+               settings: Settings) -> Recollection:
+        """What older sessions hold that matters for ``text`` or for the last of ``rounds``; never from ``session_id``."""
+        said = [turn.words for spoken in rounds[-3:] for turn in (spoken.user, spoken.assistant)]
+        recent = [without_quotations(words) for words in said]
+        return self.search((*_last_round(recent), text), session_id, now, settings, recent=recent[-_RECENT:])
+
+    def search(self, queries: Sequence[str], session_id: str, now: datetime, settings: Settings, *,
+               recent: Sequence[str] = (), gated: bool = True) -> Recollection:
+        """Recall for any questions; without ``gated`` the best are handed over however weak they are."""
+        return self._finder.recall(
+            queries, self._embedder.embed, session_id=session_id, now=now, session_num=settings.recall_session_num,
+            conv_num=settings.recall_conv_num, budget_tokens=settings.recall_tokens, recent=recent, gated=gated)
+
+    # -- what is learnt from a text, and what goes with it -----------------------------------------------------
+
+    def key_of(self, text_id: str) -> str | None:
+        """The text whose vector stands for a turn or a summary; None when it is no longer there."""
+        if turns := self.sessions.turns([text_id]):
+            before = self.sessions.before(turns[0], TURNS_BEFORE)[::-1]
+            return turn_key(turns[0], before)
+        if summaries := self.sessions.summaries([text_id]):
+            return summary_key(summaries[0])
+        return None
+
+    def _put_summary(self, sql: Sql, session_id: str, text: str, upto: int, *, findable: bool = False) -> None:
+        """The summary of a session; only that of an archived one can be recalled, so only that is made findable."""
+        self._findable.remove_summary(sql, self.sessions.summary(session_id))
+        if text:
+            summary = self.sessions.put_summary(sql, self._new_id(), session_id, self._now(), text, upto)
+            if findable:
+                self._findable.learn_summary(sql, summary)
+
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="seconds")
+
+
+def _turns_of(rounds: Sequence[Round]) -> list[Turn]:
+    return [turn for spoken in rounds for turn in (spoken.user, spoken.assistant)]
+
+
+def _last_round(said: Sequence[str]) -> list[str]:
+    """The last round as one question; none where nothing was said yet."""
+    return ["\n".join(said[-2:])] if said else []
