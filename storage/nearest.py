@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 #: From here on a table has indexes: with them ``optimize`` touches only new rows.
 _INDEXED_FROM = 1_000
-#: Below this many numbers an exact search is as quick as the index.
-_EXACT_UP_TO = 6_000_000
+#: Up to this many numbers (rows times dimension) an exact search is as quick as the index.
+EXACT_UP_TO = 6_000_000
 #: Every ``optimize`` adds a segment to the index; above this many it is built anew.
 _MOST_SEGMENTS = 16
 _PROBES = 50
@@ -47,27 +47,24 @@ def search(
     return list(zip(*(found[name].to_pylist() for name in _COLUMNS), strict=True))
 
 
-def is_indexed(table: Any) -> bool:
+def is_indexed(table: Any, exact_up_to: int) -> bool:
     """Whether searches of this table should use its index."""
-    return _has_index(table) and not _small(table)
+    numbers = table.count_rows() * table.schema.field("vector").type.list_size
+    return numbers > exact_up_to and any(index.name == _NAME for index in table.list_indices())
 
 
-def keep_index(table: Any, dimension: int, log: logging.Logger) -> bool:
-    """Build the indexes from the size where they pay, and again when they are in too many pieces.
-
-    Returns whether searches should use the index for nearest vectors.
-    """
+def keep_index(table: Any, log: logging.Logger) -> None:
+    """Build the indexes from the size where they pay, and again when they are in too many pieces."""
     from lancedb.index import Bitmap, BTree
 
     if table.count_rows() < _INDEXED_FROM:
-        return False
+        return
     names = {index.name for index in table.list_indices()}
     for column, config in (("text_id", BTree()), ("type", Bitmap())):
         if f"{column}_idx" not in names:
             table.create_index(column, config=config)
     if _NAME not in names or _segments(table) > _MOST_SEGMENTS:
         _build(table, log)
-    return is_indexed(table)
 
 
 def optimize(table: Any) -> None:
@@ -104,14 +101,6 @@ def _share_found(table: Any) -> float:
         exactly = {row[0] for row in search(table, vector, None, _ASKED, exact=True)}
         found += len(exactly & {row[0] for row in search(table, vector, None, _ASKED, exact=False)})
     return found / (len(places) * _ASKED)
-
-
-def _has_index(table: Any) -> bool:
-    return any(index.name == _NAME for index in table.list_indices())
-
-
-def _small(table: Any) -> bool:
-    return bool(table.count_rows() * table.schema.field("vector").type.list_size <= _EXACT_UP_TO)
 
 
 def _segments(table: Any) -> int:

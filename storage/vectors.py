@@ -94,8 +94,11 @@ class Vectors:
     [Hit(text_id='a1', session_id='s1', similarity=0.83)]
     """
 
-    def __init__(self, folder: Path, log: logging.Logger) -> None:
+    def __init__(
+        self, folder: Path, log: logging.Logger, *, exact_up_to: int = nearest.EXACT_UP_TO
+    ) -> None:
         self.folder = folder
+        self._exact_up_to = exact_up_to
         self.state: State = "closed"
         self._log = log
         self._table: Any = None
@@ -117,7 +120,7 @@ class Vectors:
             else:
                 self._table = database.create_table(_TABLE, schema=_schema(model, dimension))
                 self._make_private()
-            self._indexed = nearest.is_indexed(self._table)
+            self._indexed = nearest.is_indexed(self._table, self._exact_up_to)
         self._dimension = dimension
         self.state = "ready"
 
@@ -236,7 +239,8 @@ class Vectors:
         """
         with self._faults("upkeep"):
             table = self._ready()
-            self._indexed = nearest.keep_index(table, self._dimension, self._log)
+            nearest.keep_index(table, self._log)
+            self._indexed = nearest.is_indexed(table, self._exact_up_to)
             nearest.optimize(table)
             self._make_private()
 

@@ -1,0 +1,290 @@
+"""The vector index: only sound vectors, each row once, any fault as ours, new rows found at once."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import errors
+from storage.vectors import Hit, VectorRow, Vectors, normalised
+
+HOUSE = Path(__file__).parents[1]
+DIMENSION = 32
+
+
+@pytest.fixture
+def vectors(tmp_path: Path, log: logging.Logger) -> Iterator[Vectors]:
+    opened = Vectors(tmp_path / "vectors", log)
+    opened.open("model-1", DIMENSION)
+    yield opened
+    opened.close()
+
+
+def random_vectors(count: int, dimension: int = DIMENSION, seed: int = 1) -> np.ndarray:
+    """Vectors in clumps, as those of texts are."""
+    random = np.random.default_rng(seed)
+    middles = random.normal(size=(20, dimension))
+    return (middles[random.integers(0, 20, count)] + random.normal(size=(count, dimension))).astype(np.float32)
+
+
+def rows(count: int, first: int = 0, session: str = "s1", seed: int = 1) -> list[VectorRow]:
+    vectors = random_vectors(count, seed=seed)
+    return [VectorRow(f"t{first + at}", "conversation", session, vector) for at, vector in enumerate(vectors)]
+
+
+def exact(stored: list[VectorRow], query: np.ndarray, limit: int) -> list[str]:
+    """The nearest by plain arithmetic."""
+    table = np.stack([row.vector / np.linalg.norm(row.vector) for row in stored])
+    order = np.argsort(-(table @ (query / np.linalg.norm(query))))
+    return [stored[at].text_id for at in order[:limit]]
+
+
+def found(vectors: Vectors, query: np.ndarray, limit: int = 10) -> list[str]:
+    hits = vectors.search(query, kind="conversation", exclude_session=None, limit=limit)
+    return [hit.text_id for hit in hits]
+
+
+def test_importing_this_room_does_not_import_lancedb() -> None:
+    script = "import sys, storage.indexing; sys.exit(bool({'lancedb', 'pyarrow', 'numpy'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", script], cwd=HOUSE, check=False).returncode == 0
+
+
+def test_the_table_has_the_columns_that_are_promised(vectors: Vectors, tmp_path: Path) -> None:
+    import lancedb
+
+    vectors.upsert(rows(3))
+    table = lancedb.connect(tmp_path / "vectors").open_table("vectors")
+    assert table.schema.names == ["text_id", "type", "session_id", "vector"]
+    assert table.schema.metadata == {b"model": b"model-1", b"dimension": b"32"}
+
+
+def test_the_nearest_come_first_with_their_cosine(vectors: Vectors) -> None:
+    stored = rows(200)
+    vectors.upsert(stored)
+    query = random_vectors(1, seed=9)[0]
+    hits = vectors.search(query, kind="conversation", exclude_session=None, limit=10)
+    assert [hit.text_id for hit in hits] == exact(stored, query, 10)
+    best = next(row.vector for row in stored if row.text_id == hits[0].text_id)
+    cosine = best @ query / np.linalg.norm(best) / np.linalg.norm(query)
+    assert hits[0].similarity == pytest.approx(float(cosine), abs=2e-3)
+
+
+def test_a_row_is_there_once_however_often_it_is_put(vectors: Vectors) -> None:
+    vectors.upsert(rows(4))
+    vectors.upsert(rows(4, seed=2))
+    assert vectors.count() == 4
+    assert found(vectors, rows(4, seed=2)[0].vector, 1) == ["t0"]
+
+
+def test_types_are_apart(vectors: Vectors) -> None:
+    vector = random_vectors(1)[0]
+    vectors.upsert([VectorRow("a", "conversation", "s1", vector), VectorRow("b", "summary", "s1", vector)])
+    assert found(vectors, vector) == ["a"]
+    (hit,) = vectors.search(vector, kind="summary", exclude_session=None, limit=10)
+    assert hit == Hit("b", "s1", pytest.approx(1.0, abs=1e-3))
+
+
+def test_the_excluded_session_never_comes_and_never_crowds_out_others(vectors: Vectors) -> None:
+    vector = random_vectors(1)[0]
+    near = [VectorRow(f"n{at}", "conversation", "now", vector + at * 1e-4) for at in range(300)]
+    vectors.upsert([*near, *rows(5, session="older", seed=4)])
+    hits = vectors.search(vector, kind="conversation", exclude_session="now", limit=5)
+    assert {hit.session_id for hit in hits} == {"older"}
+    assert len(hits) == 5
+
+
+def test_deleted_rows_are_not_found(vectors: Vectors) -> None:
+    stored = rows(1200)
+    vectors.upsert(stored)
+    vectors.delete(row.text_id for row in stored[:1190])
+    assert vectors.count() == 10
+    assert set(found(vectors, stored[0].vector, 20)) == {row.text_id for row in stored[1190:]}
+
+
+def test_rows_are_found_the_moment_they_are_put_also_beside_an_index(vectors: Vectors) -> None:
+    vectors.upsert(rows(1500))
+    vectors.upkeep()
+    late = VectorRow("late", "conversation", "s2", random_vectors(1, seed=77)[0])
+    vectors.upsert([late])
+    assert found(vectors, late.vector, 1) == ["late"]
+
+
+@pytest.mark.parametrize("clumps", [True, False], ids=["like-texts", "no-structure"])
+def test_a_large_table_is_searched_by_an_index_that_finds_the_nearest(
+    tmp_path: Path, log: logging.Logger, clumps: bool
+) -> None:
+    dimension = 128
+    random = np.random.default_rng(3)
+    middles = random.normal(size=(40, dimension)) if clumps else np.zeros((40, dimension))
+    table = (middles[random.integers(0, 40, 5000)] + random.normal(size=(5000, dimension))).astype(np.float32)
+    stored = [VectorRow(f"t{at}", "conversation", "s", vector) for at, vector in enumerate(table)]
+    vectors = Vectors(tmp_path / "large", log, exact_up_to=0)
+    vectors.rebuild("m", dimension, (stored[at : at + 1000] for at in range(0, 5000, 1000)))
+    vectors.upkeep()
+    queries = table[:20] + random.normal(size=(20, dimension)).astype(np.float32) * 0.5
+    shares = [len(set(found(vectors, query)) & set(exact(stored, query, 10))) / 10 for query in queries]
+    assert sum(shares) / len(shares) >= 0.95
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        np.full(DIMENSION, np.nan, np.float32),
+        np.full(DIMENSION, np.inf, np.float32),
+        np.zeros(DIMENSION, np.float32),
+        np.ones(DIMENSION + 1, np.float32),
+        np.ones((1, DIMENSION), np.float32),
+        np.array([], np.float32),
+    ],
+    ids=["nan", "infinite", "zero", "longer", "nested", "none"],
+)
+def test_an_unsound_vector_is_neither_stored_nor_searched_for(vectors: Vectors, vector: np.ndarray) -> None:
+    with pytest.raises(errors.EmbeddingError):
+        vectors.upsert([VectorRow("a", "conversation", "s1", vector)])
+    assert vectors.count() == 0
+    with pytest.raises(errors.EmbeddingError):
+        vectors.search(vector, kind="conversation", exclude_session=None, limit=3)
+
+
+def test_very_long_and_very_short_vectors_are_sound(vectors: Vectors) -> None:
+    assert np.linalg.norm(normalised(np.full(8, 1e30, np.float32), 8).astype(float)) == pytest.approx(1, abs=1e-3)
+    assert np.linalg.norm(normalised(np.full(8, 1e-9, np.float32), 8).astype(float)) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("text_id", ["x' OR 'a'='a", "", "a b", "a\n", "é", "x" * 129], ids=repr)
+def test_an_id_that_looks_like_anything_else_never_reaches_a_predicate(vectors: Vectors, text_id: str) -> None:
+    vectors.upsert(rows(3))
+    with pytest.raises(errors.StorageError):
+        vectors.delete([text_id])
+    with pytest.raises(errors.StorageError):
+        vectors.upsert([VectorRow(text_id, "conversation", "s1", random_vectors(1)[0])])
+    assert vectors.count() == 3
+
+
+def test_a_table_of_another_model_or_dimension_is_not_opened(vectors: Vectors) -> None:
+    vectors.upsert(rows(3))
+    for model, dimension in (("model-2", DIMENSION), ("model-1", DIMENSION + 1)):
+        with pytest.raises(errors.StorageError):
+            vectors.open(model, dimension)
+        assert vectors.state == "closed"
+    vectors.open("model-1", DIMENSION)
+    assert vectors.count() == 3
+
+
+def test_a_closed_index_is_a_storage_error_and_an_empty_one_finds_nothing(vectors: Vectors) -> None:
+    vectors.close()
+    with pytest.raises(errors.StorageError):
+        found(vectors, random_vectors(1)[0])
+    vectors.open_empty()
+    assert found(vectors, random_vectors(1)[0]) == []
+    assert vectors.count() == 0
+
+
+def test_a_folder_that_vanishes_under_it_is_a_storage_error(vectors: Vectors) -> None:
+    import shutil
+
+    vectors.upsert(rows(3))
+    shutil.rmtree(vectors.folder)
+    for use in (lambda: found(vectors, random_vectors(1)[0]), lambda: vectors.upsert(rows(1)), vectors.upkeep):
+        with pytest.raises(errors.StorageError):
+            use()
+
+
+def test_a_file_in_place_of_the_folder_is_replaced_by_a_rebuild(tmp_path: Path, log: logging.Logger) -> None:
+    (tmp_path / "vectors").write_text("not a folder")
+    vectors = Vectors(tmp_path / "vectors", log)
+    with pytest.raises(errors.StorageError):
+        vectors.open("m", DIMENSION)
+    assert vectors.rebuild("m", DIMENSION, [rows(3)])
+    assert vectors.count() == 3
+
+
+def test_a_rebuild_leaves_no_byte_of_the_old_rows(vectors: Vectors) -> None:
+    (secret,) = rows(1)
+    vectors.upsert([secret, *rows(50, first=1, seed=2)])
+    vectors.delete(["t0"])
+    assert vectors.rebuild("model-1", DIMENSION, [rows(50, first=1, seed=2)])
+    stored = normalised(secret.vector, DIMENSION)
+    for path in vectors.folder.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert stored.tobytes() not in content
+            assert b"t0'" not in content
+
+
+def test_a_rebuild_that_is_not_wanted_any_more_ends(vectors: Vectors) -> None:
+    asked = iter([True, False])
+    assert not vectors.rebuild("m", DIMENSION, [rows(1), rows(1)], lambda: next(asked))
+    assert vectors.state == "closed"
+
+
+def test_folders_and_files_are_private_whatever_the_umask(tmp_path: Path, log: logging.Logger) -> None:
+    before = os.umask(0)
+    try:
+        vectors = Vectors(tmp_path / "vectors", log)
+        vectors.open("m", DIMENSION)
+        vectors.upsert(rows(1100))
+        vectors.upkeep()
+        vectors.delete(["t1"])
+        vectors.close()
+    finally:
+        os.umask(before)
+    for path in [vectors.folder, *vectors.folder.rglob("*")]:
+        expected = 0o700 if path.is_dir() else 0o600
+        assert stat.S_IMODE(path.stat().st_mode) == expected, path
+
+
+def test_upkeep_leaves_few_files_and_all_rows(vectors: Vectors) -> None:
+    stored = rows(240)
+    for at in range(0, 240, 2):
+        vectors.upsert(stored[at : at + 2])
+    assert vectors.versions() > 100
+    vectors.upkeep()
+    assert vectors.versions() <= 2
+    assert sum(path.is_file() for path in vectors.folder.rglob("*")) < 20
+    assert vectors.ids().tolist() == sorted(row.text_id.encode() for row in stored)
+
+
+def test_searches_go_on_while_rows_are_put_and_folded_together(vectors: Vectors) -> None:
+    stored = rows(1100)
+    vectors.upsert(stored)
+    ended, faults = threading.Event(), []
+
+    def search_on() -> None:
+        while not ended.is_set():
+            try:
+                assert found(vectors, stored[7].vector, 1) == ["t7"]
+            except Exception as fault:
+                faults.append(fault)
+
+    reader = threading.Thread(target=search_on)
+    reader.start()
+    for at in range(30):
+        vectors.upsert(rows(2, first=5000 + 2 * at, seed=50 + at))
+        if at % 3 == 0:
+            vectors.upkeep()
+    ended.set()
+    reader.join()
+    assert not faults
+
+
+def test_the_log_names_ids_and_never_vectors(vectors: Vectors, log: logging.Logger) -> None:
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    log.setLevel(logging.DEBUG)
+    log.addHandler(handler)
+    vectors.upsert(rows(2))
+    found(vectors, rows(1)[0].vector)
+    vectors.delete(["t1"])
+    assert [line.split()[1] for line in lines] == ["upsert", "search", "delete"]
+    assert "t0" in lines[0]
