@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from datetime import datetime
 
 from config import Notice
 from conversation import Event, Recalled, Replied
@@ -97,7 +96,7 @@ class ReplyView:
         self.replied: Replied | None = None
 
     def show(self, events: Iterable[Event]) -> Replied | None:
-        """Show a whole turn. Errors of the turn pass through, after what was shown has been ended properly."""
+        """Show a whole turn; its errors pass through, after what was shown has been ended properly."""
         try:
             for event in events:
                 self._event(event)
@@ -220,8 +219,3 @@ def recalled_line(words: Words, recollection: Recollection) -> str:
         summaries=words.count("summary", len(recollection.summaries)),
         turns=words.count("line", hits),
     )
-
-
-def local(timestamp: str) -> str:
-    """A stored time as a person reads it here."""
-    return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -46,8 +46,8 @@ class Words:
     def say(self, key: str, /, **details: object) -> str:
         """One message, filled in. An unknown key falls back to its family, never to nothing."""
         found = next((name for name in _families(key) if name in self._table), "error.unknown")
-        shown = {name: one_line(str(value), _LONGEST_DETAIL) for name, value in details.items()}
-        return self._table[found].format_map(_Lenient(shown, key=key)).strip()
+        shown = {name: _shown(value) for name, value in details.items()}
+        return self._table[found].format_map(_Lenient(shown, key=key))
 
     def count(self, thing: str, count: int) -> str:
         """A number of things.
@@ -81,6 +81,12 @@ def _families(key: str) -> list[str]:
     """The key, then what is left when its last words go: a.b.c, a.b, a."""
     parts = key.split(".")
     return [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+
+
+def _shown(value: object) -> str:
+    """A detail on one line; a space in front of it is kept, since hints begin with one."""
+    text = str(value)
+    return " " * text.startswith(" ") + one_line(text, _LONGEST_DETAIL)
 
 
 class _Lenient(dict[str, str]):

@@ -8,8 +8,12 @@ MESSAGES: Mapping[str, str] = {
     # -- errors in general
     "error.unknown": "Something went wrong ({key}). The log folder has the details in errors.log.",
     "error.unexpected": "Something went wrong that should not ({kind}). Nothing stored is lost; the details are in {log}.",
-    "interrupted": "Stopped. Nothing was stored.",
-    "usage.wrong": "That command line cannot be understood. See --help.",
+    "error.key_hint": " {key} from {source}",
+    "error.nearest_hint": " It has {names}.",
+    "interrupted": "Stopped. Nothing was stored; what you typed is kept.",
+    "usage.wrong": "That command line cannot be understood: {reason}. See --help.",
+    "usage.json_needs_p": "--json goes with -p: give something to say.",
+    "usage.one_of_p_batch": "-p and --batch do not go together. Give one of them.",
     # -- settings
     "settings.wrong": "A setting is wrong. See .env.example.",
     "settings.env_missing": "There is no file {path}. Make it, or leave out --env-file.",
@@ -83,7 +87,6 @@ MESSAGES: Mapping[str, str] = {
     "turn.thought": "thought {seconds} s: {text}",
     "turn.retry": "{error} Trying again in {seconds} s ({attempt} of {of}); Ctrl-C stops.",
     "turn.retry_countdown": "trying again in {seconds} s",
-    "turn.returned": "Nothing was stored. What you typed is back at the prompt.",
     "recall.failed": "Memory could not be searched this time ({reason}). The conversation goes on without it.",
     "recall.degraded": "Recall works without {parts} for now. The conversation goes on; the rest is made up later.",
     "recall": "Recall is limited for now ({key}). The conversation goes on.",
@@ -127,6 +130,7 @@ MESSAGES: Mapping[str, str] = {
     "count.file": "{count} file",
     "count.files": "{count} files",
     # -- the prompt
+    "prompt.incognito": "(incognito) ",
     "prompt.leave_hint": "Ctrl-C again, Ctrl-D or /exit leaves. Everything is kept.",
     "prompt.leave_ask": "Leave? [Y/n] ",
     "prompt.unknown": "There is no {typed}. Did you mean {nearest}? To send it as a message, begin with //.",

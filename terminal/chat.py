@@ -1,0 +1,123 @@
+"""The chat as a person sees it: the opening, then line after line, a command or a turn, until they
+leave.
+
+The loop itself stands in ``main.py``; here is each of its steps. Promises: what the person typed is
+offered again when its turn failed; no failure of one turn or one command ends the chat.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import errors
+from conversation import Replied
+from errors import Exit
+from terminal.desk import Desk, Leave, Next, Offer, Restart, Say, is_no
+from terminal.explaining import explain
+from terminal.opening import show_opening
+from terminal.parsing import Call, Entered, Farewell, Message, Unknown, parse
+from terminal.reply import ReplyView
+from terminal.style import Meaning
+
+
+class Chat:
+    """One chat at one desk."""
+
+    def __init__(
+        self, desk: Desk, *, stream: bool = True, moment: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.desk = desk
+        self.ending: Leave | Restart | None = None
+        self._stream = stream
+        self._moment = moment
+        self._offered = ""
+        self._again = False
+        #: The exit code of what failed last; OK while nothing did.
+        self.exit = Exit.OK
+
+    def open(self) -> None:
+        """Show how the session stands."""
+        self._offered = show_opening(self.desk, self.desk.conversation.open())
+
+    def read(self) -> Entered | None:
+        """The next thing the person wants; None when they leave."""
+        offered, self._offered = self._offered, ""
+        typed = self.desk.reader.read(offered)
+        self.desk.stop.clear()
+        return None if typed is None else parse(typed, self.desk.commands)
+
+    def do(self, entered: Entered) -> bool:
+        """Do what was entered; whether the chat goes on."""
+        try:
+            following = self._do(entered)
+        except errors.OldFriendError as error:
+            self.desk.aside.fresh_line()
+            self._failed(error)
+            following = None
+        return self._follow(following)
+
+    def _do(self, entered: Entered) -> Next:
+        match entered:
+            case Call(name, argument):
+                return self.desk.commands[name].run(self.desk, argument)
+            case Unknown(typed, nearest):
+                self.desk.tell("prompt.unknown", "warning", typed=typed, nearest=nearest)
+            case Farewell(text):
+                answer = self.desk.reader.ask(self.desk.words.say("prompt.leave_ask") + " ")
+                return Offer(text) if answer is not None and is_no(answer) else Leave()
+            case Message(text) if text.strip():
+                again, self._again = self._again, False
+                self.turn(text, again=again)
+        return None
+
+    def _follow(self, following: Next) -> bool:
+        match following:
+            case Say(text, again):
+                self.turn(text, again=again)
+            case Offer(text, again):
+                self._offered, self._again = text, again
+            case Leave() | Restart():
+                self.ending = following
+        return self.ending is None
+
+    def turn(self, text: str, *, again: bool = False) -> None:
+        """Say something to the companion and show the reply; what failed stands at the prompt again."""
+        desk = self.desk
+        desk.stop.clear()
+        self._gap()
+        view = ReplyView(desk.screen, desk.aside, desk.words, self._moment)
+        try:
+            view.show(desk.watched(desk.conversation.turn(text, desk.stop, stream=self._stream)))
+        except errors.OldFriendError as error:
+            self._failed(error)
+            self._offered, self._again = text, again
+        else:
+            self._afterwards()
+        self._gap()
+
+    def silently(self, text: str) -> Replied:
+        """Say something and hand over the reply, showing nothing."""
+        self.desk.stop.clear()
+        for event in self.desk.conversation.turn(text, self.desk.stop, stream=self._stream):
+            if isinstance(event, Replied):
+                self._afterwards()
+                return event
+        raise errors.BadReply("model.no_reply")
+
+    def _afterwards(self) -> None:
+        """Older rounds leave the context while the person reads; a script waits for it."""
+        if self.desk.interactive:
+            self.desk.conversation.fold_ahead()
+        else:
+            self.desk.conversation.fold_now()
+
+    def _failed(self, error: errors.OldFriendError) -> None:
+        self.exit = error.exit_code
+        self.desk.aside.fresh_line()
+        meaning: Meaning = "quiet" if isinstance(error, errors.Interrupted) else "trouble"
+        self.desk.aside.line(explain(self.desk, error), meaning)
+
+    def _gap(self) -> None:
+        if self.desk.interactive:
+            self.desk.aside.line()

@@ -1,0 +1,143 @@
+"""Puts a person, or a script, at a desk: which screen, which reader, which signals, for these streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TextIO
+
+from config import Settings
+from conversation import Conversation
+from debuglog import DebugLog
+from terminal.arguments import Options
+from terminal.chat import Chat
+from terminal.commands import BY_NAME, choices_for
+from terminal.desk import Desk
+from terminal.interrupting import Wishes
+from terminal.leaves.talk import last_said
+from terminal.messages import Words, choose
+from terminal.reading import PlainReader, Reader
+from terminal.screen import Screen, wants_plain
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Where text comes from and goes to, and the environment that says how."""
+
+    stdin: TextIO
+    stdout: TextIO
+    stderr: TextIO
+    environment: Mapping[str, str]
+
+    @property
+    def alone(self) -> bool:
+        """Whether nobody sits at a keyboard."""
+        return not self.stdin.isatty()
+
+
+def steady(stream: TextIO) -> TextIO:
+    """The stream, so that no character it cannot show ever stops the program."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")
+    return stream
+
+
+def words_for(settings: Settings | None, environment: Mapping[str, str]) -> Words:
+    """The messages in the language of the settings, or of the locale while there are none."""
+    return Words(choose(settings.language if settings else "auto", environment))
+
+
+@contextmanager
+def seated(
+    conversation: Conversation,
+    debug: DebugLog,
+    options: Options,
+    streams: Streams,
+    wishes: Wishes,
+    *,
+    clock: Callable[[], datetime],
+    warm: Callable[[], None],
+    version: str,
+) -> Iterator[Chat]:
+    """A chat at a desk that fits the streams; the terminal is given back as it was.
+
+    ``warm`` is called in the moment in which the first prompt stands.
+    """
+    settings = conversation.settings
+    stdout, stderr = steady(streams.stdout), steady(streams.stderr)
+    screen = Screen(stdout, plain=wants_plain(stdout, streams.environment, options.plain))
+    by_hand = not (streams.alone or options.say is not None or options.batch is not None)
+    aside = screen
+    if not by_hand or not stdout.isatty():
+        aside = Screen(stderr, plain=wants_plain(stderr, streams.environment, options.plain))
+    desk = Desk(
+        settings,
+        conversation,
+        debug,
+        screen,
+        aside,
+        words_for(settings, streams.environment),
+        reader=_Nobody(),
+        stop=wishes.stop,
+        commands=BY_NAME,
+        clock=clock,
+        interactive=by_hand,
+        version=version,
+        environment=streams.environment,
+    )
+    with ExitStack() as open_things:
+        if by_hand and _editable(streams, options):
+            _give_editor_line(desk, streams, wishes, warm, open_things)
+        elif by_hand:
+            warm()
+            desk.reader = PlainReader(
+                streams.stdin, aside, wishes.stop, lambda: desk.tell("prompt.leave_hint", "quiet")
+            )
+        yield Chat(desk, stream=options.stream)
+
+
+def _editable(streams: Streams, options: Options) -> bool:
+    """Whether a line editor can and may draw here. NO_COLOR takes its colours, not its keys."""
+    environment = streams.environment
+    plain = options.plain or environment.get("ACCESSIBLE", "0") not in ("", "0")
+    return not plain and streams.stdout.isatty() and environment.get("TERM", "dumb") not in ("dumb", "")
+
+
+def _give_editor_line(
+    desk: Desk, streams: Streams, wishes: Wishes, warm: Callable[[], None], open_things: ExitStack
+) -> None:
+    from terminal.history import PromptHistory
+    from terminal.prompting import EditorLine
+    from terminal.typeahead import TypeAhead
+
+    ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno()))
+    desk.history = PromptHistory(desk.history_path, lambda: not desk.conversation.incognito)
+    line = EditorLine(
+        streams.stdin,
+        streams.stdout,
+        desk.history,
+        ahead,
+        colour=not streams.environment.get("NO_COLOR"),
+        choices=choices_for(lambda: desk),
+        hint=lambda: desk.tell("prompt.leave_hint", "quiet"),
+        last_message=lambda: last_said(desk),
+        mark=lambda: desk.words.say("prompt.incognito") if desk.conversation.incognito else "",
+        warm=warm,
+    )
+    wishes.when_leaving(line.leave)
+    desk.reader = line
+
+
+class _Nobody(Reader):
+    """Nobody is there to type or to answer."""
+
+    def read(self, prefill: str = "") -> None:
+        """Nothing."""
+
+    def ask(self, question: str, *, hidden: bool = False, choices: object = (), default: str = "") -> None:
+        """No answer."""
+
+    def watch(self) -> None:
+        """Nothing is typed."""
