@@ -1,0 +1,106 @@
+"""What tests of the models stand on: settings for a server, models without pauses, a call played to its
+end."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import config
+import errors
+from llm import Llm, Message, Patience
+from models.events import Event, ReasoningDelta, Reply, Retrying, TextDelta
+from storage.records import PREFIX, Round, Turn
+
+KEY = "sk-test-0123456789abcdef0123"
+NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
+ASKED = (Message("system", "You are kind."), Message("user", "Hello?"))
+
+
+def settings(**changed: Any) -> config.Settings:
+    """Default settings with changes, nothing read from this machine."""
+    return dataclasses.replace(config.load(Path("/nonexistent"), {}), **changed)
+
+
+def models_at(
+    base: str,
+    log: logging.Logger | None = None,
+    *,
+    patience: Patience | None = None,
+    stream: bool = True,
+    transport: Any = None,
+    **changed: Any,
+) -> Llm:
+    """The models behind a server, with short pauses."""
+    chosen = {
+        "openai_api_base": base,
+        "openai_api_key": KEY,
+        "chat_model": "wanted-model",
+        "request_timeout": 10.0,
+    }
+    return Llm(
+        settings(**{**chosen, **changed}),
+        log or logging.Logger("quiet", logging.CRITICAL),
+        clock=lambda: NOW,
+        patience=patience or Patience(first=0.001, jitter=lambda: 0.0),
+        stream=stream,
+        transport=transport,
+        boundary=lambda: "=== mark ===",
+    )
+
+
+@dataclass
+class Played:
+    """What came of one call."""
+
+    text: str = ""
+    reasoning: str = ""
+    retries: list[Retrying] = field(default_factory=list)
+    reply: Reply | None = None
+    error: errors.OldFriendError | None = None
+    events: list[Event] = field(default_factory=list)
+
+
+def played(events: Iterable[Event], each: Callable[[Event, Played], None] | None = None) -> Played:
+    """Listen to the end. ``each`` is told of every event as it comes."""
+    found = Played()
+    try:
+        for event in events:
+            found.events.append(event)
+            if isinstance(event, TextDelta):
+                found.text += event.text
+            elif isinstance(event, ReasoningDelta):
+                found.reasoning += event.text
+            elif isinstance(event, Retrying):
+                found.retries.append(event)
+            elif isinstance(event, Reply):
+                found.reply = event
+            if each:
+                each(event, found)
+    except errors.OldFriendError as error:
+        found.error = error
+    return found
+
+
+def turn(role: Any, words: str, number: int = 1, **changed: Any) -> Turn:
+    """A stored turn."""
+    made = Turn(
+        number * 2 + (role == "assistant"),
+        f"{role}-{number}",
+        "session-1",
+        f"2026-05-0{number}T13:05:00+00:00",
+        role,
+        PREFIX[role] + words,
+        number,
+    )
+    return dataclasses.replace(made, **changed)
+
+
+def spoken(user: str, assistant: str, number: int = 1) -> Round:
+    """A stored round."""
+    return Round(turn("user", user, number), turn("assistant", assistant, number))
