@@ -210,10 +210,11 @@ class Conversation:
         if self._unwritten is None:
             self._folding.begin(self.session.session_id)
 
-    def fold_now(self) -> None:
-        """Fold and wait, for doors where nobody is typing."""
+    def fold_now(self) -> list[Notice]:
+        """Fold and wait, for doors where nobody is typing. Returns what went wrong."""
         self.fold_ahead()
         self._folding.wait()
+        return self._folding.take_notices()
 
     # -- saving ------------------------------------------------------------------------------------------------
 

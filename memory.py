@@ -119,7 +119,7 @@ class Memory:
         self.sessions.start(sql, self._session_id(), self._now())
 
     def _session_id(self) -> str:
-        return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[:6]}"
+        return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[-6:]}"
 
     # -- rounds ------------------------------------------------------------------------------------------------
 
@@ -159,15 +159,17 @@ class Memory:
     def fold(self, session_id: str, upto: int, summary: str) -> None:
         """Let the rounds up to ``upto`` leave the context into ``summary``."""
         with self.database.write() as sql:
-            self._put_summary(sql, session_id, summary, upto)
+            gone = self._put_summary(sql, session_id, summary, upto)
             self.sessions.mark_folded(sql, session_id, upto)
+        self.index.drop(gone)
 
     def set_summary(self, session_id: str, summary: str) -> None:
         """Put a person's own wording in place of a session's summary."""
         before = self.sessions.summary(session_id)
         with self.database.write() as sql:
-            self._put_summary(sql, session_id, summary, before.upto_round if before else 0)
+            gone = self._put_summary(sql, session_id, summary, before.upto_round if before else 0)
             self.drafts.drop_stages(sql, session_id)
+        self.index.drop(gone)
 
     # -- clearing ----------------------------------------------------------------------------------------------
 
@@ -192,6 +194,8 @@ class Memory:
             self.sessions.restore(sql, removed.rounds, removed.summary)
             for turn in _turns_of(removed.rounds):
                 self._findable.learn_turn(sql, turn)
+            if removed.summary:
+                self._findable.learn_summary(sql, removed.summary)
         self.index.wake()
         return len(removed.rounds)
 
@@ -221,7 +225,7 @@ class Memory:
             for turn in _turns_of(rounds):
                 self._findable.unquote(sql, turn)
             last = rounds[-1].user.round if rounds else 0
-            self._put_summary(sql, session_id, summary, last, findable=True)
+            gone = self._put_summary(sql, session_id, summary, last)
             self.sessions.mark_folded(sql, session_id, last)
             for image, text in images.items():
                 self.persona.record(sql, image, text, "model", session_id)
@@ -231,7 +235,7 @@ class Memory:
             self._start(sql)
         self.persona.publish()
         self._removed = None
-        self.index.wake()
+        self.index.drop(gone)
         return self.resume_or_start()[0]
 
     def resume(self, session_id: str, present: str) -> Session:
@@ -259,10 +263,9 @@ class Memory:
 
     def renew_summary(self, session_id: str, text: str, upto: int) -> None:
         """A summary made anew from what is left of its session."""
-        session = self.sessions.get(session_id)
         with self.database.write() as sql:
-            self._put_summary(sql, session_id, text, upto, findable=session is not None and session.status == "archived")
-        self.index.wake()
+            gone = self._put_summary(sql, session_id, text, upto)
+        self.index.drop(gone)
 
     # -- recall ------------------------------------------------------------------------------------------------
 
@@ -291,13 +294,13 @@ class Memory:
             return summary_key(summaries[0])
         return None
 
-    def _put_summary(self, sql: Sql, session_id: str, text: str, upto: int, *, findable: bool = False) -> None:
-        """The summary of a session; only that of an archived one can be recalled, so only that is made findable."""
-        self._findable.remove_summary(sql, self.sessions.summary(session_id))
+    def _put_summary(self, sql: Sql, session_id: str, text: str, upto: int) -> list[str]:
+        """Put a summary in place of the one before, findable at once. Returns the id of the one before, to be dropped."""
+        gone = self._findable.remove_summary(sql, self.sessions.summary(session_id))
         if text:
-            summary = self.sessions.put_summary(sql, self._new_id(), session_id, self._now(), text, upto)
-            if findable:
-                self._findable.learn_summary(sql, summary)
+            self._findable.learn_summary(
+                sql, self.sessions.put_summary(sql, self._new_id(), session_id, self._now(), text, upto))
+        return gone
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")

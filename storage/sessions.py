@@ -123,8 +123,10 @@ class Sessions:
                 (turn.seq, turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.text, turn.round,
                  turn.finish, int(turn.folded)))
         if summary:
-            self.put_summary(sql, summary.text_id, summary.session_id, summary.timestamp, summary.summary,
-                             summary.upto_round)
+            sql("INSERT INTO summary (seq, text_id, session_id, timestamp, summary, upto_round)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (summary.seq, summary.text_id, summary.session_id, summary.timestamp, summary.summary,
+                 summary.upto_round))
         if rounds:
             self._count(sql, rounds[0].user.session_id)
 
