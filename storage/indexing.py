@@ -117,7 +117,7 @@ class Indexing:
         self._server, self._index = Backoff(delays), Backoff(delays)
         self._lock = threading.Lock()
         self._dropped: list[str] = []
-        self._anew = False
+        self._builds_asked = self._builds_done = 0
         self._opened = False
         self._commits = 0
         self._most_waiting = 0
@@ -158,8 +158,8 @@ class Indexing:
 
     def scrub(self, timeout: float) -> bool:
         """Make the index anew so that no byte of a dropped row is left, and wait for it."""
-        self._remake()
-        return self._worker.rest(timeout) and not self._anew
+        asked = self._remake()
+        return self._worker.rest(timeout) and self._builds_done >= asked
 
     def reindex(self) -> None:
         """Make the index anew from the vectors in SQLite, and try texts again that were set aside."""
@@ -226,8 +226,8 @@ class Indexing:
         """One piece of the work that comes before new texts; False when there is none."""
         if not self._opened:
             self._open()
-        elif self._anew:
-            self._anew = not self._mending.rebuild(self._embedder.model, self._worker.proceed)
+        elif self._builds_asked > self._builds_done:
+            self._rebuild()
         elif dropped := self._take_dropped():
             self._mending.drop(dropped)
             self._commits += 1
@@ -242,8 +242,15 @@ class Indexing:
         model = self._embedder.model
         self._most_waiting = self._embeddings.enqueue_missing(model, self._embeddings.dimension(model))
         self._opened = self._mending.open(model, self._worker.proceed)
-        self._anew = self._anew and not self._opened
         self._commits = self._vectors.versions()
+
+    def _rebuild(self) -> None:
+        """Everything asked for before now is met: what was dropped is not in SQLite any more."""
+        asked = self._builds_asked
+        self._take_dropped()
+        if self._mending.rebuild(self._embedder.model, self._worker.proceed):
+            self._builds_done = asked
+            self._commits = 0
 
     def _fill(self) -> bool:
         """Embed a portion and bring it into the index; False when nothing waits."""
@@ -269,9 +276,13 @@ class Indexing:
             dropped, self._dropped = self._dropped, []
         return dropped
 
-    def _remake(self) -> None:
-        self._anew = True
+    def _remake(self) -> int:
+        """Ask for a new index; returns the number of the request."""
+        with self._lock:
+            self._builds_asked += 1
+            asked = self._builds_asked
         self._worker.wake()
+        return asked
 
     def _index_failed(self, fault: errors.StorageError) -> None:
         """Go on by words, and make the index anew later. A full disk gets its room back."""

@@ -1,0 +1,209 @@
+"""Whatever happens to the folder of the index, recall returns what it returned before, and no model is asked (P8)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from storage.seal import Seal
+from tests.indexed import Oracle, Store
+
+SAID = [f"on day {day} we spoke of {thing}" for day in range(30) for thing in ("cats", "ships", "tea", "the sea")]
+QUESTIONS = ["day 7 cats", "the sea", "what of tea on day 21"]
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    path.write_bytes(content)
+
+
+def become_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    "deleted": Path.unlink,
+    "cut-to-zero": lambda path: path.write_text("") and None,
+    "one-byte-flipped": flip,
+}
+ODD_DAMAGE: dict[str, Callable[[Path], None]] = {
+    "cut-by-one": lambda path: path.write_bytes(path.read_bytes()[:-1]) and None,
+    "longer-by-one": lambda path: path.write_bytes(path.read_bytes() + b"x") and None,
+    "become-a-folder": become_a_folder,
+}
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with an index, later rows, a deleted row and folded files."""
+    folder = tmp_path_factory.mktemp("original")
+    store = Store(folder).started()
+    for number in range(10):
+        store.add_session(f"s{number}")
+        store.add_turns(f"s{number}", [f"{said} in session {number}" for said in SAID])
+        store.add_summary(f"s{number}", f"spoke of cats, session {number}")
+    assert store.settle()
+    store.indexing.reindex()
+    assert store.settle()
+    store.add_turns("s0", ["a late remark", "a late answer"], first=len(SAID))
+    assert store.settle()
+    store.remove_turns(["s0-3"])
+    assert store.settle()
+    store.close()
+    return folder
+
+
+def answers(store: Store) -> list[list[tuple[str, float]]]:
+    return [[(hit.text_id, round(hit.similarity, 6)) for hit in store.search(question, 12)] for question in QUESTIONS]
+
+
+def kinds_of_files(folder: Path) -> list[Path]:
+    """One file of each kind and each fragment, relative to the folder."""
+    return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+
+
+def reopened(folder: Path) -> Store:
+    store = Store(folder, Oracle()).started()
+    assert store.settle()
+    return store
+
+
+@pytest.fixture
+def copy(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "copy"))
+
+
+@pytest.fixture(scope="module")
+def before(original: Path, tmp_path_factory: pytest.TempPathFactory) -> list[list[tuple[str, float]]]:
+    store = reopened(Path(shutil.copytree(original, tmp_path_factory.mktemp("before") / "copy")))
+    found = answers(store)
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
+def test_damage_to_any_file_changes_nothing_that_is_found(
+    original: Path, tmp_path: Path, before: list[list[tuple[str, float]]], damage: Callable[[Path], None]
+) -> None:
+    files = kinds_of_files(original / "vectors")
+    assert len(files) > 10
+    for number, file in enumerate(files):
+        folder = Path(shutil.copytree(original, tmp_path / str(number)))
+        damage(folder / "vectors" / file)
+        store = reopened(folder)
+        assert answers(store) == before, file
+        assert store.oracle.asked == [], file
+        store.close()
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("damage", ODD_DAMAGE.values(), ids=ODD_DAMAGE.keys())
+def test_odd_damage_to_a_data_file_changes_nothing_either(
+    copy: Path, before: list[list[tuple[str, float]]], damage: Callable[[Path], None]
+) -> None:
+    damage(sorted((copy / "vectors").rglob("data/*.lance"))[0])
+    store = reopened(copy)
+    assert answers(store) == before
+    assert store.oracle.asked == []
+    store.close()
+
+
+def test_an_index_that_is_whole_is_not_built_again(original: Path, copy: Path) -> None:
+    data = "vectors/vectors.lance/data"
+    store = reopened(copy)
+    store.close()
+    assert kinds_of_files(copy / data) == kinds_of_files(original / data)
+
+
+@pytest.mark.parametrize("where", ["vectors", "vectors/vectors.lance", "vectors/vectors.lance/data"])
+def test_a_folder_that_is_gone_is_built_again(
+    copy: Path, before: list[list[tuple[str, float]]], where: str
+) -> None:
+    shutil.rmtree(copy / where)
+    store = reopened(copy)
+    assert answers(store) == before
+    assert store.oracle.asked == []
+    store.close()
+
+
+def test_a_file_in_place_of_the_folder_is_no_obstacle(copy: Path, before: list[list[tuple[str, float]]]) -> None:
+    shutil.rmtree(copy / "vectors")
+    (copy / "vectors").write_text("in the way")
+    store = reopened(copy)
+    assert answers(store) == before
+    store.close()
+
+
+def test_the_index_of_another_store_is_not_believed(
+    copy: Path, tmp_path: Path, before: list[list[tuple[str, float]]]
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = Store(tmp_path / "other", Oracle(dimension=48)).started()
+    other.add_session("s1")
+    other.add_turns("s1", ["nothing of ours"])
+    assert other.settle()
+    other.close()
+    shutil.rmtree(copy / "vectors")
+    shutil.copytree(tmp_path / "other" / "vectors", copy / "vectors")
+    store = reopened(copy)
+    assert answers(store) == before
+    assert store.oracle.asked == []
+    store.close()
+
+
+def test_files_of_a_write_that_was_cut_short_are_removed(
+    copy: Path, before: list[list[tuple[str, float]]]
+) -> None:
+    half = copy / "vectors/vectors.lance/data/half.lance"
+    half.write_bytes(b"half of a")
+    store = reopened(copy)
+    assert not half.exists()
+    assert answers(store) == before
+    store.close()
+
+
+def test_a_commit_that_was_never_sealed_is_taken_back_and_made_again(copy: Path) -> None:
+    from storage.vectors import VectorRow, Vectors
+
+    oracle = Oracle()
+    store = Store(copy, oracle)
+    unsealed = Vectors(copy / "vectors", store.log)
+    unsealed.open(oracle.model, oracle.dimension)
+    unsealed.upsert([VectorRow("s0-5", "conversation", "s0", oracle.vector("wrong words"))])
+    unsealed.close()
+    store.started()
+    assert store.settle()
+    assert store.search(f"{SAID[5]} in session 0", 1)[0].similarity > 0.99
+    assert oracle.asked == []
+    store.close()
+
+
+def test_damage_while_it_runs_is_mended_at_the_next_write(
+    copy: Path, before: list[list[tuple[str, float]]]
+) -> None:
+    store = reopened(copy)
+    shutil.rmtree(copy / "vectors")
+    store.add_session("late")
+    store.add_turns("late", ["zebra crossing"])
+    while not store.settle():
+        pass
+    assert store.search("zebra crossing", 1)[0].text_id == "late-0"
+    assert answers(store) == before
+    store.close()
+
+
+def test_the_checksum_notices_every_flipped_byte(copy: Path) -> None:
+    store = Store(copy)
+    file = next((copy / "vectors").rglob("*.txn"))
+    content = file.read_bytes()
+    for position in range(len(content)):
+        file.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
+        assert not Seal(store.database, copy / "vectors").holds()
+    file.write_bytes(content)
+    assert Seal(store.database, copy / "vectors").holds()
+    store.close()
