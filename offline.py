@@ -24,11 +24,11 @@ _MOST_SENTENCES = 40
 _LONGEST_SENTENCE = 300
 _CJK = re.compile("[\u3400-\u9fff]")
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
-_COMMON = frozenset(
-    """the and for are was were you your that this with what who how when where why does did have has had not but
-    can will would should about from they them his her our there here which please tell remember know
-    什么 怎么 我们 你们 他们 这个 那个 可以 没有 不是 就是 还是 一个 知道 记得 现在 今天 时候""".split()
-)
+_COMMON_WORDS = """
+the and for are was were you your that this with what who how when where why does did have has had not but
+can will would should about from they them his her our there here which please tell remember know
+什么 怎么 我们 你们 他们 这个 那个 可以 没有 不是 就是 还是 一个 知道 记得 现在 今天 时候
+"""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,9 @@ def _nearest(said: str, memories: Sequence[dict[str, Any]]) -> dict[str, Any] | 
 def _words(text: str) -> set[str]:
     """Words of three letters or more, and pairs of Chinese characters, without the common ones."""
     pairs = {run[at : at + 2] for run in re.findall("[\u3400-\u9fff]+", text) for at in range(len(run) - 1)}
-    return ({word.lower() for word in re.findall(r"[A-Za-z0-9]{3,}", text)} | pairs) - _COMMON
+    return ({word.lower() for word in re.findall(r"[A-Za-z0-9]{3,}", text)} | pairs) - set(
+        _COMMON_WORDS.split()
+    )
 
 
 # --- the three tasks

@@ -37,7 +37,7 @@ __all__ = ["Beat", "Chat", "Event", "ReasoningDelta", "Reply", "Retrying", "Text
 _AFTER_THE_END = 2.0
 #: A server may keep the connection open with comments for so many times the timeout, and no longer.
 _COMMENTS_ONLY = 10
-#: Seconds that our own watch is later than the client library's, so that the library's word comes first.
+#: Seconds that our watch is later than the client library's, at most, so that the library speaks first.
 _GRACE = 3.0
 
 
@@ -230,10 +230,9 @@ class _Call:
         now = time.monotonic()
         if after_the_end and now - self._worded > _AFTER_THE_END:
             return replies.Part(done=True)
-        if (
-            now - self._heard > self._timeout + _GRACE
-            or now - self._worded > self._timeout * _COMMENTS_ONLY + _GRACE
-        ):
+        grace = min(_GRACE, self._timeout)
+        silent = now - self._heard > self._timeout + grace
+        if silent or now - self._worded > self._timeout * _COMMENTS_ONLY + grace:
             raise errors.TimedOut(seconds=self._timeout)
         return None
 

@@ -43,7 +43,7 @@ class Task:
     boundary: str
 
     def fold(self, summary: str, rounds: Sequence[Round], longest: int) -> tuple[Message, ...]:
-        """The prompt that folds rounds into a summary. No turn in it is longer than ``longest`` characters."""
+        """The prompt that folds rounds into a summary, each turn cut to ``longest`` characters."""
         said = [self._said(turn, longest) for one in rounds for turn in (one.user, one.assistant)]
         material = self._templates.fold_material.format(
             boundary=self.boundary,

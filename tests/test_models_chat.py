@@ -1,0 +1,332 @@
+"""Talking to a model: shown as it comes, stopped at once, never blocking, nothing left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+import errors
+from llm import Message, Stop
+from models.client import Client
+from models.events import Beat, ReasoningDelta, Reply, TextDelta
+from models.retry import Patience
+from models.waiting import waiting
+from tests.server import ScriptedServer, delta, hang, say, status, stream
+from tests.talking import ASKED, KEY, models_at, played
+
+
+@pytest.fixture
+def server():
+    with ScriptedServer() as opened:
+        yield opened
+
+
+@pytest.fixture
+def llm(server):
+    opened = models_at(server.base)
+    yield opened
+    opened.close()
+
+
+def stop_soon(stop: Stop, seconds: float = 0.15) -> threading.Timer:
+    timer = threading.Timer(seconds, stop.set)
+    timer.start()
+    return timer
+
+
+def test_words_come_as_they_are_said(server, llm):
+    server.script(say("one two three", pause=0.1))
+    times = {}
+    played(llm.chat(ASKED, Stop()), lambda event, _: times.setdefault(repr(event)[:24], time.monotonic()))
+    said = [times[f"TextDelta(text='{word}')"[:24]] for word in ("one ", "two ", "three")]
+    assert said[1] - said[0] > 0.05
+    assert said[2] - said[1] > 0.05
+
+
+def test_the_screen_gets_a_beat_while_nothing_comes(server, llm):
+    server.script(stream(0.4, delta(content="Hi."), delta("stop")))
+    found = played(llm.chat(ASKED, Stop()))
+    assert sum(isinstance(event, Beat) for event in found.events) >= 4
+
+
+def test_what_is_sent_is_what_was_given(server, llm):
+    played(
+        llm.chat((Message("system", "Be kind."), Message("user", "你好\ud800"), Message("user", "?")), Stop())
+    )
+    request = server.requests[0]
+    assert request.json["messages"] == [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "你好?"},
+        {"role": "user", "content": "?"},
+    ]
+    assert request.json["model"] == "wanted-model"
+    assert request.json["stream"] is True
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_nothing_of_the_environment_is_sent(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-from-elsewhere-0123456789")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    llm = models_at(server.base, openai_api_key="")
+    assert played(llm.chat(ASKED, Stop())).reply is not None
+    llm.close()
+    headers = server.requests[0].headers
+    assert not [name for name in headers if name.startswith(("authorization", "openai-", "x-stainless-os"))]
+
+
+def test_the_reply_tells_model_tokens_and_time(server, llm):
+    server.script(say("Hi.", prompt_tokens=123))
+    reply = played(llm.chat(ASKED, Stop())).reply
+    assert (reply.model, reply.prompt_tokens, reply.completion_tokens) == ("scripted-model", 123, 5)
+    assert 0 < reply.seconds < 5
+
+
+def test_stopped_before_the_first_word_nothing_counts(server, llm):
+    server.script(hang)
+    stop = Stop()
+    timer = stop_soon(stop)
+    began = time.monotonic()
+    found = played(llm.chat(ASKED, stop))
+    timer.join()
+    assert isinstance(found.error, errors.Interrupted)
+    assert time.monotonic() - began < 0.4
+
+
+def test_stopped_while_thinking_nothing_counts(server, llm):
+    server.script(stream(delta(reasoning_content="hm"), end="open"))
+    stop = Stop()
+    found = played(llm.chat(ASKED, stop), lambda event, _: isinstance(event, ReasoningDelta) and stop.set())
+    assert isinstance(found.error, errors.Interrupted)
+
+
+def test_stopped_after_the_first_word_the_reply_is_what_was_shown(server, llm):
+    server.script(stream(delta(content="Once upon "), end="open"))
+    stop = Stop()
+    stopped_at = []
+
+    def stopping(event, _):
+        if isinstance(event, TextDelta):
+            stop.set()
+            stopped_at.append(time.monotonic())
+
+    found = played(llm.chat(ASKED, stop), stopping)
+    assert (found.reply.text, found.reply.finish) == ("Once upon", "interrupted")
+    assert time.monotonic() - stopped_at[0] < 0.2
+
+
+def test_stopped_while_a_retry_is_due_it_is_not_tried(server):
+    server.script(status(500))
+    llm = models_at(server.base, patience=Patience(first=30.0))
+    stop = Stop()
+    timer = stop_soon(stop)
+    began = time.monotonic()
+    found = played(llm.chat(ASKED, stop))
+    timer.join()
+    llm.close()
+    assert isinstance(found.error, errors.Interrupted)
+    assert len(server.requests) == 1
+    assert time.monotonic() - began < 0.5
+
+
+def test_a_stopped_call_lets_go_of_the_connection(server, llm):
+    gone = threading.Event()
+
+    def endless(exchange):
+        exchange.begin()
+        try:
+            while True:
+                exchange.event(delta(content="more "))
+                exchange.pause(0.01)
+        except OSError:
+            if not server.closing.is_set():
+                gone.set()
+            raise
+
+    server.script(endless)
+    stop = Stop()
+    played(llm.chat(ASKED, stop), lambda event, _: isinstance(event, TextDelta) and stop.set())
+    assert gone.wait(2)
+
+
+def test_a_caller_who_walks_away_lets_go_too(server, llm):
+    server.script(stream(delta(content="Hi"), end="open"), "Hello.")
+    events = llm.chat(ASKED, Stop())
+    while not isinstance(next(events), TextDelta):
+        pass
+    events.close()
+    assert played(llm.chat(ASKED, Stop())).reply.text == "Hello."
+    for thread in threading.enumerate():
+        if thread.name == "chat":
+            thread.join(2)
+    assert not [thread for thread in threading.enumerate() if thread.name == "chat"]
+
+
+def test_one_connection_serves_many_turns(server, llm):
+    ports = set()
+
+    def noting(exchange):
+        ports.add(exchange.handler.client_address)
+        say("Hello.")(exchange)
+
+    server.script(*[noting] * 4)
+    for _ in range(4):
+        played(llm.chat(ASKED, Stop()))
+        time.sleep(0.02)
+    assert len(ports) == 1
+
+
+def test_comments_do_not_keep_a_dead_server_alive_for_ever(server):
+    def comments_only(exchange):
+        exchange.begin()
+        while True:
+            exchange.raw(b": wait\n\n")
+            exchange.pause(0.01)
+
+    server.script(comments_only)
+    llm = models_at(server.base, request_timeout=0.03, patience=Patience(tries=1))
+    found = played(llm.chat(ASKED, Stop()))
+    llm.close()
+    assert isinstance(found.error, errors.TimedOut)
+
+
+def test_the_client_library_is_loaded_by_the_first_call_and_not_before():
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    heavy = ("openai", "httpx2", "numpy", "lancedb", "offline")
+    code = f"import sys, llm; print([name for name in {heavy} if name in sys.modules])"
+    here = Path(__file__).parents[1]
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=here)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_a_client_can_be_closed_twice_and_used_again(server):
+    client = Client(server.base, KEY, 5.0)
+    assert client.openai() is client.openai()
+    client.close()
+    client.close()
+    client.openai()
+    client.close()
+
+
+def test_waiting_returns_what_the_work_returned_and_beats_meanwhile():
+    work = waiting(lambda: (time.sleep(0.2), "done")[1], Stop())
+    results = []
+
+    def listening():
+        results.append((yield from work))
+
+    assert len(list(listening())) >= 2
+    assert results == ["done"]
+
+
+def test_waiting_raises_what_the_work_raised():
+    def work():
+        raise errors.Damaged(path="x")
+
+    with pytest.raises(errors.Damaged):
+        list(waiting(work, Stop()))
+
+
+def test_waiting_is_over_at_once_when_stopped():
+    stop, never = Stop(), threading.Event()
+    timer = stop_soon(stop)
+    began = time.monotonic()
+    with pytest.raises(errors.Interrupted):
+        list(waiting(lambda: never.wait(5), stop))
+    assert time.monotonic() - began < 0.4
+    never.set()
+    timer.join()
+
+
+def test_the_models_of_a_server_are_listed(server, llm):
+    server.models = ["b", "a\x1b[2J", "a\x1b[2J", " "]
+    assert llm.models() == ["a[2J", "b"]
+
+
+def test_a_list_of_models_that_is_none_is_an_error(server):
+    llm = models_at(server.base + "/nowhere")
+    with pytest.raises(errors.NotFound):
+        llm.models()
+    llm.close()
+
+
+def test_the_models_say_who_they_are(server, llm):
+    described = llm.describe()
+    assert (described.model, described.base, described.standin) == ("wanted-model", server.base, False)
+
+
+def test_a_summary_is_asked_for_and_checked(server, llm):
+    from tests.talking import spoken
+
+    server.script("```\nLi Wei has a cat. <blockquote>old</blockquote>\n```")
+    assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", Stop()) == "Li Wei has a cat."
+
+
+def test_a_summary_that_was_cut_loses_its_half_sentence(server, llm):
+    from tests.talking import spoken
+
+    server.script(say("Li Wei has a cat. She is called Mi", "length"))
+    assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", Stop()) == "Li Wei has a cat."
+
+
+def test_an_image_that_was_cut_is_not_taken(server, llm):
+    server.script(say("Li Wei has a cat. She is called Mi", "length"))
+    with pytest.raises(errors.BadReply):
+        llm.rewrite_image("user", "", "Li Wei has a cat.", (), "en", Stop())
+
+
+def test_a_summary_that_is_stopped_is_none(server, llm):
+    from tests.talking import spoken
+
+    stop = Stop()
+    server.script(stream(delta(content="Li "), end="open"))
+    timer = stop_soon(stop)
+    with pytest.raises(errors.Interrupted):
+        llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", stop)
+    timer.join()
+
+
+def test_rounds_too_long_for_the_model_are_folded_in_parts(server, llm):
+    from tests.talking import spoken
+
+    rounds = [spoken(f"fact {number} " + "x" * 900, "ok", number) for number in range(1, 5)]
+
+    def small(exchange):
+        text = exchange.json["messages"][1]["content"]
+        if len(text) > 1_600:
+            status(400, "too long", error_code="context_length_exceeded")(exchange)
+        else:
+            say(f"Summary of {text.count('speaker')} turns, after {'Summary' in text}.")(exchange)
+
+    server.script(*[small] * 20)
+    assert llm.summarise("", rounds, "en", Stop()) == "Summary of 2 turns, after True."
+    assert llm.summarise("", [spoken("y" * 500_000, "ok")], "en", Stop()).startswith("Summary of 2")
+
+
+def test_a_round_that_the_filter_refuses_is_left_out_of_the_summary(server, llm):
+    from tests.talking import spoken
+
+    def filtered(exchange):
+        text = exchange.json["messages"][1]["content"]
+        if "poison" in text:
+            status(400, "flagged", error_code="content_filter")(exchange)
+        else:
+            say("Summary of " + ", ".join(word for word in ("one", "two", "three") if word in text) + ".")(
+                exchange
+            )
+
+    server.script(*[filtered] * 20)
+    rounds = [spoken("one", "ok", 1), spoken("poison two", "ok", 2), spoken("three", "ok", 3)]
+    assert llm.summarise("", rounds, "en", Stop()) == "Summary of one, three."
+    with pytest.raises(errors.ContentFiltered):
+        llm.summarise("", rounds[1:2], "en", Stop())
+
+
+def test_the_last_event_is_the_reply(server, llm):
+    assert isinstance(played(llm.chat(ASKED, Stop())).events[-1], Reply)

@@ -1,0 +1,152 @@
+"""The stand-in: speaks the real protocol, quotes what fits, extracts, appends, never pretends."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from llm import Layers, Message, Stop, assemble
+from offline import MODEL, StandIn, reply_to
+from recall.recollection import RecalledTurn, Recollection, Why
+from tests.talking import models_at, played, settings, spoken
+from text import quotations
+
+MARK = "=== 0123456789abcdef ==="
+NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
+CAT = "My cat Mimi was born in Chengdu."
+MEMORIES = Recollection(
+    turns=tuple(
+        RecalledTurn(
+            f"t{day}", "s", f"2025-03-0{day}T10:30:00+00:00", "user", f"User: {text}", True, Why("q", 1.0)
+        )
+        for day, text in enumerate((CAT, "I like tea.", "我的生日是三月八日。"), 1)
+    )
+)
+
+
+@pytest.fixture
+def llm():
+    opened = models_at("", openai_api_key="", openai_api_base="")
+    yield opened
+    opened.close()
+
+
+def answer(llm, text: str, memories: Recollection = MEMORIES, *, stream: bool = True) -> str:
+    messages = assemble(Layers(text=text, now=NOW, recalled=memories, self_image="Cat person."), MARK)
+    return played(llm.chat(messages, Stop(), stream=stream)).reply.text
+
+
+def test_no_key_and_no_base_means_the_stand_in(llm):
+    described = llm.describe()
+    assert (described.standin, described.model, llm.models()) == (True, MODEL, [MODEL])
+    assert settings().standin
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_memory_that_fits_is_quoted_word_for_word_with_its_date(llm, stream):
+    said = answer(llm, "Where was Mimi born?", stream=stream)
+    assert quotations(said) == [CAT]
+    assert "2025-03-01" in said
+    assert "stand-in" in said
+
+
+def test_chinese_is_answered_in_chinese(llm):
+    said = answer(llm, "你还记得我的生日吗？")
+    assert quotations(said) == ["我的生日是三月八日。"]
+    assert "替身" in said
+    assert "替身" in answer(llm, "今天好累")
+
+
+@pytest.mark.parametrize("text", ["What is the capital of France?", "thanks!", "<blockquote>x</blockquote>"])
+def test_where_no_memory_fits_none_is_quoted_and_nothing_is_pretended(llm, text):
+    said = answer(llm, text, Recollection())
+    assert "stand-in" in said
+    assert "no model is connected" in said
+
+
+def test_the_same_prompt_gets_the_same_answer(llm):
+    assert answer(llm, "Where was Mimi born?") == answer(llm, "Where was Mimi born?", stream=False)
+
+
+def test_only_memories_are_quoted_and_never_the_present_conversation(llm):
+    messages = assemble(
+        Layers(text="Tell me of Chengdu", now=NOW, rounds=(spoken("I love Chengdu", "Oh!"),)), MARK
+    )
+    assert quotations(played(llm.chat(messages, Stop())).reply.text) == []
+
+
+def test_a_summary_says_who_said_what_and_keeps_the_one_before(llm):
+    rounds = [
+        spoken("My cat Mimi is ill. What should I do?", "I am sorry to hear that. See a vet.", 1),
+        spoken("我明天去成都出差。", "一路顺风，记得带伞。", 2),
+    ]
+    summary = llm.summarise("Ann has a cat.", rounds, "en", Stop())
+    lines = summary.splitlines()
+    assert lines[0] == "Ann has a cat."
+    assert "2026-05-01 the user said: My cat Mimi is ill." in lines
+    assert "2026-05-01 Old Friend said: I am sorry to hear that." in lines
+    assert any(line.startswith("2026-05-02") and line.endswith("我明天去成都出差。") for line in lines)
+    assert "What should I do" not in summary
+
+
+def test_a_summary_does_not_grow_without_end(llm):
+    summary = ""
+    for number in range(1, 9):
+        rounds = [
+            spoken(f"Fact {number} {part} is worth keeping.", "Understood, noted.", number)
+            for part in range(9)
+        ]
+        summary = llm.summarise(summary, rounds, "en", Stop())
+    assert len(summary.splitlines()) <= 40
+    assert "Fact 8" in summary
+
+
+def test_its_own_words_are_not_kept_as_facts(llm):
+    own = answer(llm, "I live in Berlin.", Recollection())
+    assert "stand-in" not in llm.summarise("", [spoken("I live in Berlin.", own)], "en", Stop())
+
+
+def test_an_image_keeps_what_it_had_and_gets_what_was_stated(llm):
+    before = "Ann has a cat.\nAnn likes tea."
+    after = llm.rewrite_image(
+        "user", before, "2026-05-01 Ann said: I moved to Berlin.\nAnn has a cat.", (), "en", Stop()
+    )
+    assert after == before + "\n2026-05-01 Ann said: I moved to Berlin."
+    assert llm.rewrite_image("user", after, "Ann has a cat.", (), "zh", Stop()) == after
+
+
+def test_its_vectors_are_those_of_the_built_in_embedder():
+    from embedder import BuiltIn
+
+    llm = models_at("", openai_api_key="", openai_api_base="", embedding_model="stand-in", transport=StandIn)
+    found = llm.embedder.embed(["你好", "hello cat"])
+    llm.close()
+    for one, other in zip(found, BuiltIn().embed(["你好", "hello cat"]), strict=True):
+        assert np.allclose(one, other)
+
+
+def test_an_unknown_path_is_not_found():
+    import httpx2
+
+    assert StandIn().handle_request(httpx2.Request("GET", "http://x/v1/files")).status_code == 404
+
+
+@pytest.mark.parametrize("messages", [[], [("user", "")], [("system", "only")], [("user", "=\n=\n=")]])
+def test_odd_prompts_get_an_answer_too(messages):
+    assert "stand-in" in reply_to(messages)
+
+
+def test_it_reads_a_whole_prompt_of_every_layer(llm):
+    layers = Layers(
+        text="Where was Mimi born?", now=NOW, recalled=MEMORIES, rounds=(spoken("a", "b"),), summary="s"
+    )
+    for language in ("en", "zh"):
+        messages = assemble(dataclasses.replace(layers, language=language), MARK)
+        assert quotations(played(llm.chat(messages, Stop())).reply.text) == [CAT]
+
+
+def test_a_message_alone_is_answered(llm):
+    assert "stand-in" in played(llm.chat((Message("user", "hi"),), Stop())).reply.text
