@@ -58,6 +58,7 @@ MESSAGES: Mapping[str, str] = {
     "model.bad_reply": "What came from {base} is not a reply. The base URL may lack /v1; check OPENAI_API_BASE.",
     "model.html_reply": "{base} sent a web page, not a reply. The base URL may lack /v1; check OPENAI_API_BASE.",
     "model.empty_reply": "{base} sent an empty reply. Try again; if it stays so, the base URL may lack /v1.",
+    "model.only_thinking": "{base} sent only thinking and no reply. Try again; its limit of tokens may be too low.",
     "model.no_reply": "{base} sent no reply. Try again; if it stays so, the base URL may lack /v1.",
     "model.malformed_reply": "What came from {base} cannot be read as a reply. Try again; look at the base URL.",
     "model.cut_reply": "The reply from {base} broke off before its end. Nothing was stored; try again with /retry.",
