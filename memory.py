@@ -171,6 +171,18 @@ class Memory:
             self.drafts.drop_stages(sql, session_id)
         self.index.drop(gone)
 
+    # -- pins --------------------------------------------------------------------------------------------------
+
+    def pin(self, image: Image, text: str) -> None:
+        """Keep a line through every rewrite of an image."""
+        with self.database.write() as sql:
+            self.drafts.pin(sql, image, self._now(), text)
+
+    def unpin(self, image: Image, text: str) -> None:
+        """Let rewrites of an image drop a line again."""
+        with self.database.write() as sql:
+            self.drafts.unpin(sql, image, text)
+
     # -- clearing ----------------------------------------------------------------------------------------------
 
     def reset(self, session_id: str) -> int:
