@@ -1,0 +1,257 @@
+"""How speed and size change as a life grows. ``python -m bench.scale --help``
+
+Everything goes through the real ``Memory``: rounds are stored and sessions archived as in life (many in one
+transaction, which only saves time), the real worker makes the vectors and the index. Each measurement runs in a
+process of its own. The plain ways of storing vectors run beside it in the same run, in a virtual environment of
+their own (``--peers``); what cannot be installed there is skipped with a line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench import life
+
+if TYPE_CHECKING:
+    from memory import Memory
+
+_FILL_AT_ONCE = 200
+_QUESTIONS = 60
+_A_LONG_TIME = 36_000.0
+
+
+def main() -> None:
+    """Run what was asked for, and print a table."""
+    asked = _arguments()
+    if asked.one:
+        print(json.dumps(_MEASURES[asked.one](asked)))
+        return
+    folder = Path(asked.folder or tempfile.mkdtemp(prefix="old-friend-scale-"))
+    try:
+        _report(asked, folder)
+    finally:
+        if not asked.folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench.scale", description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--sizes", default="1000,100000,1000000", help="turns stored, separated by commas")
+    parser.add_argument("--dimension", type=int, default=384, help="length of the vectors")
+    parser.add_argument("--rounds", type=int, default=10_000, help="rounds stored one by one (0: leave out)")
+    parser.add_argument("--folder", help="keep the stores here and use them again")
+    parser.add_argument("--peers", action="store_true", help="measure the plain ways beside it")
+    parser.add_argument("--one", choices=sorted(_MEASURES), help=argparse.SUPPRESS)
+    parser.add_argument("--size", type=int, default=0, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _report(asked: argparse.Namespace, folder: Path) -> None:
+    sizes = [int(size) for size in asked.sizes.split(",") if size]
+    results = {}
+    for size in sizes:
+        store = folder / str(size)
+        if not store.exists():
+            _say(_run(asked, "fill", size, store))
+        results[size] = _run(asked, "recall", size, store) | _run(asked, "store", size, store)
+        _say(results[size])
+    if len(sizes) > 1:
+        few, many = results[sizes[0]], results[sizes[-1]]
+        for name in ("store_round_ms", "bytes_a_turn", "recall_ms"):
+            print(f"{name}: {sizes[-1]} turns / {sizes[0]} turns = {many[name] / few[name]:.2f}")
+    if asked.rounds:
+        _say(_run(asked, "one_by_one", asked.rounds, folder / "one-by-one"))
+    if asked.peers:
+        from bench import scale_peers
+
+        scale_peers.report(sizes, asked.dimension, folder)
+
+
+def _run(asked: argparse.Namespace, measure: str, size: int, folder: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "bench.scale", "--one", measure, "--size", str(size)]
+    command += ["--folder", str(folder), "--dimension", str(asked.dimension)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=Path(__file__).parents[1])
+    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+def _say(measured: dict[str, Any]) -> None:
+    shown = (f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}" for name, value in measured.items())
+    print("  ".join(shown), flush=True)
+
+
+# -- what is measured, each in its own process ---------------------------------------------------------------------
+
+
+def _fill(asked: argparse.Namespace) -> dict[str, Any]:
+    """A store of ``size`` turns."""
+    memory = _memory(asked)
+    began = time.perf_counter()
+    held: list[life.Spoken] = []
+    for spoken in life.sessions(asked.size):
+        held.append(spoken)
+        if len(held) == _FILL_AT_ONCE:
+            _store(memory, held)
+            held = []
+    _store(memory, held)
+    stored = time.perf_counter()
+    memory.index.start()
+    settled = memory.index.settle(_A_LONG_TIME)
+    ended = time.perf_counter()
+    memory.close()
+    return {"fill": asked.size, "store_s": stored - began, "index_s": ended - stored, "settled": settled}
+
+
+def _store(memory: Memory, held: Sequence[life.Spoken]) -> None:
+    with memory.database.write():
+        for spoken in held:
+            session, _ = memory.resume_or_start()
+            for user, assistant in spoken.rounds:
+                memory.store_round(session.session_id, user, assistant, life.clock().isoformat(), "stop")
+            memory.archive(session.session_id, spoken.summary, {})
+
+
+def _recall(asked: argparse.Namespace) -> dict[str, Any]:
+    """Recall as before every reply, with the last round and with the new input."""
+    import config
+
+    settings = config.load(Path(asked.folder), {})
+    memory = _memory(asked)
+    session, _ = memory.resume_or_start()
+    memory.index.start()
+    began = time.perf_counter()
+    ready = memory.index.settle(_A_LONG_TIME)
+    opened = time.perf_counter() - began
+    memory.search(["a first question to warm up"], session.session_id, life.clock(), settings, gated=False)
+    asked_for = _questions(asked.size)
+    took, found = [], 0
+    for question, last_round in asked_for:
+        began = time.perf_counter()
+        recollection = memory.search(
+            [last_round, question], session.session_id, life.clock(), settings, gated=False
+        )
+        took.append((time.perf_counter() - began) * 1000)
+        found += bool(recollection.turns)
+    resident, peak = _memory_used()
+    memory.close()
+    return {
+        "turns": asked.size,
+        "ready": ready,
+        "open_s": opened,
+        "recall_ms": statistics.median(took),
+        "p95_ms": sorted(took)[int(len(took) * 0.95)],
+        "found": found / len(asked_for),
+        "resident_mb": resident,
+        "peak_mb": peak,
+    }
+
+
+def _questions(size: int) -> list[tuple[str, str]]:
+    """Questions made of what was said here and there."""
+    spoken = [item for item, _ in zip(life.sessions(size), range(_QUESTIONS), strict=False)]
+    rounds = [item.rounds[at % len(item.rounds)] for at, item in enumerate(spoken)]
+    while len(rounds) < _QUESTIONS:
+        rounds += rounds
+    return [(" ".join(user.split()[:8]) + "?", f"{user}\n{reply}") for user, reply in rounds[:_QUESTIONS]]
+
+
+def _store_round(asked: argparse.Namespace) -> dict[str, Any]:
+    """A round more, as the person waits for it, and its way into the index behind their back."""
+    memory = _memory(asked)
+    memory.index.start()
+    memory.index.settle(_A_LONG_TIME)
+    session, _ = memory.resume_or_start()
+    waited, indexed = [], []
+    for number in range(40):
+        began = time.perf_counter()
+        memory.store_round(session.session_id, f"another word {number}", "and an answer", "2026-01-01", "stop")
+        stored = time.perf_counter()
+        memory.index.settle(60)
+        waited.append((stored - began) * 1000)
+        indexed.append((time.perf_counter() - stored) * 1000)
+    while memory.undo(session.session_id, 40):
+        pass
+    memory.index.settle(60)
+    memory.close()
+    files, total = _size(Path(asked.folder))
+    return {
+        "store_round_ms": statistics.median(waited),
+        "index_round_ms": statistics.median(indexed),
+        "files": files,
+        "megabytes": total / 1e6,
+        "bytes_a_turn": total / asked.size,
+    }
+
+
+def _one_by_one(asked: argparse.Namespace) -> dict[str, Any]:
+    """Rounds stored one after another, each waiting until it is indexed, as in a very long evening."""
+    memory = _memory(asked)
+    memory.index.start()
+    session, _ = memory.resume_or_start()
+    began = time.perf_counter()
+    for spoken in life.sessions(asked.size * 2):
+        for user, assistant in spoken.rounds:
+            memory.store_round(session.session_id, user, assistant, "2026-01-01", "stop")
+            assert memory.index.settle(60)
+        session = memory.archive(session.session_id, spoken.summary, {})
+    took = time.perf_counter() - began
+    memory.close()
+    files, total = _size(Path(asked.folder) / "vectors")
+    vectors = asked.size * 2 * asked.dimension * 4
+    return {
+        "one_by_one": asked.size,
+        "ms_a_round": took / asked.size * 1000,
+        "files": files,
+        "megabytes": total / 1e6,
+        "bytes_of_vectors": total / vectors,
+    }
+
+
+# -- helpers -------------------------------------------------------------------------------------------------------
+
+
+def _memory(asked: argparse.Namespace) -> Memory:
+    from memory import Memory
+
+    def new_id() -> str:
+        return uuid.uuid4().hex
+
+    log = logging.getLogger("bench")
+    return Memory(
+        Path(asked.folder), life.WordSums(asked.dimension), clock=life.clock, new_id=new_id, log=log
+    )
+
+
+def _size(folder: Path) -> tuple[int, int]:
+    sizes = [os.path.getsize(path) for path in folder.rglob("*") if path.is_file()]
+    return len(sizes), sum(sizes)
+
+
+def _memory_used() -> tuple[float, float]:
+    """Resident now and at the most, in megabytes (Linux)."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line)
+    return int(lines["VmRSS"].split()[0]) / 1024, int(lines["VmHWM"].split()[0]) / 1024
+
+
+_MEASURES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "fill": _fill,
+    "recall": _recall,
+    "store": _store_round,
+    "one_by_one": _one_by_one,
+}
+
+if __name__ == "__main__":
+    main()
