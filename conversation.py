@@ -212,8 +212,9 @@ class Conversation:
 
     def fold_now(self) -> list[Notice]:
         """Fold and wait, for doors where nobody is typing. Returns what went wrong."""
-        self.fold_ahead()
         self._folding.wait()
+        if self._unwritten is None:
+            self._folding.run(self.session.session_id)
         return self._folding.take_notices()
 
     # -- saving ------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -69,7 +69,8 @@ class DebugLog:
         self._secrets = tuple(secrets)
         self._debug: logging.Handler | None = None
         self.log = logging.Logger("old-friend", logging.INFO)
-        self.log.addHandler(_Lazily(self))
+        self._errors = _Lazily(self)
+        self.log.addHandler(self._errors)
         self.switch(on)
 
     @property
@@ -96,6 +97,19 @@ class DebugLog:
         handler.setFormatter(Masking(self._secrets))
         return handler
 
+    def scrub(self, holds: Callable[[Path], bool]) -> None:
+        """Remove every log file that ``holds`` something erased; writing goes on in a new one.
+
+        A log is no memory: such a file goes whole.
+        """
+        was_on = self.on
+        self.switch(False)
+        self._errors.release()
+        for path in sorted(self._folder.glob("*.log*")):
+            if holds(path):
+                path.unlink(missing_ok=True)
+        self.switch(was_on)
+
     def close(self) -> None:
         """Close every file."""
         for handler in list(self.log.handlers):
@@ -120,8 +134,13 @@ class _Lazily(logging.Handler):
         except OSError:
             return
 
-    def close(self) -> None:
-        """Close the file if one was made."""
+    def release(self) -> None:
+        """Let go of the file; the next error opens it again."""
         if self._file:
             self._file.close()
+            self._file = None
+
+    def close(self) -> None:
+        """Close the file if one was made."""
+        self.release()
         super().close()

@@ -46,15 +46,16 @@ class Folding:
         """Start folding if there is anything to fold and no fold runs."""
         if not self.busy and self._due(session_id):
             self._stop.clear()
-            self._thread = threading.Thread(target=self._run, args=(session_id,), name="fold", daemon=True)
+            self._thread = threading.Thread(target=self.run, args=(session_id,), name="fold", daemon=True)
             self._thread.start()
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait for the fold that runs; what takes longer than ``timeout`` seconds is given up and made again later."""
         if self._thread is not None:
             self._thread.join(timeout)
-            self._stop.set()
-            self._thread.join(1)
+            if self.busy:
+                self._stop.set()
+                self._thread.join(1)
 
     def take_notices(self) -> list[Notice]:
         """What went wrong since last asked."""
@@ -69,7 +70,8 @@ class Folding:
             return rounds[: min(step, len(rounds) - 1)]
         return ()
 
-    def _run(self, session_id: str) -> None:
+    def run(self, session_id: str) -> None:
+        """Fold until everything fits; what goes wrong becomes a notice."""
         try:
             while rounds := self._due(session_id):
                 self.wanted = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from storage.records import Image, PersonaVersion, Session, Summary, Turn
 from storage.sessions import Sessions
 
 #: Cleans what others wrote of these texts.
-Scrub = Callable[[Sequence[str]], None]
+Scrub = Callable[[proof.Needles], None]
 _NOTE = "erasing"
 _AT_ONCE = 5_000
 IMAGES: tuple[Image, Image] = ("self", "user")
@@ -224,10 +224,11 @@ class Eraser:
             self.parts.lexicon.optimize(sql)
             self.parts.drafts.drop_meta(sql, _NOTE)
         self.parts.database.vacuum()
-        self._remove_copies(texts)
+        needles = proof.Needles(tuple(texts))
+        self._remove_copies(needles)
         for scrub in self.scrubbers:
-            scrub(texts)
-        return self._prove(texts, len(note["texts"]) - len(texts), vectors)
+            scrub(needles)
+        return self._prove(needles, len(note["texts"]) - len(texts), vectors)
 
     def _kept_elsewhere(self, text: str) -> bool:
         """Whether another memory holds the same words, so that finding them would prove nothing."""
@@ -235,22 +236,17 @@ class Eraser:
             return True
         return self.parts.sessions.holds(text)
 
-    def _remove_copies(self, texts: Iterable[str]) -> None:
+    def _remove_copies(self, needles: proof.Needles) -> None:
         """Copies that the program itself made: before a step of the schema, and images laid aside."""
-        needles = _needles(texts)
-        copies = [*self.folders[0].glob("*.before-*"), *self.parts.persona.asides()]
-        for copy in copies:
+        for copy in [*self.folders[0].glob("*.before-*"), *self.parts.persona.asides()]:
+            if not needles.held_by(copy):
+                continue
             if copy.is_dir():
-                if proof.traces([copy], needles):
-                    shutil.rmtree(copy)
-            elif any(trace.path == copy for trace in proof.traces([copy.parent], needles)):
+                shutil.rmtree(copy)
+            else:
                 copy.unlink()
 
-    def _prove(self, texts: Sequence[str], skipped: int, vectors: dict[str, bytes]) -> Proof:
-        found = proof.traces(self.folders, _needles(texts) | vectors)
+    def _prove(self, needles: proof.Needles, skipped: int, vectors: dict[str, bytes]) -> Proof:
+        found = proof.traces(self.folders, needles.forms | vectors)
         files = sum(1 for _ in proof.files_below(self.folders))
-        return Proof(files, len(texts) + len(vectors), skipped, tuple(found))
-
-
-def _needles(texts: Iterable[str]) -> dict[str, bytes]:
-    return {f"{number} {name}": needle for number, text in enumerate(texts) for name, needle in proof.forms(text).items()}
+        return Proof(files, len(needles.texts) + len(vectors), skipped, tuple(found))

@@ -25,6 +25,22 @@ class Trace:
     form: str
 
 
+@dataclass(frozen=True)
+class Needles:
+    """Texts that are to be in no file any more."""
+
+    texts: tuple[str, ...]
+
+    @property
+    def forms(self) -> dict[str, bytes]:
+        """Every form of every text, by a name."""
+        return {f"{number} {name}": needle for number, text in enumerate(self.texts) for name, needle in forms(text).items()}
+
+    def held_by(self, path: Path) -> bool:
+        """Whether a file, or any file below a folder, holds one of them."""
+        return bool(traces([path], self.forms) if path.is_dir() else _held(path, self.forms))
+
+
 def forms(text: str) -> dict[str, bytes]:
     """The bytes by which a text can be found, by the name of their form."""
     plain = text.encode("utf-8", "surrogatepass")

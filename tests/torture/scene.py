@@ -1,0 +1,121 @@
+"""What is played while the program is killed: one scene a process, deterministic, on a folder that was prepared.
+
+    python -m tests.torture.scene round FOLDER
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import config
+from conversation import Conversation
+from debuglog import DebugLog
+from jobs.erasing import Erasing
+from llm import Llm
+from memory import Memory
+from models.stop import Stop
+from storage import migrations
+
+#: Stands in the turns that the scene ``erase`` takes out, and nowhere else.
+MARKER = "Quintessenz-7731"
+TYPED = "The lighthouse keeper is called Ambrose."
+LATER_STEP = "CREATE TABLE later (x TEXT);\nINSERT INTO later VALUES ('taken');\n"
+
+
+class Stage:
+    """The house on a folder, without a terminal; the built-in stand-in answers."""
+
+    def __init__(self, folder: Path, *, index: bool = False) -> None:
+        environment = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2"}
+        self.settings = config.load(folder, environment)
+        self.debug = DebugLog(self.settings.log_dir, on=index)
+        self.llm = Llm(self.settings, self.debug.log, clock=now)
+        self.memory = Memory(self.settings.data_dir, self.llm.embedder, clock=now, new_id=new_id, log=self.debug.log,
+                             also_searched=[self.settings.log_dir], scrubbers=[lambda needles: self.debug.scrub(needles.held_by)])
+        if index:
+            self.memory.index.start()
+        self.talk = Conversation(self.settings, self.memory, self.llm, self.debug.log, clock=now, new_id=new_id)
+
+    def say(self, text: str) -> None:
+        """One round, and the fold that is due."""
+        list(self.talk.turn(text, Stop()))
+        print("kept", flush=True)
+        self.talk.fold_now()
+
+    def save(self) -> None:
+        """``/save``."""
+        list(self.talk.save(Stop()))
+
+    def forget(self) -> None:
+        """The first half of an erasure, in this thread, where the kills are counted."""
+        self.memory.erase(self.memory.eraser.words(MARKER))
+
+    def erase(self) -> None:
+        """``/forget`` of everything that holds the marker, and making anew what was made from it."""
+        list(Erasing(self.memory, self.llm).run(self.memory.eraser.words(MARKER), Stop()))
+
+    def close(self) -> None:
+        """Leave."""
+        self.talk.close()
+        self.memory.close()
+        self.debug.close()
+
+
+def now() -> datetime:
+    """A clock that stands still: what is compared afterwards must not depend on it."""
+    return datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def new_id() -> str:
+    """Ids as in life."""
+    return uuid.uuid4().hex
+
+
+def prepare(folder: Path, scene: str) -> None:
+    """What stands before the scene begins: an archived session, and a present one with a few rounds."""
+    stage = Stage(folder, index=scene == "erase")
+    lines = ["My boat is called Petrel.", "She lies in Husum."]
+    if scene == "erase":
+        lines.insert(1, f"My secret word is {MARKER}.")
+    for line in lines:
+        stage.say(line)
+    stage.save()
+    for line in ("I painted the hull.", "It is green now.", "The mast is next."):
+        stage.say(line)
+    if scene == "erase":
+        stage.say(f"Never repeat {MARKER} to anyone.")
+        assert stage.memory.index.settle(30)
+    stage.close()
+
+
+def _one_round(stage: Stage) -> None:
+    stage.say(TYPED)
+
+
+SCENES: dict[str, Callable[[Stage], object]] = {
+    "round": _one_round,
+    "fold": _one_round,
+    "save": Stage.save,
+    "reset": lambda stage: stage.talk.reset(),
+    "erase": Stage.forget,
+    "migration": lambda stage: None,
+}
+
+
+def play(scene: str, folder: Path) -> None:
+    """Play one scene to its end."""
+    if scene == "migration":
+        migrations.STEPS = (migrations.STEPS[0], LATER_STEP)
+    stage = Stage(folder, index=scene == "erase")
+    SCENES[scene](stage)
+    stage.close()
+
+
+if __name__ == "__main__":
+    logging.disable(logging.CRITICAL)
+    play(sys.argv[1], Path(sys.argv[2]))
