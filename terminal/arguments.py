@@ -13,7 +13,7 @@ import errors
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for. ``say`` is the text of ``-p``, ``batch`` the file of ``--batch``; ``-`` is stdin."""
+    """What was asked for. ``say`` is the text of ``-p``, ``batch`` the file of ``--batch``, ``-`` stdin."""
 
     say: str | None = None
     batch: str | None = None

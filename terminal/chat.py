@@ -13,7 +13,7 @@ from collections.abc import Callable
 import errors
 from conversation import Replied
 from errors import Exit
-from terminal.desk import Desk, Leave, Next, Offer, Restart, Say, is_no
+from terminal.desk import Command, Desk, Leave, Next, Offer, Restart, Say, is_no
 from terminal.explaining import explain
 from terminal.opening import show_opening
 from terminal.parsing import Call, Entered, Farewell, Message, Unknown, parse
@@ -60,7 +60,7 @@ class Chat:
     def _do(self, entered: Entered) -> Next:
         match entered:
             case Call(name, argument):
-                return self.desk.commands[name].run(self.desk, argument)
+                return self._command(self.desk.commands[name], argument)
             case Unknown(typed, nearest):
                 self.desk.tell("prompt.unknown", "warning", typed=typed, nearest=nearest)
             case Farewell(text):
@@ -70,6 +70,14 @@ class Chat:
                 again, self._again = self._again, False
                 self.turn(text, again=again)
         return None
+
+    def _command(self, command: Command, argument: str) -> Next:
+        if not self.desk.interactive and not command.alone:
+            raise errors.UsageError("player.needs_terminal", command=f"/{command.name}")
+        following = command.run(self.desk, argument)
+        if following is None:
+            self._gap()
+        return following
 
     def _follow(self, following: Next) -> bool:
         match following:

@@ -8,9 +8,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import errors
 from config import Settings
 from conversation import Conversation
 from debuglog import DebugLog
+from llm import Llm
 from models.stop import Stop
 from terminal.messages import Language, Words
 from terminal.reading import Reader
@@ -66,6 +68,8 @@ class Desk:
     stop: Stop
     commands: Mapping[str, Command]
     clock: Callable[[], datetime]
+    #: Makes the models that settings name, for trying them.
+    connect: Callable[[Settings], Llm]
     interactive: bool = True
     history: PromptHistory | None = None
     version: str = ""
@@ -87,6 +91,15 @@ class Desk:
         for event in events:
             self.reader.watch()
             yield event
+
+    def edited(self, text: str) -> str:
+        """The text after the person edited it. Raises UsageError when there is no terminal or no editor."""
+        from terminal.editor import edited
+
+        if not self.interactive:
+            raise errors.UsageError("player.needs_terminal", command="$EDITOR")
+        with self.reader.lent():
+            return edited(text, self.environment)
 
     @property
     def history_path(self) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import TextIO
 
 from prompt_toolkit import PromptSession
@@ -118,6 +119,10 @@ class EditorLine:
     def watch(self) -> None:
         """Take in what is typed while a reply streams."""
         self._ahead.watch()
+
+    def lent(self) -> AbstractContextManager[None]:
+        """The terminal is another program's inside of this."""
+        return self._ahead.lent()
 
     def leave(self) -> None:
         """End the prompt from a signal handler."""

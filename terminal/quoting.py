@@ -28,5 +28,11 @@ def source_of(quotation: str, recollection: Recollection) -> RecalledTurn | Reca
     return None
 
 
+def holds(text: str, quotation: str) -> bool:
+    """Whether a text says these words; punctuation, case and spacing do not count."""
+    wanted = _bare(quotation)
+    return len(wanted) >= _SHORTEST and wanted in _bare(text)
+
+
 def _bare(text: str) -> str:
     return _NOT_WORDS.sub("", text.removeprefix("User: ").removeprefix("Assistant: ")).casefold()

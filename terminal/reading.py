@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TextIO
 
 from models.stop import Stop
@@ -32,6 +33,10 @@ class Reader(Protocol):
 
     def watch(self) -> None:
         """Take in what is typed while a reply streams, so that it is not echoed."""
+        ...
+
+    def lent(self) -> AbstractContextManager[None]:
+        """The terminal is another program's inside of this, an editor's."""
         ...
 
 
@@ -76,6 +81,10 @@ class PlainReader:
 
     def watch(self) -> None:
         """Nothing is echoed here that is not the terminal's own doing."""
+
+    def lent(self) -> AbstractContextManager[None]:
+        """The terminal was never changed."""
+        return nullcontext()
 
     def _prompt(self, text: str) -> None:
         if self._interactive:

@@ -69,8 +69,21 @@ class Screen:
         return self.console.width if not self.plain else _DEFAULT_WIDTH
 
     def line(self, text: str = "", meaning: Meaning = "words") -> None:
-        """A whole line, or several."""
-        self.spans([(text + "\n", (meaning,))])
+        """A whole line, or several; a screen with styles wraps them between words."""
+        if self.plain:
+            self.spans([(text + "\n", (meaning,))])
+        else:
+            self.spans(self._wrapped(text, (meaning,)))
+
+    def _wrapped(self, text: str, meanings: Meanings) -> list[Span]:
+        from terminal.markdown.flow import Flow
+
+        flow = Flow(lambda: self.width)
+        for line in text.split("\n"):
+            flow.begin([], ("", meanings))
+            flow.write(line, meanings)
+            flow.end_row()
+        return flow.take()
 
     def one_row(self, text: str, meaning: Meaning = "words") -> None:
         """As much of a text as fits into one row."""
@@ -127,6 +140,10 @@ class Screen:
         if self._status:
             self._status = False
             self._raw("\r\x1b[K")
+
+    def to_clipboard(self, base64: str) -> None:
+        """Ask the terminal to put this into its clipboard (OSC 52)."""
+        self._raw(f"\x1b]52;c;{base64}\a")
 
     def clear(self) -> None:
         """An empty screen; a plain one stays."""

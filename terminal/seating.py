@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TextIO
@@ -11,6 +11,7 @@ from typing import TextIO
 from config import Settings
 from conversation import Conversation
 from debuglog import DebugLog
+from llm import Llm
 from terminal.arguments import Options
 from terminal.chat import Chat
 from terminal.commands import BY_NAME, choices_for
@@ -58,12 +59,13 @@ def seated(
     wishes: Wishes,
     *,
     clock: Callable[[], datetime],
+    connect: Callable[[Settings], Llm],
     warm: Callable[[], None],
     version: str,
 ) -> Iterator[Chat]:
     """A chat at a desk that fits the streams; the terminal is given back as it was.
 
-    ``warm`` is called in the moment in which the first prompt stands.
+    ``connect`` makes models for ``/setup``; ``warm`` is called when the first prompt stands.
     """
     settings = conversation.settings
     stdout, stderr = steady(streams.stdout), steady(streams.stderr)
@@ -83,6 +85,7 @@ def seated(
         stop=wishes.stop,
         commands=BY_NAME,
         clock=clock,
+        connect=connect,
         interactive=by_hand,
         version=version,
         environment=streams.environment,
@@ -141,3 +144,7 @@ class _Nobody(Reader):
 
     def watch(self) -> None:
         """Nothing is typed."""
+
+    def lent(self) -> AbstractContextManager[None]:
+        """There is no terminal."""
+        return nullcontext()

@@ -11,6 +11,8 @@ import os
 import re
 import select
 import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from text import clean
 
@@ -31,18 +33,33 @@ class TypeAhead:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._before: list[int | list[bytes | int]] | None = None
+        self._before: termios._AttrReturn | None = None
         self._bytes = b""
 
     def __enter__(self) -> TypeAhead:
         self._before = termios.tcgetattr(self._descriptor)
+        self._quieten()
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        self._give_back()
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """The terminal as it was before, for another program."""
+        self._give_back()
+        try:
+            yield
+        finally:
+            self._quieten()
+
+    def _quieten(self) -> None:
         quiet = termios.tcgetattr(self._descriptor)
         quiet[3] = (quiet[3] & ~(termios.ECHO | termios.ICANON)) | termios.ISIG | termios.NOFLSH
         quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 1, 0
         termios.tcsetattr(self._descriptor, termios.TCSADRAIN, quiet)
-        return self
 
-    def __exit__(self, *fault: object) -> None:
+    def _give_back(self) -> None:
         if self._before is not None:
             termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
 

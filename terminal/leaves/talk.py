@@ -34,6 +34,11 @@ def show_help(desk: Desk, argument: str) -> Next:
     return None
 
 
+def command_names(desk: Desk, words: tuple[str, ...]) -> list[str]:
+    """The names of all commands, for completion."""
+    return [] if words else list(desk.commands)
+
+
 def usage(command: Command) -> str:
     """A command as it is typed.
 

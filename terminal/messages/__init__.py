@@ -46,7 +46,7 @@ class Words:
     def say(self, key: str, /, **details: object) -> str:
         """One message, filled in. An unknown key falls back to its family, never to nothing."""
         found = next((name for name in _families(key) if name in self._table), "error.unknown")
-        shown = {name: _shown(value) for name, value in details.items()}
+        shown = {name: self._shown(value) for name, value in details.items()}
         return self._table[found].format_map(_Lenient(shown, key=key))
 
     def count(self, thing: str, count: int) -> str:
@@ -60,6 +60,15 @@ class Words:
     def notice(self, notice: Notice) -> str:
         """Something worth saying, in words."""
         return self.say(notice.key, **dict(notice.details))
+
+    def _shown(self, value: object) -> str:
+        """A detail on one line. A space in front of it is kept, since hints begin with one."""
+        if isinstance(value, errors.OldFriendError):
+            return self.error(value)
+        if isinstance(value, tuple):
+            return ", ".join(self._table.get(f"part.{part}", one_line(str(part))) for part in value)
+        text = str(value)
+        return " " * text.startswith(" ") + one_line(text, _LONGEST_DETAIL)
 
     def error(self, error: errors.OldFriendError) -> str:
         """An error in words; the problems of several settings take a line each."""
@@ -81,12 +90,6 @@ def _families(key: str) -> list[str]:
     """The key, then what is left when its last words go: a.b.c, a.b, a."""
     parts = key.split(".")
     return [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-
-
-def _shown(value: object) -> str:
-    """A detail on one line; a space in front of it is kept, since hints begin with one."""
-    text = str(value)
-    return " " * text.startswith(" ") + one_line(text, _LONGEST_DETAIL)
 
 
 class _Lenient(dict[str, str]):

@@ -1,0 +1,1 @@
+"""``/setup``: connects a real model and writes ``.env``, or leaves everything as it was."""
