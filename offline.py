@@ -22,6 +22,7 @@ MODEL = "stand-in"
 _CHUNK = 12
 _MOST_SENTENCES = 40
 _LONGEST_SENTENCE = 300
+_LONGEST_QUOTATION = 600
 _CJK = re.compile("[\u3400-\u9fff]")
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _COMMON_WORDS = """
@@ -119,12 +120,14 @@ def _talk(messages: Sequence[tuple[str, str]]) -> str:
     """A memory where one fits, else a plain word about what this is."""
     said = _without_fence(messages[-1][1]).strip() if messages else ""
     memories = [memory for role, content in messages if role == "user" for memory in _fenced(content)]
-    found = _nearest(said, memories)
+    found = _nearest(said, [memory for memory in memories if not _own(str(memory.get("text", "")))])
     chinese = bool(_CJK.search(said))
     if found is None:
         return _plain(said, chinese)
     words = _ZH if chinese else _EN
-    return words.remembered.format(date=found.get("date", ""), text=_shortened(str(found.get("text", ""))))
+    return words.remembered.format(
+        date=found.get("date", ""), text=str(found.get("text", ""))[:_LONGEST_QUOTATION]
+    )
 
 
 def _plain(said: str, chinese: bool) -> str:
@@ -175,12 +178,13 @@ def _attributed(date: str, speaker: str, sentence: str) -> str:
 def _sentences(text: str) -> list[str]:
     """The statements of a turn: no questions, no single words, at most three."""
     found = [sentence.strip() for sentence in _SENTENCE.findall(text)]
-    stated = [
-        one
-        for one in found
-        if len(one) >= 6 and not one.endswith(("?", "？")) and "stand-in" not in one and "替身" not in one
-    ]
+    stated = [one for one in found if len(one) >= 6 and not one.endswith(("?", "？")) and not _own(one)]
     return [_shortened(one) for one in stated[:3]]
+
+
+def _own(text: str) -> bool:
+    """Whether a text is the stand-in's own, which is worth neither keeping nor quoting."""
+    return "built-in stand-in" in text or "内置的替身" in text
 
 
 def _image(material: Sequence[dict[str, Any]]) -> str:

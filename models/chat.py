@@ -7,17 +7,15 @@ second; a reply is whole or it is an error; nothing of a failed try was shown wh
 from __future__ import annotations
 
 import logging
-import queue
-import socket
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import errors
-from models import faults, replies, tokens
+from models import faults, tokens
+from models.call import Call
 from models.client import Client
 from models.collecting import Collected
 from models.events import Beat, Event, ReasoningDelta, Reply, Retrying, TextDelta
@@ -28,17 +26,12 @@ from models.waiting import BEAT
 from storage.records import Finish
 
 if TYPE_CHECKING:
-    import httpx2
     from openai import APIResponse
 
 __all__ = ["Beat", "Chat", "Event", "ReasoningDelta", "Reply", "Retrying", "TextDelta"]
 
-#: Seconds to wait for the token counts once the reply has ended.
-_AFTER_THE_END = 2.0
-#: A server may keep the connection open with comments for so many times the timeout, and no longer.
-_COMMENTS_ONLY = 10
-#: Seconds that our watch is later than the client library's, at most, so that the library speaks first.
-_GRACE = 3.0
+#: The longest prompt that is sent at all, in characters.
+MAX_PROMPT = 4_000_000
 
 
 class Chat:
@@ -74,8 +67,11 @@ class Chat:
         return with_retries(lambda: self._attempt(messages, stop, stream), self._patience, stop)
 
     def _attempt(self, messages: Sequence[Message], stop: Stop, stream: bool) -> Iterator[Event]:
+        if stop.is_set:
+            raise errors.Interrupted()
+        self._admit(messages)
         started = time.monotonic()
-        call = _Call(lambda: self._send(messages, stream), self._as_error, self._timeout)
+        call = Call(self._client.line(), lambda: self._send(messages, stream), self._as_error, self._timeout)
         collected = Collected()
         self._log_request(messages, stream)
         try:
@@ -94,7 +90,7 @@ class Chat:
         self._log_reply(reply, collected)
         yield reply
 
-    def _listen(self, call: _Call, collected: Collected, stop: Stop) -> Generator[Event, None, Finish | None]:
+    def _listen(self, call: Call, collected: Collected, stop: Stop) -> Generator[Event, None, Finish | None]:
         """Everything that comes, shown as it comes, until the reply ends or the person stops it."""
         call.start()
         while True:
@@ -112,6 +108,11 @@ class Chat:
             if part.done or collected.is_full:
                 yield from collected.end()
                 return None
+
+    def _admit(self, messages: Sequence[Message]) -> None:
+        """Refuse a prompt that no model takes before it is sent."""
+        if sum(len(message.content) for message in messages) > MAX_PROMPT:
+            raise faults.complete(errors.ContextTooLong(limit=None, shown=0), self._place)
 
     def _send(self, messages: Sequence[Message], stream: bool) -> AbstractContextManager[APIResponse[Any]]:
         """The request, ready to be entered; entering it sends it."""
@@ -168,105 +169,6 @@ class Chat:
         self._log.debug(
             "model failure after %.3f s: %s\n--- shown before it\n%s\n---", seconds, error, collected.text
         )
-
-
-class _Call:
-    """One request, read in a daemon thread into a queue."""
-
-    def __init__(
-        self,
-        send: Callable[[], AbstractContextManager[APIResponse[Any]]],
-        as_error: Callable[[BaseException, bool], errors.ModelError | None],
-        timeout: float,
-    ) -> None:
-        self._send = send
-        self._as_error = as_error
-        self._timeout = timeout
-        self._queue: queue.SimpleQueue[replies.Part | errors.ModelError] = queue.SimpleQueue()
-        self._response: httpx2.Response | None = None
-        self._dropped = threading.Event()
-        self._ended = False
-        self._heard = self._worded = time.monotonic()
-
-    def start(self) -> None:
-        """Send the request."""
-        self._heard = self._worded = time.monotonic()
-        threading.Thread(target=self._run, name="chat", daemon=True).start()
-
-    def next(self, seconds: float, *, after_the_end: bool) -> replies.Part | None:
-        """The next part within ``seconds``, or None.
-
-        Raises the ModelError that ended the call; once the reply has ended, an error is only the end of the
-        call.
-        """
-        try:
-            item = self._queue.get(timeout=seconds)
-        except queue.Empty:
-            return self._silence(after_the_end)
-        self._heard = time.monotonic()
-        if isinstance(item, errors.ModelError):
-            if after_the_end:
-                return replies.Part(done=True)
-            raise item
-        if item != replies.ALIVE:
-            self._worded = self._heard
-        return self._silence(after_the_end) if item == replies.ALIVE else item
-
-    def drop(self) -> None:
-        """End the call: the server is told by the closed connection, and the thread ends."""
-        if self._ended:
-            return
-        self._dropped.set()
-        response = self._response
-        if response is None or response.is_closed:
-            return
-        stream = response.extensions.get("network_stream")
-        raw = stream.get_extra_info("socket") if stream is not None else None
-        if raw is not None:
-            with suppress(OSError):
-                raw.shutdown(socket.SHUT_RDWR)
-
-    def _silence(self, after_the_end: bool) -> replies.Part | None:
-        now = time.monotonic()
-        if after_the_end and now - self._worded > _AFTER_THE_END:
-            return replies.Part(done=True)
-        grace = min(_GRACE, self._timeout)
-        silent = now - self._heard > self._timeout + grace
-        if silent or now - self._worded > self._timeout * _COMMENTS_ONLY + grace:
-            raise errors.TimedOut(seconds=self._timeout)
-        return None
-
-    def _run(self) -> None:
-        try:
-            while not self._read_once():
-                pass
-        except BaseException as fault:  # nobody else would hear it in this thread
-            self._queue.put(errors.BadReply("model.malformed_reply", said=repr(fault)[:200]))
-
-    def _read_once(self) -> bool:
-        """Send and read; false when it should be sent again in a plainer form."""
-        began = False
-        try:
-            with self._send() as response:
-                began, self._response = True, response.http_response
-                self._read(response.http_response.iter_bytes())
-            return True
-        except Exception as fault:
-            error = self._as_error(fault, began)
-            if error is not None:
-                self._queue.put(error)
-            return error is not None
-
-    def _read(self, chunks: Iterator[bytes]) -> None:
-        for part in replies.parts(chunks):
-            self._queue.put(part)
-            if self._dropped.is_set() or part.done:
-                break
-        self._ended = True
-        self._queue.put(replies.Part(done=True))
-        for _ in range(4):  # what follows the last event, so that the connection can serve again
-            if self._dropped.is_set() or next(chunks, None) is None:
-                return
 
 
 def _sendable(content: str) -> str:

@@ -64,12 +64,15 @@ class Collected:
     def reply(self, finish: Finish | None, model: str, seconds: float, truncated: bool) -> Reply:
         """The reply, if it is one. ``finish`` overrules what the server said.
 
-        Raises BadReply for one that did not end, or that says nothing.
+        Raises BadReply for one that did not end, or that says nothing; Interrupted for one that was stopped
+        before it said anything.
         """
         how: Finish | None = finish or ("length" if self.is_full or self.finish == "length" else None)
         if how is None and not self.finish:
             raise errors.BadReply("model.cut_reply")
         text = without_stray_thinking(self.text).strip()
+        if not text and finish == "interrupted":
+            raise errors.Interrupted()
         if not text:
             raise errors.BadReply("model.only_thinking" if self._reasoned else "model.empty_reply")
         return Reply(

@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import errors
-from models import faults, sse
+from models import fault_table, faults, sse
 from models.client import Client
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ _MOST_TEXTS = 64
 _LENGTHS = (24_000, 6_000, 1_500, 400)
 #: A text that every server can take.
 _PROBE = "hello"
+#: Seconds to wait for vectors: somebody may be waiting for a reply, and recall can do without.
+_PATIENCE, _PATIENCE_PER_TEXT = 10.0, 1.0
 #: Seconds for which a server that timed out is not asked again, so that a hanging one does not delay every
 #: turn.
 _REST = 30.0
@@ -114,15 +116,14 @@ class RemoteEmbedder:
         return found
 
     def _alone(self, text: str, error: errors.ModelError) -> Vector | None:
-        """A text that is refused even alone: its beginning, or None. An outage is raised."""
+        """A text that is refused even alone: once more, then its beginning, or None. An outage is raised."""
         if not self._works():
             raise error
-        for length in _LENGTHS[1:]:
-            if len(text) > length:
-                try:
-                    return self._call([text[:length]])[0]
-                except _OF_THE_TEXTS:
-                    continue
+        for shorter in (text, *(text[:length] for length in _LENGTHS[1:] if length < len(text))):
+            try:
+                return self._call([shorter])[0]
+            except _OF_THE_TEXTS:
+                continue
         self._log.debug("embedding refused for one text: %s", error)
         return None
 
@@ -159,7 +160,10 @@ class RemoteEmbedder:
     def _answer(self, texts: Sequence[str]) -> Any:
         try:
             sending = self._client.openai().embeddings.with_streaming_response.create(
-                model=self._model, input=[_sendable(text) for text in texts], encoding_format="float"
+                model=self._model,
+                input=[_sendable(text) for text in texts],
+                encoding_format="float",
+                timeout=min(self._client.timeout, _PATIENCE + _PATIENCE_PER_TEXT * len(texts)),
             )
             with sending as response:
                 return _json(_bounded(response.http_response.iter_bytes()))
@@ -195,7 +199,7 @@ def _in_order(body: Any, count: int) -> list[Any]:
     Raises BadReply when there are not as many as texts.
     """
     if faults.is_error(body):
-        raise faults.error_of(faults.failure_of(body))
+        raise fault_table.error_of(faults.failure_of(body))
     data = body.get("data") if isinstance(body, dict) else None
     rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
     if len(rows) != count:

@@ -1,23 +1,21 @@
-"""How a failure becomes one of our errors: one table, read from the top, first match wins.
+"""Reading failures: exceptions of the client library, refusals, errors hidden in good answers.
 
-A failure is an exception of the client library, a status with a body, or an error that a server hides in a
-good answer. Every error leaves here with the same details: ``status`` (0: none), ``said`` (the server's own
-words, on one line, masked), ``model``, ``base``; some have more: ``seconds``, ``limit``, ``location``.
+What each one means stands in ``models.fault_table``. Every error leaves here with the same details:
+``status`` (0: none), ``said`` (the server's own words, on one line, masked), ``model``, ``base``; some have
+more: ``seconds``, ``limit``, ``location``.
 """
 
 from __future__ import annotations
 
 import re
-import socket
-import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import errors
 from debuglog import mask
+from models.fault_table import Failure, error_of
 from text import one_line
 
 
@@ -30,159 +28,10 @@ class Place:
     secrets: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Failure:
-    """What is known of a failed call. ``code`` and ``type`` are the server's, in lower case."""
-
-    status: int = 0
-    code: str = ""
-    type: str = ""
-    said: str = ""
-    limit: int | None = None
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A failure with one of ``statuses`` (empty: any) and one of ``codes`` or fitting ``words`` is this
-    error."""
-
-    kind: type[errors.ModelError]
-    statuses: frozenset[int] = frozenset()
-    codes: frozenset[str] = frozenset()
-    words: re.Pattern[str] | None = None
-    key: str | None = None
-
-    def fits(self, failure: Failure) -> bool:
-        """Whether this rule speaks of this failure."""
-        if self.statuses and failure.status not in self.statuses:
-            return False
-        if not self.codes and not self.words:
-            return True
-        named = failure.code in self.codes or failure.type in self.codes
-        return named or bool(self.words and self.words.search(failure.said))
-
-
-def _words(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE)
-
-
-def _any(*names: str) -> frozenset[str]:
-    return frozenset(names)
-
-
-#: Statuses under which servers refuse a prompt; 0 is an error inside a good answer, 500 an older llama.cpp.
-_REFUSALS = frozenset({0, 400, 403, 404, 413, 422, 451, 500})
-
-RULES: tuple[Rule, ...] = (
-    Rule(errors.QuotaExhausted, frozenset({402})),
-    Rule(
-        errors.QuotaExhausted,
-        frozenset({0, 400, 403, 429}),
-        _any(
-            "insufficient_quota",
-            "billing_hard_limit_reached",
-            "insufficient_user_quota",
-            "arrearage",
-            "1113",
-            "insufficient_balance",
-            "billing_not_active",
-        ),
-        _words(
-            r"exceeded your current quota",
-            r"insufficient.{0,20}(?:quota|balance|credit|funds)",
-            "余额不足",
-            "欠费",
-        ),
-    ),
-    Rule(
-        errors.ContextTooLong,
-        _REFUSALS,
-        _any("context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"),
-        _words(
-            r"maximum (?:context|model) length",
-            r"context (?:length|window|size)",
-            r"max_model_len",
-            r"(?:prompt|input|request) is too (?:long|large)",
-            r"too many (?:input )?tokens",
-            r"range of input length",
-            r"reduce the length",
-            "上下文.{0,10}(?:超|过长)",
-            "超.{0,12}(?:最大|上下文)",
-        ),
-    ),
-    Rule(errors.ContextTooLong, frozenset({413})),
-    Rule(
-        errors.ContentFiltered,
-        _REFUSALS,
-        _any(
-            "content_filter",
-            "content_policy_violation",
-            "data_inspection_failed",
-            "datainspectionfailed",
-            "responsibleaipolicyviolation",
-            "1301",
-            "moderation_blocked",
-            "content_moderation",
-        ),
-        _words(
-            r"content (?:management|policy|filter|exists risk)",
-            r"content_filter",
-            r"inappropriate content",
-            r"safety (?:system|filter|polic|setting)",
-            r"(?:was|been|input|prompt) flagged",
-            "敏感|不安全|违规",
-        ),
-    ),
-    Rule(
-        errors.Unauthorized,
-        frozenset({0, 400}),
-        _any("invalid_api_key", "invalid_authentication", "authentication_error"),
-        _words(
-            r"(?:incorrect|invalid|missing|no) api[ _-]?key",
-            r"api[ _-]?key (?:is )?(?:not valid|invalid|required)",
-        ),
-    ),
-    Rule(errors.Unauthorized, frozenset({401})),
-    Rule(
-        errors.NotFound,
-        frozenset({0, 400, 403, 404, 422}),
-        _any("model_not_found", "model_not_exist", "invalid_model", "unknown_model", "1211"),
-        _words(
-            r"model\b.{0,200}(?:not (?:found|exist|supported|available|loaded)|is unknown|no access)",
-            r"(?:no such|unknown|invalid|unsupported) model",
-            "模型.{0,40}不存在",
-        ),
-        "model.no_such_model",
-    ),
-    Rule(errors.Unauthorized, frozenset({403, 407}), key="model.forbidden"),
-    Rule(errors.NotFound, frozenset({404, 405}), key="model.no_such_path"),
-    Rule(errors.TimedOut, frozenset({408, 504, 524})),
-    Rule(errors.RateLimited, frozenset({429})),
-    Rule(
-        errors.RateLimited,
-        frozenset({0}),
-        _any("rate_limit_exceeded", "rate_limit_error"),
-        _words("rate limit"),
-    ),
-    Rule(errors.ServerFault, frozenset({409, 425, *range(500, 600)})),
-    Rule(errors.NotFound, frozenset(range(300, 400)), key="model.redirected"),
-    Rule(errors.BadRequest, frozenset(range(400, 500))),
-    Rule(errors.BadReply, key="model.error_in_reply"),
-)
-
 _LIMITS = re.compile(
     r"(?:maximum (?:context|model) length (?:is|of)|context size[^0-9]{0,30}|n_ctx\"?:)\s{0,4}\(?(\d{2,9})",
     re.IGNORECASE,
 )
-
-
-def error_of(failure: Failure) -> errors.ModelError:
-    """The error that the table gives a failure."""
-    rule = next(rule for rule in RULES if rule.fits(failure))
-    details: dict[str, object] = {"status": failure.status, "said": failure.said}
-    if rule.kind is errors.ContextTooLong:
-        details["limit"] = failure.limit
-    return rule.kind(rule.key, **details)
 
 
 def failure_of(body: object, status: int = 0) -> Failure:
@@ -202,16 +51,14 @@ def failure_of(body: object, status: int = 0) -> Failure:
 
 
 def is_error(body: object, name: str = "") -> bool:
-    """Whether an answer with a good status is an error all the same."""
-    if not isinstance(body, Mapping) or body.get("choices") or body.get("data"):
-        return isinstance(body, Mapping) and bool(body.get("error"))
-    marks = (
-        body.get("error"),
-        body.get("detail"),
-        body.get("object") == "error",
-        body.get("code") and body.get("message"),
-    )
-    return name == "error" or any(marks)
+    """Whether an answer with a good status is an error all the same; ``name`` is that of a streamed event."""
+    if not isinstance(body, Mapping):
+        return False
+    if body.get("error") or name == "error":
+        return True
+    useful = body.get("choices") or body.get("data")
+    named = body.get("object") == "error" or body.get("detail") or (body.get("code") and body.get("message"))
+    return bool(named and not useful)
 
 
 def from_exception(fault: BaseException, place: Place, now: Callable[[], datetime]) -> errors.ModelError:
@@ -259,6 +106,9 @@ def _of_response(fault: Any, now: Callable[[], datetime]) -> errors.ModelError:
 
 def _of_network(fault: BaseException) -> errors.ModelError:
     """What failed below HTTP, found along the chain of causes."""
+    import socket
+    import ssl
+
     import httpx2
 
     chain = list(_causes(fault))
@@ -336,6 +186,8 @@ def _number(text: str) -> float | None:
 
 
 def _date(text: str) -> datetime | None:
+    from email.utils import parsedate_to_datetime
+
     try:
         date = parsedate_to_datetime(text)
     except (ValueError, TypeError):

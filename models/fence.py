@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from collections.abc import Mapping
 
 import text as texts
@@ -24,6 +23,8 @@ _ANGLES = str.maketrans("<>", "‹›")
 
 def new_boundary() -> str:
     """A mark that no stored text can contain."""
+    import secrets
+
     return f"=== {secrets.token_hex(12)} ==="
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 import errors
-from models import faults
+from models import fault_table, faults
 from models.client import Client
 from text import one_line
 
@@ -33,7 +33,7 @@ def _names(answer: bytes) -> list[str]:
         raise errors.BadReply("model.html_reply")
     body = json.loads(answer)
     if faults.is_error(body):
-        raise faults.error_of(faults.failure_of(body))
+        raise fault_table.error_of(faults.failure_of(body))
     rows = body.get("data") or body.get("models") if isinstance(body, dict) else None
     found = (
         [row.get("id") or row.get("name") for row in rows if isinstance(row, dict)]

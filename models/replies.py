@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 import errors
-from models import faults, sse
+from models import fault_table, faults, sse
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _part(body: Any, name: str, holder: str) -> Part:
     if not isinstance(body, Mapping):
         raise errors.BadReply("model.malformed_reply", said=repr(body)[:200])
     if faults.is_error(body, name):
-        raise faults.error_of(faults.failure_of(body))
+        raise fault_table.error_of(faults.failure_of(body))
     choices = _choices(body)
     choice = choices[0] if choices else {}
     said = choice.get(holder) or choice.get("message") or choice.get("delta") or {}

@@ -67,6 +67,15 @@ def test_where_no_memory_fits_none_is_quoted_and_nothing_is_pretended(llm, text)
     assert "no model is connected" in said
 
 
+def test_it_does_not_quote_itself(llm):
+    own = answer(llm, "I live in Berlin near the zoo.", Recollection())
+    why = Why("q", 1.0)
+    memories = Recollection(
+        turns=(RecalledTurn("a", "s", "2025-03-01T10:30:00+00:00", "assistant", own, True, why),)
+    )
+    assert quotations(answer(llm, "Where is the zoo of Berlin?", memories)) == []
+
+
 def test_the_same_prompt_gets_the_same_answer(llm):
     assert answer(llm, "Where was Mimi born?") == answer(llm, "Where was Mimi born?", stream=False)
 
