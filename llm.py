@@ -26,6 +26,7 @@ from models.stop import Stop
 from models.tasks import Names, Task, image_of, summary_of
 from prompts import Language
 from storage.records import Image, Round
+from storage.rewriting import with_pins
 
 if TYPE_CHECKING:
     import httpx2
@@ -129,12 +130,12 @@ class Llm:
     def rewrite_image(
         self, image: Image, current: str, summary: str, pins: Sequence[str], language: Language, stop: Stop
     ) -> str:
-        """The image as it is after a session with this summary; ``pins`` are lines that must stay.
+        """The image after a session with this summary; ``pins`` are lines that stay whatever the model says.
 
         Raises ModelError or Interrupted.
         """
         messages = self._task(language).rewrite(image, current, summary, pins)
-        return image_of(self._whole(messages, stop))
+        return with_pins(image_of(self._whole(messages, stop)), pins)
 
     def models(self) -> list[str]:
         """The names of the models that the chat server offers, sorted.

@@ -18,6 +18,7 @@ from models.messages import Message
 from prompts import TEMPLATES, Language, Templates
 from storage.records import Image, Round, Turn
 
+_LONGEST_PIN = 1_000
 _SENTENCE_END = re.compile(r"[.!?。！？…\n](?=\s|$)|[。！？…]")
 _CODE_FENCE = re.compile(r"\A```[a-z]{0,20}\n(.*)\n```\Z", re.DOTALL)
 
@@ -56,7 +57,7 @@ class Task:
         """The prompt that rewrites an image from a session's summary. ``pins`` are lines that must stay."""
         templates = self._templates
         told = templates.self_task if image == "self" else templates.user_task
-        lines = "\n".join(encoded(harmless(pin, self.boundary)) for pin in pins)
+        lines = "\n".join(texts.one_line(harmless(pin, self.boundary), _LONGEST_PIN) for pin in pins)
         material = templates.image_material.format(
             boundary=self.boundary, image=self._encoded(current), summary=self._encoded(summary)
         )

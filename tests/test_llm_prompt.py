@@ -309,7 +309,7 @@ def test_an_image_is_rewritten_from_itself_and_the_summary(image, language):
     task = Task(language, Names("", ""), MARK)
     messages = task.rewrite(image, "Is kind.", "A <blockquote>b</blockquote> talk.", ("keep {this}",))
     assert messages[0].content.startswith(TASK_MARKS[image])
-    assert messages[0].content.endswith('"keep {this}"')
+    assert messages[0].content.endswith("\nkeep {this}")
     assert material(messages) == {"present_image": "Is kind.", "summary_of_the_conversation": "A  talk."}
     assert "{" not in task.rewrite(image, "a", "b", ())[0].content
 

@@ -297,6 +297,13 @@ def test_an_image_that_was_cut_is_not_taken(server, llm):
         llm.rewrite_image("user", "", "Li Wei has a cat.", (), "en", Stop())
 
 
+def test_a_pinned_line_stays_also_when_the_model_forgets_it(server, llm):
+    server.script("Li Wei has a cat.", "Call her Ann.\nLi Wei has a cat.")
+    pins = ("Call her Ann.",)
+    assert llm.rewrite_image("user", "", "s", pins, "en", Stop()) == "Li Wei has a cat.\nCall her Ann."
+    assert llm.rewrite_image("user", "", "s", pins, "en", Stop()) == "Call her Ann.\nLi Wei has a cat."
+
+
 def test_a_summary_that_is_stopped_is_none(server, llm):
     from tests.talking import spoken
 
