@@ -1,4 +1,4 @@
-"""How the nearest vectors are found in a LanceDB table: exactly while it is small, by an index later.
+"""How the nearest vectors are found in a LanceDB table that is too large to be held in memory.
 
 The index is IVF with RaBitQ (one bit a dimension), refined by the true vectors; it is built in seconds where
 others take minutes. It is not trusted: once built, it answers a sample of questions beside an exact search.
@@ -20,37 +20,35 @@ if TYPE_CHECKING:
 
 #: From here on a table has indexes: with them ``optimize`` touches only new rows.
 _INDEXED_FROM = 1_000
-#: Up to this many numbers (rows times dimension) an exact search is as quick as the index.
-EXACT_UP_TO = 6_000_000
 #: Every ``optimize`` adds a segment to the index; above this many it is built anew.
 _MOST_SEGMENTS = 16
-_PROBES = 50
+_PROBES = 20
+#: So many times the limit are compared by their true vectors, but not more than so many rows.
 _REFINE = 10
+_REFINED = 600
 _GOOD_ENOUGH = 0.97
 _ASKED = 10
 _NAME = "vector_idx"
-_OF_KIND: dict[Kind, str] = {"conversation": "type = 'conversation'", "summary": "type = 'summary'"}
+OF_KIND: dict[Kind, str] = {"conversation": "type = 'conversation'", "summary": "type = 'summary'"}
 _COLUMNS = ["text_id", "session_id", "_distance"]
 
 
 def search(
-    table: Any, query: npt.NDArray[np.float16], kind: Kind | None, limit: int, *, exact: bool
+    table: Any, query: npt.NDArray[np.float16], kind: Kind | None, limit: int, *, exact: bool = False
 ) -> list[tuple[str, str, float]]:
-    """(text_id, session_id, cosine distance), nearest first. Rows newer than the index are searched too."""
+    """(text_id, session_id, cosine), nearest first. Rows newer than the index are searched too."""
     import numpy as np
 
     asked = table.search(query.astype(np.float32)).distance_type("cosine").limit(limit).select(_COLUMNS)
     if kind is not None:
-        asked = asked.where(_OF_KIND[kind], prefilter=True)
-    asked = asked.bypass_vector_index() if exact else asked.nprobes(_PROBES).refine_factor(_REFINE)
+        asked = asked.where(OF_KIND[kind], prefilter=True)
+    if exact:
+        asked = asked.bypass_vector_index()
+    else:
+        asked = asked.nprobes(_PROBES).refine_factor(max(2, min(_REFINE, _REFINED // limit)))
     found = asked.to_arrow()
-    return list(zip(*(found[name].to_pylist() for name in _COLUMNS), strict=True))
-
-
-def is_indexed(table: Any, exact_up_to: int) -> bool:
-    """Whether searches of this table should use its index."""
-    numbers = table.count_rows() * table.schema.field("vector").type.list_size
-    return numbers > exact_up_to and any(index.name == _NAME for index in table.list_indices())
+    rows = zip(*(found[name].to_pylist() for name in _COLUMNS), strict=True)
+    return [(text_id, session_id, 1.0 - distance) for text_id, session_id, distance in rows]
 
 
 def keep_index(table: Any, log: logging.Logger) -> None:

@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import errors
-from storage import nearest
+from storage import nearest, shelf
 from storage.files import PRIVATE_FILE, PRIVATE_FOLDER, make_private_folder
 from storage.records import Kind
+from storage.shelf import Shelf
 from text import one_line
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
     from embedder import Vector
 
+    Half = npt.NDArray[np.float16]
+
+KINDS: tuple[Kind, ...] = ("conversation", "summary")
 _TABLE = "vectors"
 #: An id may stand in a predicate only when it looks like this.
 _ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
@@ -68,7 +72,7 @@ class Hit:
     similarity: float
 
 
-def normalised(vector: Sequence[float] | npt.NDArray[Any], dimension: int | None) -> npt.NDArray[np.float16]:
+def normalised(vector: Sequence[float] | npt.NDArray[Any], dimension: int | None) -> Half:
     """The vector at length 1, as it is stored: float16, one dimension.
 
     Raises EmbeddingError when it is not of ``dimension``, not finite, or zero.
@@ -94,16 +98,14 @@ class Vectors:
     [Hit(text_id='a1', session_id='s1', similarity=0.83)]
     """
 
-    def __init__(
-        self, folder: Path, log: logging.Logger, *, exact_up_to: int = nearest.EXACT_UP_TO
-    ) -> None:
+    def __init__(self, folder: Path, log: logging.Logger, *, most_in_memory: int = shelf.MOST) -> None:
         self.folder = folder
-        self._exact_up_to = exact_up_to
+        self._most_in_memory = most_in_memory
+        self._shelves: dict[Kind, Shelf] = {}
         self.state: State = "closed"
         self._log = log
         self._table: Any = None
         self._dimension = 0
-        self._indexed = False
 
     def open(self, model: str, dimension: int) -> None:
         """Open the table of this model, or make it. Nothing is imported before this.
@@ -120,8 +122,9 @@ class Vectors:
             else:
                 self._table = database.create_table(_TABLE, schema=_schema(model, dimension))
                 self._make_private()
-            self._indexed = nearest.is_indexed(self._table, self._exact_up_to)
-        self._dimension = dimension
+            self._dimension = dimension
+            for kind in KINDS:
+                self._load(kind)
         self.state = "ready"
 
     def open_empty(self) -> None:
@@ -132,6 +135,7 @@ class Vectors:
     def close(self) -> None:
         """Let the table go; safe to call twice."""
         self._table = None
+        self._shelves = {}
         self.state = "closed"
 
     def upsert(self, rows: Sequence[VectorRow]) -> None:
@@ -142,6 +146,7 @@ class Vectors:
         with self._faults("upsert"):
             merge = self._ready().merge_insert("text_id")
             merge.when_matched_update_all().when_not_matched_insert_all().execute(self._arrow(rows))
+            self._hold(rows)
             self._make_private()
 
     def delete(self, text_ids: Iterable[str]) -> None:
@@ -153,6 +158,8 @@ class Vectors:
             for at in range(0, len(wanted), _DELETE_AT_ONCE):
                 quoted = ", ".join(f"'{text_id}'" for text_id in wanted[at : at + _DELETE_AT_ONCE])
                 table.delete(f"text_id IN ({quoted})")
+            for held in list(self._shelves.values()):
+                held.drop(wanted)
             self._make_private()
 
     def search(self, vector: Vector, *, kind: Kind, exclude_session: str | None, limit: int) -> list[Hit]:
@@ -162,17 +169,16 @@ class Vectors:
         """
         if limit < 1 or (self.state == "ready" and self._table is None):
             return []
+        query = normalised(vector, self._dimension)
         with self._faults("search"):
-            table, query = self._ready(), normalised(vector, self._dimension)
-            asked = limit + _SPARE
-            while True:
-                found = self._nearest(table, query, kind, asked)
-                kept = [hit for hit in _once(found) if hit.session_id != exclude_session][:limit]
-                if len(kept) == limit or len(found) < asked:
-                    break
-                asked *= 4
-        self._say(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in kept])
-        return kept
+            table, held = self._ready(), self._shelves.get(kind)
+            if held is not None:
+                found = held.search(query.astype("float32"), exclude_session, limit)
+            else:
+                found = self._search(table, query, kind, exclude_session, limit)
+        hits = [Hit(*row) for row in found]
+        self._say(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in hits])
+        return hits
 
     @property
     def has_table(self) -> bool:
@@ -215,13 +221,15 @@ class Vectors:
             self._remove_content()
             make_private_folder(self.folder)
             self._table = table = self._connect().create_table(_TABLE, schema=_schema(model, dimension))
-            self._dimension, self._indexed = dimension, False
+            self._dimension = dimension
+            self._shelves = {kind: Shelf(dimension) for kind in KINDS}
             for batch in batches:
                 if not wanted():
                     self.close()
                     return False
                 if batch:
                     table.add(self._arrow(batch))
+                    self._hold(batch)
             self._make_private()
         self.state = "ready"
         return True
@@ -240,7 +248,6 @@ class Vectors:
         with self._faults("upkeep"):
             table = self._ready()
             nearest.keep_index(table, self._log)
-            self._indexed = nearest.is_indexed(table, self._exact_up_to)
             nearest.optimize(table)
             self._make_private()
 
@@ -257,16 +264,54 @@ class Vectors:
             self._table = None
             raise errors.StorageError("index.other_model", model=model, dimension=dimension)
 
-    def _nearest(self, table: Any, query: npt.NDArray[np.float16], kind: Kind, limit: int) -> list[Hit]:
+    def _search(
+        self, table: Any, query: Half, kind: Kind, exclude_session: str | None, limit: int
+    ) -> list[shelf.Found]:
+        """A search of the table, wide enough that the excluded session crowds nobody out."""
+        asked = limit + _SPARE
+        while True:
+            found = self._nearest(table, query, kind, asked)
+            kept = [row for row in found if row[1] != exclude_session][:limit]
+            if len(kept) == limit or len(found) < asked:
+                return kept
+            asked *= 4
+
+    def _nearest(self, table: Any, query: Half, kind: Kind, limit: int) -> list[shelf.Found]:
         """One search, tried once more on the latest version if the one at hand was cleaned away."""
         try:
-            found = nearest.search(table, query, kind, limit, exact=not self._indexed)
+            return nearest.search(table, query, kind, limit)
         except Exception as fault:
             if "not found" not in str(fault).lower():
                 raise
             table.checkout_latest()
-            found = nearest.search(table, query, kind, limit, exact=not self._indexed)
-        return [Hit(text_id, session_id, 1.0 - distance) for text_id, session_id, distance in found]
+            return nearest.search(table, query, kind, limit)
+
+    def _load(self, kind: Kind) -> None:
+        """Hold the rows of a type in memory when they are few enough."""
+        import numpy as np
+
+        where = nearest.OF_KIND[kind]
+        if self._table.count_rows(where) * self._dimension > self._most_in_memory:
+            return
+        columns = ["text_id", "session_id", "vector"]
+        found = self._table.search().where(where).select(columns).limit(None).to_arrow()
+        flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        vectors = flat.reshape(-1, self._dimension).astype(np.float32)
+        held = self._shelves[kind] = Shelf(self._dimension)
+        held.put(found["text_id"].to_pylist(), found["session_id"].to_pylist(), vectors)
+
+    def _hold(self, rows: Sequence[VectorRow]) -> None:
+        """Bring rows that were stored into memory; types that have become too many are let go."""
+        import numpy as np
+
+        for kind, held in list(self._shelves.items()):
+            some = [row for row in rows if row.type == kind]
+            if (len(held) + len(some)) * self._dimension > self._most_in_memory:
+                del self._shelves[kind]
+            elif some:
+                vectors = np.stack([normalised(row.vector, self._dimension) for row in some])
+                ids, sessions = [row.text_id for row in some], [row.session_id for row in some]
+                held.put(ids, sessions, vectors.astype(np.float32))
 
     def _ready(self) -> Any:
         if self.state != "ready" or self._table is None:
@@ -343,14 +388,6 @@ def _safe(text_id: str) -> str:
     if not _ID.fullmatch(text_id):
         raise errors.StorageError("index.bad_id", text_id=one_line(text_id, 40))
     return text_id
-
-
-def _once(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, the best of each ``text_id``."""
-    seen: dict[str, Hit] = {}
-    for hit in hits:
-        seen.setdefault(hit.text_id, hit)
-    return list(seen.values())
 
 
 def _as_ours(fault: BaseException, act: str, folder: Path) -> errors.StorageError:

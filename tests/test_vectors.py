@@ -21,9 +21,9 @@ HOUSE = Path(__file__).parents[1]
 DIMENSION = 32
 
 
-@pytest.fixture
-def vectors(tmp_path: Path, log: logging.Logger) -> Iterator[Vectors]:
-    opened = Vectors(tmp_path / "vectors", log)
+@pytest.fixture(params=[10_000_000, 0], ids=["in-memory", "on-disk"])
+def vectors(tmp_path: Path, log: logging.Logger, request: pytest.FixtureRequest) -> Iterator[Vectors]:
+    opened = Vectors(tmp_path / "vectors", log, most_in_memory=request.param)
     opened.open("model-1", DIMENSION)
     yield opened
     opened.close()
@@ -127,7 +127,7 @@ def test_a_large_table_is_searched_by_an_index_that_finds_the_nearest(
     middles = random.normal(size=(40, dimension)) if clumps else np.zeros((40, dimension))
     table = (middles[random.integers(0, 40, 5000)] + random.normal(size=(5000, dimension))).astype(np.float32)
     stored = [VectorRow(f"t{at}", "conversation", "s", vector) for at, vector in enumerate(table)]
-    vectors = Vectors(tmp_path / "large", log, exact_up_to=0)
+    vectors = Vectors(tmp_path / "large", log, most_in_memory=0)
     vectors.rebuild("m", dimension, (stored[at : at + 1000] for at in range(0, 5000, 1000)))
     vectors.upkeep()
     queries = table[:20] + random.normal(size=(20, dimension)).astype(np.float32) * 0.5
@@ -180,6 +180,33 @@ def test_a_table_of_another_model_or_dimension_is_not_opened(vectors: Vectors) -
     assert vectors.count() == 3
 
 
+def test_memory_and_disk_find_the_same(tmp_path: Path, log: logging.Logger) -> None:
+    stored = rows(1500)
+    found_by = []
+    for most in (10_000_000, 0):
+        vectors = Vectors(tmp_path / str(most), log, most_in_memory=most)
+        vectors.open("m", DIMENSION)
+        vectors.upsert(stored)
+        vectors.upsert(rows(1, first=3, session="s2", seed=8))
+        vectors.delete(["t7", "t1499", "unknown"])
+        vectors.upkeep()
+        hits = vectors.search(stored[9].vector, kind="conversation", exclude_session="s2", limit=50)
+        found_by.append({hit.text_id: hit.similarity for hit in hits})
+    in_memory, on_disk = found_by
+    assert len(in_memory.keys() & on_disk.keys()) >= 49
+    assert in_memory == pytest.approx(in_memory | {key: on_disk[key] for key in on_disk.keys() & in_memory.keys()}, abs=1e-3)
+
+
+def test_a_type_that_outgrows_memory_is_searched_on_disk(tmp_path: Path, log: logging.Logger) -> None:
+    stored = rows(60)
+    vectors = Vectors(tmp_path / "vectors", log, most_in_memory=50 * DIMENSION)
+    vectors.open("m", DIMENSION)
+    for at in range(0, 60, 10):
+        vectors.upsert(stored[at : at + 10])
+        query = random_vectors(1, seed=9)[0]
+        assert found(vectors, query, 5) == exact(stored[: at + 10], query, 5)
+
+
 def test_a_closed_index_is_a_storage_error_and_an_empty_one_finds_nothing(vectors: Vectors) -> None:
     vectors.close()
     with pytest.raises(errors.StorageError):
@@ -194,7 +221,7 @@ def test_a_folder_that_vanishes_under_it_is_a_storage_error(vectors: Vectors) ->
 
     vectors.upsert(rows(3))
     shutil.rmtree(vectors.folder)
-    for use in (lambda: found(vectors, random_vectors(1)[0]), lambda: vectors.upsert(rows(1)), vectors.upkeep):
+    for use in (lambda: vectors.upsert(rows(1)), lambda: vectors.delete(["t1"]), vectors.upkeep):
         with pytest.raises(errors.StorageError):
             use()
 
