@@ -214,7 +214,7 @@ class Finder:
             return {}
         try:
             hits = self._vectors.search(question.vector, kind=kind, exclude_session=session_id, limit=limit)
-        except errors.StorageError:
+        except (errors.StorageError, errors.EmbeddingError):
             self._log.exception("the index of vectors failed")
             _note(missing, "index")
             return {}

@@ -27,8 +27,12 @@ def bm25(
     counts: Floats, weights: Floats, lengths: Floats, mean_length: float, *, k1: float, b: float
 ) -> Floats:
     """BM25 (Robertson and Zaragoza 2009), the sum over terms of idf * tf * (k1 + 1) / (tf + k1 * norm)."""
+    import numpy as np
+
     norm = k1 * (1.0 - b + b * lengths / max(mean_length, 1.0))
-    scored: Floats = (weights[:, None] * counts * (k1 + 1.0) / (counts + norm[None, :])).sum(axis=0)
+    # A turn without a single token has length 0, which b = 1 turns into 0 / 0.
+    saturated = counts * (k1 + 1.0) / np.maximum(counts + norm[None, :], 1e-9)
+    scored: Floats = (weights[:, None] * saturated).sum(axis=0)
     return scored
 
 
@@ -54,7 +58,7 @@ def z(scores: Floats) -> Floats:
     """Standard scores over the pool; all zero where nothing differs."""
     import numpy as np
 
-    spread = float(scores.std())
+    spread = float(scores.std()) if len(scores) else 0.0
     if not np.isfinite(spread) or spread < 1e-9:
         return np.zeros_like(scores)
     standard: Floats = (scores - scores.mean()) / spread

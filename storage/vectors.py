@@ -169,9 +169,9 @@ class Vectors:
         """
         if limit < 1 or (self.state == "ready" and self._table is None):
             return []
-        query = normalised(vector, self._dimension)
         with self._faults("search"):
             table, held = self._ready(), self._shelves.get(kind)
+            query = normalised(vector, self._dimension)
             if held is not None:
                 found = held.search(query.astype("float32"), exclude_session, limit)
             else:
