@@ -96,6 +96,7 @@ class Conversation:
         self._new_id = new_id
         self._unwritten = _Unwritten() if incognito else None
         self._known_degraded: set[str] = set()
+        self._told_truncated = False
         self._folding = Folding(settings, memory, llm, log, clock)
         self.session, self._resumed = memory.resume_or_start()
 
@@ -188,6 +189,9 @@ class Conversation:
 
     def _ask(self, layers: Layers, stop: Stop, stream: bool) -> Generator[Event, None, Reply]:
         asked = yield from ask(self.llm, layers, stop, stream=stream, keep_partial=self._keep_partial)
+        if asked.reply.truncated and not self._told_truncated:
+            self._told_truncated = True
+            yield Notice("turn.truncated", {"tokens": asked.reply.prompt_tokens})
         self._folding.wanted = self._folding.wanted or asked.shortened
         self.last = LastTurn(layers.recalled, asked)
         return asked.reply

@@ -47,10 +47,10 @@ def ask(llm: Llm, layers: Layers, stop: Stop, *, stream: bool,
         try:
             reply = yield from _ask_once(llm, messages, stop, stream, keep_partial)
         except (errors.ContextTooLong, errors.ContentFiltered) as fault:
+            if fault.details.get("shown"):
+                raise
             refused = fault
             continue
-        if reply.truncated:
-            yield Notice("turn.truncated", {"tokens": reply.prompt_tokens})
         return Asked(less, messages, reply, attempt > 0)
     raise refused or errors.BadReply("model.empty_reply")
 

@@ -150,9 +150,12 @@ class Database:
 
     def problems(self) -> list[str]:
         """What SQLite's own examination finds; empty when all is well."""
-        with self._lock, self._faults():
-            found = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
-            broken = self._connection.execute("PRAGMA foreign_key_check").fetchall()
+        with self._lock:
+            try:
+                found = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
+                broken = self._connection.execute("PRAGMA foreign_key_check").fetchall()
+            except sqlite3.Error as fault:
+                return [str(fault)]
         return [line for line in found if line != "ok"] + [f"foreign key: {tuple(row)}" for row in broken]
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ that session on, since each was made from the one before. Whoever calls may then
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -51,8 +52,15 @@ class Selection:
     def texts(self) -> tuple[str, ...]:
         """Every text that must be in no file afterwards."""
         spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
-        written = [version.text for version in self.versions] + list(self.pins) + [self.words]
-        return tuple(dict.fromkeys(text for text in spoken + written if text.strip()))
+        written = [version.text for version in self.versions] + list(self.pins)
+        return tuple(dict.fromkeys(text for text in [*spoken, *written, *self._spellings(spoken + written)] if text.strip()))
+
+    def _spellings(self, texts: Sequence[str]) -> set[str]:
+        """The chosen words in every case in which they were written."""
+        if not self.words:
+            return set()
+        wanted = re.compile(re.escape(self.words), re.IGNORECASE)
+        return {self.words} | {found[0] for text in texts for found in wanted.finditer(text)}
 
 
 @dataclass(frozen=True)

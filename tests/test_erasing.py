@@ -1,0 +1,165 @@
+"""Erase means bytes: what was chosen is in no file afterwards, what was made from it is made anew, the rest stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from debuglog import DebugLog
+from jobs.erasing import Erased, Erasing
+from models.stop import Stop
+from storage import proof
+from tests.house import House, friend, house
+from tests.server import ScriptedServer, status
+
+MARKER = "Quintessenz-7731 的秘密"
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        running.answer = friend
+        yield running
+
+
+def erase(open_house: House, chosen) -> Erased:
+    events = list(Erasing(open_house.memory, open_house.llm).run(chosen, Stop()))
+    open_house.settle()
+    assert isinstance(events[-1], Erased)
+    return events[-1]
+
+
+def plant(open_house: House) -> None:
+    """The marker in two sessions: in turns, summaries, images, a pin, in flight; and other things beside it."""
+    for line in ("I like rain.", f"My word is {MARKER}.", "The kettle is red."):
+        open_house.say(line)
+    open_house.save()
+    for line in ("A second evening.", f"Again: {MARKER}", "Then we slept."):
+        open_house.say(line)
+    open_house.memory.pin("user", f"Keep {MARKER}")
+    open_house.memory.note_in_flight(open_house.talk.session.session_id, f"unsent {MARKER}")
+    open_house.settle()
+
+
+def holding(folder: Path) -> list[str]:
+    return [f"{trace.path.relative_to(folder)}: {trace.form}" for trace in proof.traces([folder], proof.forms(MARKER))]
+
+
+def test_everything_that_holds_a_word_goes_from_every_file(tmp_path, server, clock, new_id, log):
+    debug = DebugLog(tmp_path / "logs", on=True)
+    with house(tmp_path, server, clock, new_id, debug.log) as first:
+        first.memory.eraser.scrubbers = (lambda needles: debug.scrub(needles.held_by),)
+        plant(first)
+        (tmp_path / "data" / "memory.before-1.db").write_bytes(MARKER.encode())
+        (tmp_path / "data" / "persona" / "user_image.txt.aside-1").write_text(MARKER, encoding="utf-8")
+        assert len(holding(tmp_path)) >= 6
+        erased = erase(first, first.memory.eraser.words(MARKER.lower()))
+        assert erased.proof.traces == ()
+        assert erased.proof.searched > 4
+        assert holding(tmp_path) == []
+        assert MARKER not in str(first.rows("conversation")) + str(first.rows("persona")) + str(first.rows("meta"))
+        assert [row["text"] for row in first.rows("conversation") if row["role"] == "user"] \
+            == ["User: I like rain.", "User: The kettle is red.", "User: A second evening.", "User: Then we slept."]
+    debug.close()
+    assert holding(tmp_path) == []
+
+
+def test_what_was_made_from_it_is_made_anew_from_what_is_left(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        plant(first)
+        chosen = first.memory.eraser.words(MARKER)
+        assert (len(chosen.summaries), {version.image for version in chosen.versions}) == (1, {"self", "user"})
+        erased = erase(first, chosen)
+        assert (erased.summaries_anew, erased.images_anew) == (1, ("self", "user"))
+        assert [row["summary"] for row in first.rows("summary")] == ["I like rain. | The kettle is red."]
+        assert first.memory.persona.read("user") == "user: I like rain. | The kettle is red."
+
+
+def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        plant(first)
+        server.script(*[status(401)] * 4)
+        events = list(Erasing(first.memory, first.llm).run(first.memory.eraser.words(MARKER), Stop()))
+        assert "erase.not_made_anew" in [getattr(event, "key", "") for event in events]
+        assert first.rows("summary") == []
+        assert first.memory.persona.read("user") == ""
+        assert holding(tmp_path) == []
+
+
+def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("The garage code is 4711-zulu.")
+        first.say("Something else.")
+        turn = first.memory.sessions.rounds(first.talk.session.session_id)[0].user
+        server.answer = lambda request: "fine"
+        erase(first, first.memory.eraser.turn(turn.text_id))
+        assert [row["role"] for row in first.rows("conversation")] == ["assistant", "user", "assistant"]
+        assert turn.text_id not in first.indexed()
+        assert len(first.talk.rounds_in_context()) == 1
+
+
+def test_a_round_goes_whole(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("The garage code is 4711-zulu.")
+        first.say("Something else.")
+        turn = first.memory.sessions.rounds(first.talk.session.session_id)[0].assistant
+        erased = erase(first, first.memory.eraser.round(turn.text_id))
+        assert erased.proof.traces == ()
+        assert proof.traces([tmp_path / "data"], proof.forms("4711-zulu")) == []
+        assert len(first.rows("conversation")) == 2
+
+
+def test_a_session_goes_whole_with_its_vectors(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        plant(first)
+        archived = first.rows("session")[0]["session_id"]
+        ids = {row["text_id"] for row in first.rows("conversation") if row["session_id"] == archived}
+        vectors = first.memory.eraser.parts.embeddings.bytes_of(sorted(ids))
+        assert proof.traces([tmp_path / "data"], {"vector": vectors[0]})
+        erase(first, first.memory.eraser.session(archived))
+        assert [row["session_id"] for row in first.rows("session")] == [first.talk.session.session_id]
+        assert not ids & set(first.indexed())
+        assert [trace for vector in vectors for trace in proof.traces([tmp_path / "data"], {"vector": vector})] == []
+
+
+def test_what_was_erased_is_never_recalled(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        plant(first)
+        first.save()
+        first.say("Which word, Quintessenz?")
+        assert any("Quintessenz" in turn.text for turn in first.talk.last.recollection.turns)
+        chosen = first.memory.eraser.words("Quintessenz")
+        erase(first, chosen)
+        first.say("Which word, please?")
+        assert "Quintessenz" not in str(first.talk.last.recollection)
+
+
+def test_an_erasure_that_was_cut_short_is_finished_at_the_next_start(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        plant(first)
+        first.memory.eraser.take_out(first.memory.eraser.words(MARKER))
+        assert first.memory.eraser.unfinished()
+    with house(tmp_path, server, clock, new_id, log) as second:
+        found = second.memory.finish_erasing()
+        assert found is not None
+        assert found.traces == ()
+        assert holding(tmp_path) == []
+        assert second.memory.finish_erasing() is None
+
+
+def test_a_text_that_others_hold_too_is_not_claimed_to_be_gone(tmp_path, server, clock, new_id, log):
+    server.answer = lambda request: "Good night, then."
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("Good night, dear")
+        first.say("Good night, dear")
+        turn = first.memory.sessions.rounds(first.talk.session.session_id)[0].user
+        assert erase(first, first.memory.eraser.turn(turn.text_id)).proof.skipped == 1
+
+
+def test_nothing_is_chosen_by_nothing(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("hello")
+        for chosen in (first.memory.eraser.words("  "), first.memory.eraser.turn("x"), first.memory.eraser.session("x")):
+            assert not chosen

@@ -1,0 +1,51 @@
+"""SIGINT, SIGTERM and SIGHUP at any moment of the program itself: it ends as documented, and nothing is half done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.torture.kills import ROOT, Tried, _unsound
+from tests.torture.scene import Stage
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: The codes a signal may end with: done before it came, told to stop, or the kernel's own 128 + n.
+_ALLOWED = {signal.SIGINT: {0, 130}, signal.SIGTERM: {0, 130, 143, -15}, signal.SIGHUP: {0, 129, 130, -1}}
+
+
+def at_any_moment(moments: int = 16) -> Tried:
+    """Send each signal at evenly spread moments of one ``-p``."""
+    tried = Tried("signals")
+    with tempfile.TemporaryDirectory(prefix="signal-") as scratch:
+        folder = Path(scratch)
+        begun = time.monotonic()
+        _program(folder).wait()
+        whole = time.monotonic() - begun
+        for number in _SIGNALS:
+            for moment in range(moments):
+                tried.points += 1
+                running = _program(folder)
+                time.sleep(whole * moment / moments)
+                running.send_signal(number)
+                _, err = running.communicate(timeout=60)
+                name = f"{number.name} after {moment}/{moments}"
+                if running.returncode not in _ALLOWED[number] and moment > 0:
+                    tried.violations.append(f"{name}: exit code {running.returncode}")
+                if b"Traceback" in err and moment > 2:
+                    tried.violations.append(f"{name}: a traceback")
+        stage = Stage(folder)
+        tried.violations += list(_unsound(stage))
+        stage.close()
+    return tried
+
+
+def _program(folder: Path) -> subprocess.Popen[bytes]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "EMBEDDING", "CHAT"))}
+    environment |= {"DATA_DIR": str(folder / "data"), "LOG_DIR": str(folder / "logs"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.Popen([sys.executable, str(ROOT / "main.py"), "-p", "The signal came at noon."], env=environment,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
