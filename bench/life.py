@@ -32,9 +32,16 @@ class Spoken:
     summary: str
 
 
-def clock() -> datetime:
-    """A clock that stands still: the time of day is no part of what is measured."""
-    return _START + timedelta(days=2000)
+class Clock:
+    """A clock that goes on by a minute at every look."""
+
+    def __init__(self) -> None:
+        self._now = _START
+
+    def __call__(self) -> datetime:
+        """The time."""
+        self._now += timedelta(minutes=1)
+        return self._now
 
 
 def sessions(turns: int, seed: int = 7) -> Iterator[Spoken]:
@@ -47,23 +54,21 @@ def sessions(turns: int, seed: int = 7) -> Iterator[Spoken]:
     while left > 0:
         count = min(left, ROUNDS_OF_A_SESSION)
         topics = random.integers(200, _VOCABULARY, _TOPICS)
-        rounds = tuple((_said(random, words, topics, 14), _said(random, words, topics, 30)) for _ in range(count))
+        rounds = tuple(
+            (_said(random, words, topics, 14), _said(random, words, topics, 30)) for _ in range(count)
+        )
         yield Spoken(rounds, "We spoke of " + ", ".join(words[topic] for topic in topics) + ".")
         left -= count
 
 
-def _said(random: np.random.Generator, words: Sequence[str], topics: npt.NDArray[np.int64], length: int) -> str:
-    ranks = np_minimum(random.zipf(1.25, length), _VOCABULARY) - 1
+def _said(
+    random: np.random.Generator, words: Sequence[str], topics: npt.NDArray[np.int64], length: int
+) -> str:
+    ranks = (random.zipf(1.25, length) - 1) % _VOCABULARY
     chosen = [words[rank] for rank in ranks]
     for topic in random.choice(topics, 2):
         chosen[int(random.integers(0, length))] = words[topic]
     return " ".join(chosen)
-
-
-def np_minimum(values: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
-    """Values above ``most``, folded back below it."""
-    folded: npt.NDArray[np.int64] = (values - 1) % most + 1
-    return folded
 
 
 def _vocabulary() -> list[str]:

@@ -20,6 +20,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _FILL_AT_ONCE = 200
 _QUESTIONS = 60
 _A_LONG_TIME = 36_000.0
+_WHEN = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 
 
 def main() -> None:
@@ -48,7 +50,9 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench.scale", description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        prog="bench.scale", description=__doc__.splitlines()[0] if __doc__ else ""
+    )
     parser.add_argument("--sizes", default="1000,100000,1000000", help="turns stored, separated by commas")
     parser.add_argument("--dimension", type=int, default=384, help="length of the vectors")
     parser.add_argument("--rounds", type=int, default=10_000, help="rounds stored one by one (0: leave out)")
@@ -83,13 +87,18 @@ def _report(asked: argparse.Namespace, folder: Path) -> None:
 def _run(asked: argparse.Namespace, measure: str, size: int, folder: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "bench.scale", "--one", measure, "--size", str(size)]
     command += ["--folder", str(folder), "--dimension", str(asked.dimension)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=Path(__file__).parents[1])
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=True, cwd=Path(__file__).parents[1]
+    )
     measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return measured
 
 
 def _say(measured: dict[str, Any]) -> None:
-    shown = (f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}" for name, value in measured.items())
+    shown = (
+        f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in measured.items()
+    )
     print("  ".join(shown), flush=True)
 
 
@@ -120,7 +129,7 @@ def _store(memory: Memory, held: Sequence[life.Spoken]) -> None:
         for spoken in held:
             session, _ = memory.resume_or_start()
             for user, assistant in spoken.rounds:
-                memory.store_round(session.session_id, user, assistant, life.clock().isoformat(), "stop")
+                memory.store_round(session.session_id, user, assistant, _WHEN.isoformat(), "stop")
             memory.archive(session.session_id, spoken.summary, {})
 
 
@@ -135,14 +144,12 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
     began = time.perf_counter()
     ready = memory.index.settle(_A_LONG_TIME)
     opened = time.perf_counter() - began
-    memory.search(["a first question to warm up"], session.session_id, life.clock(), settings, gated=False)
+    memory.search(["a first question to warm up"], session.session_id, _WHEN, settings, gated=False)
     asked_for = _questions(asked.size)
     took, found = [], 0
     for question, last_round in asked_for:
         began = time.perf_counter()
-        recollection = memory.search(
-            [last_round, question], session.session_id, life.clock(), settings, gated=False
-        )
+        recollection = memory.search([last_round, question], session.session_id, _WHEN, settings, gated=False)
         took.append((time.perf_counter() - began) * 1000)
         found += bool(recollection.turns)
     resident, peak = _memory_used()
@@ -177,7 +184,9 @@ def _store_round(asked: argparse.Namespace) -> dict[str, Any]:
     waited, indexed = [], []
     for number in range(40):
         began = time.perf_counter()
-        memory.store_round(session.session_id, f"another word {number}", "and an answer", "2026-01-01", "stop")
+        memory.store_round(
+            session.session_id, f"another word {number}", "and an answer", _WHEN.isoformat(), "stop"
+        )
         stored = time.perf_counter()
         memory.index.settle(60)
         waited.append((stored - began) * 1000)
@@ -204,7 +213,7 @@ def _one_by_one(asked: argparse.Namespace) -> dict[str, Any]:
     began = time.perf_counter()
     for spoken in life.sessions(asked.size * 2):
         for user, assistant in spoken.rounds:
-            memory.store_round(session.session_id, user, assistant, "2026-01-01", "stop")
+            memory.store_round(session.session_id, user, assistant, _WHEN.isoformat(), "stop")
             assert memory.index.settle(60)
         session = memory.archive(session.session_id, spoken.summary, {})
     took = time.perf_counter() - began
@@ -231,7 +240,7 @@ def _memory(asked: argparse.Namespace) -> Memory:
 
     log = logging.getLogger("bench")
     return Memory(
-        Path(asked.folder), life.WordSums(asked.dimension), clock=life.clock, new_id=new_id, log=log
+        Path(asked.folder), life.WordSums(asked.dimension), clock=life.Clock(), new_id=new_id, log=log
     )
 
 
@@ -242,7 +251,9 @@ def _size(folder: Path) -> tuple[int, int]:
 
 def _memory_used() -> tuple[float, float]:
     """Resident now and at the most, in megabytes (Linux)."""
-    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line)
+    lines = dict(
+        line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line
+    )
     return int(lines["VmRSS"].split()[0]) / 1024, int(lines["VmHWM"].split()[0]) / 1024
 
 

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 MOST_FAILURES = 3
 _BATCH = 1024
 _IN_ONE_QUERY = 500
+#: So many rows are gone through at a time, so that nobody waits long for the database.
+_SLICE = 10_000
+
+#: In ``meta``, before the name of a model.
+_DIMENSION = "dimension:"
 
 Sql = Callable[..., Any]
 
@@ -83,21 +88,27 @@ class Embeddings:
             found |= dict.fromkeys(row["text_id"] for row in rows)
         return [text_id for text_id in found if text_id not in set(given)]
 
-    def enqueue_missing(self, model: str, dimension: int | None) -> int:
-        """Ask for a vector of this model for every text that has none; returns how many texts wait now.
+    def enqueue_missing(self, model: str) -> None:
+        """Ask for a vector of this model for every text that has none, a slice of the texts at a time."""
+        for kind in ("conversation", "summary"):
+            last = int(self._database.read(f"SELECT coalesce(max(seq), 0) FROM {kind}")[0][0])
+            for start in range(0, last, _SLICE):
+                missing = self._database.read(
+                    f"SELECT text_id FROM {kind} t WHERE seq > ? AND seq <= ? AND NOT EXISTS"
+                    " (SELECT 1 FROM embedding e WHERE e.text_id = t.text_id AND e.model = ?)",
+                    (start, start + _SLICE, model),
+                )
+                if missing:
+                    self._ask_for(kind, [row["text_id"] for row in missing])
 
-        Of a model that has changed its dimension the old vectors are let go.
-        """
+    def _ask_for(self, kind: str, text_ids: Iterable[str]) -> None:
         with self._database.write() as sql:
-            if dimension is not None:
-                sql("DELETE FROM embedding WHERE model = ? AND dimension <> ?", (model, dimension))
-            for kind in ("conversation", "summary"):
+            for text_id in text_ids:
                 sql(
                     f"INSERT OR IGNORE INTO pending (text_id, kind) SELECT text_id, '{kind}' FROM {kind}"
-                    " WHERE text_id NOT IN (SELECT text_id FROM embedding WHERE model = ?)",
-                    (model,),
+                    " WHERE text_id = ?",
+                    (text_id,),
                 )
-        return self.counts(model).pending
 
     def try_again(self) -> None:
         """Give texts that were set aside another chance."""
@@ -160,10 +171,14 @@ class Embeddings:
         return Counts(**dict(self._database.read(query, (model, MOST_FAILURES, MOST_FAILURES))[0]))
 
     def dimension(self, model: str) -> int | None:
-        """How long the vectors of this model are; None while there are none."""
-        query = "SELECT dimension FROM embedding WHERE model = ? ORDER BY rowid DESC LIMIT 1"
-        rows = self._database.read(query, (model,))
-        return int(rows[0]["dimension"]) if rows else None
+        """How long the vectors of this model are; None while there were none."""
+        rows = self._database.read("SELECT value FROM meta WHERE key = ?", (_DIMENSION + model,))
+        return int(rows[0]["value"]) if rows else None
+
+    def set_dimension(self, sql: Sql, model: str, dimension: int) -> None:
+        """Vectors of this model have this length from now on; those of another length are let go."""
+        sql("DELETE FROM embedding WHERE model = ? AND dimension <> ?", (model, dimension))
+        sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_DIMENSION + model, str(dimension)))
 
     def rows(self, model: str, text_ids: Iterable[str]) -> list[VectorRow]:
         """Rows for the index, of texts that are stored and have a vector."""
@@ -186,7 +201,7 @@ class Embeddings:
 
         found, last = [np.array([], dtype="S1")], -1
         query = f"{_IDS} AND e.rowid > ? ORDER BY e.rowid LIMIT ?"
-        while rows := self._database.read(query, (model, last, 50 * _BATCH)):
+        while rows := self._database.read(query, (model, last, _SLICE)):
             last = rows[-1]["number"]
             found.append(np.array([row["text_id"] for row in rows], dtype=np.bytes_))
         ids: npt.NDArray[np.bytes_] = np.sort(np.concatenate(found))

@@ -86,17 +86,22 @@ class Filling:
     def _keep(
         self, asked: Mapping[str, str], digests: Mapping[str, str], vectors: Sequence[Vector | None]
     ) -> None:
-        dimension = self._dimension(vectors)
+        model, known = self._embedder.model, self._embeddings.dimension(self._embedder.model)
+        dimension = self._dimension(known, vectors)
         with self._database.write() as sql:
+            if dimension is not None and dimension != known:
+                self._embeddings.set_dimension(sql, model, dimension)
             for (text_id, key), vector in zip(asked.items(), vectors, strict=True):
                 if self._embeddings.is_waiting(text_id) and self._key_of(text_id) == key:
                     self._keep_one(sql, text_id, digests[text_id], vector, dimension)
+        if known is not None and dimension != known:
+            self._embeddings.enqueue_missing(model)
 
     def _keep_one(
         self, sql: Sql, text_id: str, digest: str, vector: Vector | None, dimension: int | None
     ) -> None:
         try:
-            if vector is None:
+            if vector is None or dimension is None:
                 raise errors.EmbeddingError("embedding.refused")
             sound = normalised(vector, dimension)
         except errors.EmbeddingError as fault:
@@ -104,19 +109,17 @@ class Filling:
         else:
             self._embeddings.store(sql, text_id, self._embedder.model, digest, sound)
 
-    def _dimension(self, vectors: Sequence[Vector | None]) -> int | None:
+    def _dimension(self, known: int | None, vectors: Sequence[Vector | None]) -> int | None:
         """The dimension vectors must have. One that changed is an error first, and believed when it stays."""
-        known = self._embeddings.dimension(self._embedder.model)
         found = {len(vector) for vector in vectors if vector is not None}
         if len(found) != 1 or known is None or known in found:
             self._strange = (0, 0)
-            return known or next(iter(found), None)
+            return known or (found.pop() if len(found) == 1 else None)
         (new,) = found
         times = self._strange[1] + 1 if self._strange[0] == new else 1
         self._strange = (new, times)
         if times < _BELIEVED_AFTER:
             raise errors.EmbeddingError("embedding.dimension", found=new, expected=known)
-        self._embeddings.enqueue_missing(self._embedder.model, new)
         return new
 
 

@@ -181,10 +181,9 @@ class Indexing:
     def progress(self) -> Progress | None:
         """How far the work is that takes long; None when there is none."""
         if self._vectors.state == "rebuilding":
-            total = self._embeddings.counts(self._embedder.model).vectors
-            return Progress("rebuilding", self._mending.built, total)
+            return Progress("rebuilding", self._mending.built, self._mending.total)
         if self._catching_up():
-            waiting = self._embeddings.counts(self._embedder.model).pending
+            waiting = self._embeddings.effort()[0]
             self._most_waiting = max(self._most_waiting, waiting)
             return Progress("embedding", self._most_waiting - waiting, self._most_waiting)
         return None
@@ -240,7 +239,8 @@ class Indexing:
 
     def _open(self) -> None:
         model = self._embedder.model
-        self._most_waiting = self._embeddings.enqueue_missing(model, self._embeddings.dimension(model))
+        self._embeddings.enqueue_missing(model)
+        self._most_waiting = self._embeddings.effort()[0]
         self._opened = self._mending.open(model, self._worker.proceed)
         self._commits = self._vectors.versions()
 
@@ -261,14 +261,16 @@ class Indexing:
             self._server.worked()
         if not made:
             return self._embeddings.effort() != effort
-        if not self._opened or self._index.left():
-            self._mending.distrust()
-        elif self._embeddings.dimension(model) != before or not self._vectors.has_table:
+        if not self._opened:
+            self._mending.distrust(made, model)
+            return True
+        if self._embeddings.dimension(model) != before or not self._vectors.has_table:
             self._opened = self._mending.rebuild(model, self._worker.proceed)
         else:
             self._mending.put(model, made)
             self._commits += 1
-        self._mending.keep_seal(made, model)
+        if self._opened:
+            self._mending.keep_seal(made, model)
         return True
 
     def _take_dropped(self) -> list[str]:

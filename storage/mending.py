@@ -8,7 +8,7 @@ No step asks the embedding model for anything: every vector that was ever made l
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import errors
@@ -39,7 +39,7 @@ class Mending:
         self._vectors = vectors
         self._log = log
         self._seal = Seal(database, vectors.folder)
-        self.built = 0
+        self.built = self.total = 0
 
     def open(self, model: str, proceed: Proceed) -> bool:
         """Make the index ready for searches. False when it was ended before."""
@@ -59,8 +59,8 @@ class Mending:
     def rebuild(self, model: str, proceed: Proceed) -> bool:
         """Make the index anew from SQLite, in an empty folder. False when it was ended before."""
         dimension = self._embeddings.dimension(model)
-        self._seal.forget()
-        self.built = 0
+        self.distrust()
+        self.built, self.total = 0, self._embeddings.counts(model).vectors
         if dimension is None:
             self._vectors.remove()
             self._vectors.open_empty()
@@ -87,11 +87,16 @@ class Mending:
             self._vectors.delete(text_ids)
             self.keep_seal()
 
-    def distrust(self) -> None:
-        """The index is behind SQLite, or at fault: the next ``open`` makes it anew."""
-        self._seal.forget()
+    def distrust(self, digests: Mapping[str, str] | None = None, model: str = "") -> None:
+        """The index is behind SQLite, or at fault: the next ``open`` makes it anew.
 
-    def keep_seal(self, digests: dict[str, str] | None = None, model: str = "") -> None:
+        In the same commit texts that have their vector leave the queue.
+        """
+        with self._database.write() as sql:
+            self._seal.forget(sql)
+            self._embeddings.done(sql, digests or {}, model)
+
+    def keep_seal(self, digests: Mapping[str, str] | None = None, model: str = "") -> None:
         """Keep the checksums of the files, and in the same commit take finished texts off the queue."""
         changes = self._seal.examine()
         with self._database.write() as sql:
@@ -109,9 +114,7 @@ class Mending:
         self._repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))
         return self._answers(model)
 
-    def _repair(
-        self, model: str, missing: npt.NDArray[np.bytes_], extra: npt.NDArray[np.bytes_]
-    ) -> None:
+    def _repair(self, model: str, missing: npt.NDArray[np.bytes_], extra: npt.NDArray[np.bytes_]) -> None:
         for at in range(0, len(missing), _BATCH):
             self.put(model, [text_id.decode() for text_id in missing[at : at + _BATCH].tolist()])
         if len(extra):

@@ -61,15 +61,10 @@ class Seal:
             sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY + path, checksum))
         self._known |= changes.written
 
-    def void(self, sql: Sql) -> None:
-        """Declare, inside the caller's transaction, that the folder is not to be trusted any more."""
-        sql("DELETE FROM meta WHERE key GLOB ?", (_KEY + "*",))
-
-    def forget(self) -> None:
-        """Trust nothing from now on; the next ``save`` begins anew."""
+    def forget(self, sql: Sql) -> None:
+        """Trust nothing any more; the next ``save`` begins anew. Inside the caller's transaction."""
         self._known = {}
-        with self._database.write() as sql:
-            self.void(sql)
+        sql("DELETE FROM meta WHERE key GLOB ?", (_KEY + "*",))
 
     def holds(self, wanted: Callable[[], bool] = lambda: True) -> bool:
         """Whether every sealed file is whole. Files of a write that was cut short are removed.

@@ -46,6 +46,8 @@ _ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
 #: the session would double the time of a search).
 _SPARE = 24
 _DELETE_AT_ONCE = 500
+#: Ids that are Python objects at a time; a million of them would take 100 MB.
+_IN_PYTHON = 50_000
 _INDEX_CACHE = 128 << 20
 _METADATA_CACHE = 32 << 20
 
@@ -195,9 +197,13 @@ class Vectors:
         import numpy as np
 
         with self._faults("ids"):
+            found = [np.array([], dtype="S1")]
             column = self._ready().search().select(["text_id"]).limit(None).to_arrow()["text_id"]
-            found: npt.NDArray[np.bytes_] = np.sort(np.array(column.to_pylist(), dtype=np.bytes_))
-            return found
+            for at in range(0, len(column), _IN_PYTHON):
+                some = column.slice(at, _IN_PYTHON).to_pylist()
+                found.append(np.array(some, dtype=np.bytes_))
+            ids: npt.NDArray[np.bytes_] = np.sort(np.concatenate(found))
+            return ids
 
     def count(self) -> int:
         """How many rows there are; 0 while there is no table."""
