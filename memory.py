@@ -41,6 +41,8 @@ from text import without_quotations
 
 #: How many messages before the input are looked at for what "she" and "that" mean.
 _RECENT = 5
+#: Seconds that recall waits for the index to open.
+_OPENING = 4.0
 #: Seconds that an erasure waits for the index to be made anew; the proof tells when that was not enough.
 _SCRUB_TIMEOUT = 600.0
 
@@ -290,7 +292,11 @@ class Memory:
 
     def search(self, queries: Sequence[str], session_id: str, now: datetime, settings: Settings, *,
                recent: Sequence[str] = (), gated: bool = True) -> Recollection:
-        """Recall for any questions; without ``gated`` the best are handed over however weak they are."""
+        """Recall for any questions; without ``gated`` the best are handed over however weak they are.
+
+        An index that is just being opened is waited for, a little: the first turn should remember as well as the next.
+        """
+        self.index.await_open(_OPENING)
         return self._finder.recall(
             queries, self._embedder.embed, session_id=session_id, now=now, session_num=settings.recall_session_num,
             conv_num=settings.recall_conv_num, budget_tokens=settings.recall_tokens, recent=recent, gated=gated)

@@ -41,6 +41,16 @@ class Worker:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
 
+    @property
+    def alive(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._thread is not None and not self._ended
+
+    @property
+    def started(self) -> bool:
+        """Whether ``start`` was called."""
+        return self._thread is not None
+
     def wake(self) -> None:
         """There is work."""
         with self._changed:

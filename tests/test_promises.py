@@ -1,0 +1,214 @@
+"""Promises of a conversation: a failure changes nothing, a save goes on, words serve without vectors, clocks may jump."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import errors
+from conversation import Replied
+from models.events import TextDelta
+from models.stop import Stop
+from storage.owner import Owner
+from tests import torture
+from tests.house import House, friend, house
+from tests.server import ScriptedServer, cut_body, say, status, stream
+from tests.torture import disks, kills, power
+
+ROOT = Path(torture.__file__).resolve().parents[2]
+TABLES = ("session", "conversation", "summary", "persona", "embedding", "turn_words", "save_stage", "pin", "fact")
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        running.answer = friend
+        yield running
+
+
+def remembered(open_house: House) -> dict[str, list[dict[str, object]]]:
+    return {table: open_house.rows(table) for table in TABLES}
+
+
+def without_ids(open_house: House) -> dict[str, list[tuple[object, ...]]]:
+    """What is remembered, without ids and times."""
+    kept = {"session": ("status", "current_conv_count"), "conversation": ("role", "text", "round", "finish", "folded"),
+            "summary": ("summary", "upto_round"), "persona": ("image", "text", "origin"), "turn_words": ("tokens",)}
+    return {table: [tuple(row[name] for name in names) for row in open_house.rows(table)] for table, names in kept.items()}
+
+
+@pytest.mark.parametrize(("fault", "tries"), [
+    (status(401), 1), (status(404), 1), (status(400), 1), (cut_body(b"<html>", 500), 3), (stream(end="cut"), 3),
+], ids=["401", "404", "400", "cut body", "cut stream"])
+def test_p4_a_failed_model_call_changes_nothing(tmp_path, server, clock, new_id, log, fault, tries):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("one")
+        before = remembered(first)
+        server.script(*[fault] * tries)
+        with pytest.raises(errors.ModelError):
+            list(first.talk.turn("two", Stop()))
+        first.settle()
+        assert remembered(first) == before
+        assert first.memory.in_flight().text == "two"
+        assert first.say("two") == "Reply to: two"
+        assert first.memory.in_flight() is None
+
+
+def test_p3_a_reply_that_was_cut_off_is_never_presented_as_complete(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        server.script(say("one two three four five", pause=0.05))
+        stop, finish = Stop(), ""
+        for event in first.talk.turn("go on", stop):
+            if isinstance(event, TextDelta) and "two" in event.text:
+                stop.set()
+            if isinstance(event, Replied):
+                finish = event.round.assistant.finish
+        assert finish == "interrupted"
+        server.script(say("half a thou", finish="length"))
+        first.say("again")
+        finishes = [row["finish"] for row in first.rows("conversation") if row["role"] == "assistant"]
+        assert finishes == ["interrupted", "length"]
+        first.say("and?")
+        assert "interrupted" not in str(server.chats[-1]["messages"])
+
+
+@pytest.mark.parametrize("stage", range(3), ids=["summary", "self-image", "user image"])
+def test_p5_a_save_that_failed_goes_on_and_ends_as_an_undisturbed_one(tmp_path, server, clock, new_id, log, stage):
+    def spend_an_evening(open_house: House) -> None:
+        for line in ("I planted a pear tree.", "It stands by the wall."):
+            open_house.say(line)
+
+    with house(tmp_path / "quiet", server, clock, new_id, log) as quiet:
+        spend_an_evening(quiet)
+        quiet.save()
+        wanted = without_ids(quiet)
+    with house(tmp_path / "broken", server, clock, new_id, log) as broken:
+        spend_an_evening(broken)
+        server.script(*[say(friend_text) for friend_text in _first_answers(stage)], status(401))
+        with pytest.raises(errors.Unauthorized):
+            list(broken.talk.save(Stop()))
+        assert broken.rows("session")[0]["status"] == "active"
+        asked = len(server.chats)
+    with house(tmp_path / "broken", server, clock, new_id, log) as broken:
+        broken.save()
+        assert len(server.chats) - asked == 3 - stage
+        assert without_ids(broken) == wanted
+
+
+def _first_answers(count: int) -> list[str]:
+    """What the deterministic model says to the first stages of that evening's save."""
+    summary = "I planted a pear tree. | It stands by the wall."
+    return [summary, f"self: {summary}"][:count]
+
+
+def test_p5_a_hand_edit_between_two_tries_of_a_save_wins(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("I planted a pear tree.")
+        server.script("A summary.", "self: written by the model", status(401))
+        with pytest.raises(errors.Unauthorized):
+            list(first.talk.save(Stop()))
+        first.memory.persona.path("self").write_text("Edited by hand.", encoding="utf-8")
+        first.save()
+        assert first.memory.persona.read("self") == "Edited by hand.\nself: A summary."
+
+
+def test_p6_a_rewrite_that_loses_the_image_is_not_taken(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        long = "Ann has a sister in Lund. Ann fears heights. Ann sings alto on Thursdays."
+        first.memory.persona.write("user", long, "hand")
+        first.say("hello")
+        server.script("A summary.", "self: x", "Ann sings.")
+        events = list(first.talk.save(Stop()))
+        assert first.memory.persona.read("user") == long
+        assert "save.image_kept.shrunk" in [getattr(event, "key", "") for event in events]
+
+
+def test_p9_words_serve_while_the_embedding_server_is_away(tmp_path, server, clock, new_id, log):
+    settings = {"EMBEDDING_MODEL": "test-embedding"}
+    with house(tmp_path, server, clock, new_id, log, **settings) as first:
+        first.say("My canoe is called Tern.")
+        first.save()
+    server.script_embeddings(*[status(500)] * 200)
+    with house(tmp_path, server, clock, new_id, log, **settings) as second:
+        events = list(second.talk.turn("What is my canoe called?", Stop()))
+        assert any("Tern" in turn.text for turn in second.talk.last.recollection.turns)
+        assert [event.key for event in events if hasattr(event, "key")] == ["recall.degraded"]
+        more = list(second.talk.turn("And who paddles the canoe?", Stop()))
+        assert [event.key for event in more if hasattr(event, "key")] == []
+
+
+def test_p12_a_second_program_is_told_who_holds_the_directory(tmp_path, clock):
+    with Owner(tmp_path / "data", clock):
+        done = run_program(tmp_path, "-p", "hello")
+    assert done.returncode == 4
+    assert str(tmp_path / "data") in done.stderr
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) <= 2
+
+
+@pytest.mark.parametrize("jump", [{"days": -2}, {"days": 3650}], ids=["back two days", "forward ten years"])
+def test_p13_the_clock_may_jump(tmp_path, server, clock, new_id, log, jump):
+    with house(tmp_path, server, clock, new_id, log, MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1") as first:
+        first.say("My kite is orange.")
+        first.save()
+        first.say("one")
+        clock.pass_by(**jump)
+        first.say("two")
+        first.say("three")
+    with house(tmp_path, server, clock, new_id, log, MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1") as second:
+        assert [spoken.user.words for spoken in second.talk.open().rounds] == ["two", "three"]
+        second.say("What colour is my kite?")
+        assert any("orange" in turn.text for turn in second.talk.last.recollection.turns)
+        second.save()
+        numbers = [row["number"] for row in second.rows("session")]
+        assert numbers == sorted(numbers)
+
+
+def test_p15_a_damaged_database_is_named_left_alone_and_nothing_is_made_in_its_place(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "memory.db").write_bytes(b"Dear diary, today I ate a plum.\n" * 500)
+    done = run_program(tmp_path, "-p", "hello")
+    assert done.returncode == 4
+    assert "memory.db" in done.stderr
+    assert (tmp_path / "data" / "memory.db").read_bytes().startswith(b"Dear diary")
+
+
+def run_program(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "DATA_DIR": str(folder / "data"),
+                   "LOG_DIR": str(folder / "logs"), "LANG": "C.UTF-8"}
+    command = [sys.executable, "-B", str(ROOT / "main.py"), "--env-file", str(_empty(folder)), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False,
+                          stdin=subprocess.DEVNULL)
+
+
+def _empty(folder: Path) -> Path:
+    (folder / "empty.env").touch(0o600)
+    return folder / "empty.env"
+
+
+needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+
+
+@needs_strace
+def test_p1_a_round_whose_next_prompt_was_shown_survives_a_power_cut():
+    tried = power.every_cut(seeds=2)
+    assert tried.points > 100
+    assert tried.violations == []
+
+
+@needs_strace
+@pytest.mark.parametrize("scene", ["round", "save"])
+def test_p2_a_kill_loses_at_most_the_round_in_flight(scene):
+    tried = kills.every_point(scene, stride=90)
+    assert tried.points > 3
+    assert tried.violations == []
+
+
+def test_p14_a_full_or_read_only_disk_does_no_damage():
+    for tried in (disks.full(step_kb=60), disks.read_only()):
+        assert tried.violations == []
