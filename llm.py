@@ -65,6 +65,15 @@ class Described:
     standin: bool
 
 
+@dataclass(frozen=True)
+class _Fold:
+    """What stays the same through all parts of one fold."""
+
+    language: Language
+    stop: Stop
+    left_out: Callable[[Round], object]
+
+
 class Llm:
     """The models that the settings name. Made quickly; the client library is loaded by the first call.
 
@@ -116,16 +125,21 @@ class Llm:
         """
         return self._chat.say(messages, stop, stream=self._stream if stream is None else stream)
 
-    def summarise(self, summary: str, rounds: Sequence[Round], language: Language, stop: Stop) -> str:
+    def summarise(
+        self,
+        summary: str,
+        rounds: Sequence[Round],
+        language: Language,
+        stop: Stop,
+        left_out: Callable[[Round], object] = lambda one: None,
+    ) -> str:
         """One new summary out of the summary so far and the rounds that followed it.
 
         What is too long for the model is folded in smaller parts; a round that its filter refuses is left
-        out. Raises ModelError or Interrupted.
+        out, and ``left_out`` is told of it. Empty when there was no summary and every round is left out.
+        Raises ModelError or Interrupted.
         """
-        folded = self._fold(summary, rounds, language, stop, _LONGEST_TURN)
-        if not folded:
-            raise errors.ContentFiltered()
-        return folded
+        return self._fold(_Fold(language, stop, left_out), summary, rounds, _LONGEST_TURN)
 
     def rewrite_image(
         self, image: Image, current: str, summary: str, pins: Sequence[str], language: Language, stop: Stop
@@ -151,21 +165,21 @@ class Llm:
         self._client.close()
         self._embedding_client.close()
 
-    def _fold(
-        self, summary: str, rounds: Sequence[Round], language: Language, stop: Stop, longest: int
-    ) -> str:
-        messages = self._task(language).fold(summary, rounds, longest)
+    def _fold(self, how: _Fold, summary: str, rounds: Sequence[Round], longest: int) -> str:
+        messages = self._task(how.language).fold(summary, rounds, longest)
         try:
-            return summary_of(self._whole(messages, stop))
+            return summary_of(self._whole(messages, how.stop))
         except (errors.ContextTooLong, errors.ContentFiltered) as error:
             if len(rounds) > 1:
                 half = len(rounds) // 2
-                first = self._fold(summary, rounds[:half], language, stop, longest)
-                return self._fold(first, rounds[half:], language, stop, longest)
+                first = self._fold(how, summary, rounds[:half], longest)
+                return self._fold(how, first, rounds[half:], longest)
             if isinstance(error, errors.ContextTooLong) and longest > _SHORTEST_TURN:
-                return self._fold(summary, rounds, language, stop, longest // 4)
+                return self._fold(how, summary, rounds, longest // 4)
             if isinstance(error, errors.ContextTooLong):
                 raise
+            for one in rounds:
+                how.left_out(one)
             return summary
 
     def _task(self, language: Language) -> Task:

@@ -89,8 +89,16 @@ class Folding:
     def _fold(self, session_id: str, rounds: tuple[Round, ...]) -> None:
         before = self._memory.sessions.summary(session_id)
         so_far = before.summary if before else ""
-        text = self._llm.summarise(so_far, rounds, spoken_language(rounds), self._stop)
+        refused: list[Round] = []
+        text = self._llm.summarise(so_far, rounds, spoken_language(rounds), self._stop, refused.append)
         self._memory.fold(session_id, rounds[-1].user.round, text)
+        if refused:
+            self._notices.append(left_out(refused))
+
+
+def left_out(refused: Sequence[Round]) -> Notice:
+    """The provider's filter kept rounds out of a summary; they stay stored word for word."""
+    return Notice("fold.left_out", {"rounds": len(refused)})
 
 
 def spoken_language(rounds: Sequence[Round]) -> Language:

@@ -13,13 +13,15 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import errors
 from config import Notice
-from jobs.folding import spoken_language
+from jobs.folding import left_out, spoken_language
 from llm import Llm
 from memory import Memory
 from models.events import Beat
 from models.stop import Stop
 from models.waiting import waiting
+from prompts import Language
 from storage.records import Image, Round, Session
 from storage.rewriting import refusal
 
@@ -98,9 +100,11 @@ class Saving:
         if summary is None:
             summary = so_far
             if context:
-                language = spoken_language(context)
+                language, refused = spoken_language(context), list[Round]()
                 summary = yield from waiting(
-                    lambda: self._llm.summarise(so_far, context, language, stop), stop)
+                    lambda: self._llm.summarise(so_far, context, language, stop, refused.append), stop)
+                if refused:
+                    yield left_out(refused)
             self._keep(session_id, "summary", base, summary)
         yield Stage("summary", done=True)
         return summary
@@ -118,14 +122,26 @@ class Saving:
         base = _digest(current, summary)
         if self._kept(session_id, image, base) is not None:
             return
+        rewritten = current
+        if summary:
+            rewritten = yield from self._rewritten(image, current, summary, spoken_language(rounds), stop)
+        self._keep(session_id, image, base, rewritten)
+
+    def _rewritten(self, image: Image, current: str, summary: str, language: Language,
+                   stop: Stop) -> Generator[SaveEvent, None, str]:
+        """What the model makes of an image, or the image as it is where that is not good enough."""
         pins = self._memory.drafts.pins(image)
-        language = spoken_language(rounds)
-        rewritten = yield from waiting(
-            lambda: self._llm.rewrite_image(image, current, summary, pins, language, stop), stop)
+        try:
+            rewritten = yield from waiting(
+                lambda: self._llm.rewrite_image(image, current, summary, pins, language, stop), stop)
+        except (errors.ContentFiltered, errors.ContextTooLong) as fault:
+            # It would be refused the next time as well, and a session must not be stuck for good.
+            yield Notice("save.image_refused", {"image": image, "error": fault})
+            return current
         if reason := refusal(current, rewritten, pins):
             yield Notice(f"save.image_kept.{reason}", {"image": image})
-            rewritten = current
-        self._keep(session_id, image, base, rewritten)
+            return current
+        return rewritten
 
     def _changes(self, session_id: str) -> tuple[ImageChange, ...]:
         """What each image becomes; one that was edited since its stage keeps the edit."""

@@ -19,6 +19,8 @@ from prompts import TEMPLATES, Language, Templates
 from storage.records import Image, Round, Turn
 
 _LONGEST_PIN = 1_000
+#: The longest summary that is taken, in characters: it stands in every prompt.
+_LONGEST_SUMMARY = 40_000
 _SENTENCE_END = re.compile(r"[.!?。！？…\n](?=\s|$)|[。！？…]")
 _CODE_FENCE = re.compile(r"\A```[a-z]{0,20}\n(.*)\n```\Z", re.DOTALL)
 
@@ -85,12 +87,13 @@ class Task:
 
 
 def summary_of(reply: Reply) -> str:
-    """The summary in a reply; one that was cut loses its half sentence.
+    """The summary in a reply; one that was cut, or goes on without end, loses its half sentence.
 
     Raises BadReply when nothing is left, Interrupted when the person stopped it.
     """
     text = _result(reply)
-    if reply.finish == "length":
+    if reply.finish == "length" or len(text) > _LONGEST_SUMMARY:
+        text = text[:_LONGEST_SUMMARY]
         ends = [found.end() for found in _SENTENCE_END.finditer(text)]
         text = text[: ends[-1]].strip() if ends else text
     return text

@@ -11,13 +11,17 @@ from text import clean
 _LEAST_KEPT = 0.6
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
-Refusal = Literal["empty", "shrunk", "pins"]
+#: The longest image that a model may make, in bytes: it stands in every prompt.
+_LONGEST = 60_000
+
+Refusal = Literal["empty", "shrunk", "grown", "pins"]
 
 
 def refusal(old: str, new: str, pins: Iterable[str] = ()) -> Refusal | None:
     """Why a model's rewrite of an image is not taken, or None when it is.
 
-    ``empty``: nothing in it. ``shrunk``: more than 40 % of the text is lost. ``pins``: a pinned line is gone.
+    ``empty``: nothing in it. ``shrunk``: more than 40 % of the text is lost. ``grown``: longer than the old
+    one and than any image that should stand in every prompt. ``pins``: a pinned line is gone.
 
     Measured in bytes of UTF-8, so that a Chinese rewrite of an English image does not look like a loss.
 
@@ -28,6 +32,8 @@ def refusal(old: str, new: str, pins: Iterable[str] = ()) -> Refusal | None:
         return "empty"
     if len(new.strip().encode()) < _LEAST_KEPT * len(old.strip().encode()):
         return "shrunk"
+    if len(new.strip().encode()) > max(_LONGEST, len(old.strip().encode())):
+        return "grown"
     return "pins" if missing_pins(new, pins) else None
 
 

@@ -108,9 +108,9 @@ UNREACHED = (
     ),
     Fault("closed_without_a_word", (hang_up,), errors.Unreachable, "model.connection_lost", tries=3),
     Fault("reset_without_a_word", (reset,), errors.Unreachable, "model.connection_lost", tries=3),
-    Fault("hang_before_headers", (hang,), errors.TimedOut, "model.timed_out", tries=3, timeout=0.3),
+    Fault("hang_before_headers", (hang,), errors.TimedOut, "model.timed_out", tries=2, timeout=0.3),
     Fault(
-        "hang_after_headers", (stream(end="open"),), errors.TimedOut, "model.timed_out", tries=3, timeout=0.3
+        "hang_after_headers", (stream(end="open"),), errors.TimedOut, "model.timed_out", tries=2, timeout=0.3
     ),
     Fault(
         "redirect_to_another_host",

@@ -346,9 +346,11 @@ def test_a_round_that_the_filter_refuses_is_left_out_of_the_summary(server, llm)
 
     server.script(*[filtered] * 20)
     rounds = [spoken("one", "ok", 1), spoken("poison two", "ok", 2), spoken("three", "ok", 3)]
-    assert llm.summarise("", rounds, "en", Stop()) == "Summary of one, three."
-    with pytest.raises(errors.ContentFiltered):
-        llm.summarise("", rounds[1:2], "en", Stop())
+    left_out = []
+    assert llm.summarise("", rounds, "en", Stop(), left_out.append) == "Summary of one, three."
+    assert left_out == rounds[1:2]
+    assert llm.summarise("As it was.", rounds[1:2], "en", Stop()) == "As it was."
+    assert llm.summarise("", rounds[1:2], "en", Stop()) == ""
 
 
 def test_the_last_event_is_the_reply(server, llm):

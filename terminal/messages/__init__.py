@@ -96,7 +96,7 @@ class _Lenient(dict[str, str]):
     """Details; one that is missing is a gap in the sentence, not a failure."""
 
     def __init__(self, details: Mapping[str, str], key: str) -> None:
-        super().__init__(details, key=key)
+        super().__init__({"key": key, **details})
 
     def __missing__(self, name: str) -> str:
         return "?"
