@@ -7,135 +7,18 @@ counts as not given. Whatever is wrong is refused at once, all of it, one line e
 from __future__ import annotations
 
 import difflib
-import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import errors
+from settings_table import BY_NAME, DEFAULT_OPENAI_MODEL, OPENAI_BASE, TABLE, Setting, Wrong
+
+__all__ = ["BY_NAME", "OPENAI_BASE", "TABLE", "Notice", "Setting", "Settings", "Source", "load"]
 
 Source = Literal["flag", "environment", ".env", "default"]
-OPENAI_BASE = "https://api.openai.com/v1"
-_DEFAULT_OPENAI_MODEL = "gpt-4o-mini"
-
-
-class _Wrong(ValueError):
-    """A value is not allowed; the argument is the message key's last word."""
-
-
-def _text(value: str) -> str:
-    if "\n" in value or "\r" in value:
-        raise _Wrong("no_line_break")
-    return value.strip()
-
-
-def _key(value: str) -> str:
-    if value != value.strip() or re.search(r"\s", value) or not value.isascii() or not value.isprintable():
-        raise _Wrong("key_without_spaces")
-    return value
-
-
-def _base(value: str) -> str:
-    try:
-        parts = urlsplit(value)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"\s", value)
-        _ = parts.port
-    except ValueError:
-        usable = False
-    if not usable:
-        raise _Wrong("url")
-    return value.rstrip("/")
-
-
-def _count(value: str) -> int:
-    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or not 1 <= int(value) <= 100_000:
-        raise _Wrong("whole_number")
-    return int(value)
-
-
-def _seconds(value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        raise _Wrong("seconds") from None
-    if not 0 < seconds <= 86_400:
-        raise _Wrong("seconds")
-    return seconds
-
-
-def _switch(value: str) -> bool:
-    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    if value.strip().lower() not in words:
-        raise _Wrong("switch")
-    return words[value.strip().lower()]
-
-
-def _language(value: str) -> str:
-    if value.strip().lower() not in ("auto", "en", "zh"):
-        raise _Wrong("language")
-    return value.strip().lower()
-
-
-def _folder(value: str) -> Path:
-    if "\0" in value:
-        raise _Wrong("folder")
-    return Path(value).expanduser()
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One row of the table of settings: its name, how it is read, and what a person gets from it."""
-
-    name: str
-    read: Callable[[str], Any]
-    default: str
-    help_en: str
-    help_zh: str
-    secret: bool = False
-
-    @property
-    def field(self) -> str:
-        """The name of the field of ``Settings``."""
-        return self.name.lower()
-
-
-TABLE: tuple[Setting, ...] = (
-    Setting("OPENAI_API_KEY", _key, "", "The key of your model provider. Local servers need none.",
-            "模型服务商的密钥。本地服务器不需要。", secret=True),
-    Setting("OPENAI_API_BASE", _base, "", f"Where the chat model is. Empty with a key: {OPENAI_BASE}",
-            f"聊天模型的地址。有密钥而此处留空时为 {OPENAI_BASE}"),
-    Setting("CHAT_MODEL", _text, "", f"The chat model's name. Empty at OpenAI: {_DEFAULT_OPENAI_MODEL}",
-            f"聊天模型的名字。用 OpenAI 且留空时为 {_DEFAULT_OPENAI_MODEL}"),
-    Setting("EMBEDDING_MODEL", _text, "", "The embedding model's name. Empty: the built-in embedder.",
-            "向量模型的名字。留空则用内置向量器。"),
-    Setting("EMBEDDING_API_BASE", _base, "", "Where the embedding model is. Empty: where the chat model is.",
-            "向量模型的地址。留空则与聊天模型相同。"),
-    Setting("EMBEDDING_API_KEY", _key, "", "Its key. Empty: the chat model's key.",
-            "它的密钥。留空则与聊天模型相同。", secret=True),
-    Setting("MAX_CONV_NUM", _count, "20", "Rounds kept word for word in the context.", "上下文中逐字保留的轮数。"),
-    Setting("REFRESH_EVERY_CONV_NUM", _count, "10", "How many of the oldest rounds are folded at once.",
-            "每次折叠进摘要的最早轮数。"),
-    Setting("RECALL_SESSION_NUM", _count, "3", "Session summaries recalled for a reply, at most.",
-            "每次回复最多回忆的会话摘要数。"),
-    Setting("RECALL_CONV_NUM", _count, "6", "Turns recalled for a reply, at most.", "每次回复最多回忆的话语数。"),
-    Setting("RECALL_TOKENS", _count, "2000", "Tokens that recalled memories may take in a prompt.",
-            "回忆内容在提示中最多占用的词元数。"),
-    Setting("DATA_DIR", _folder, "data", "Where everything is remembered. Copy it, keep the friend.",
-            "一切记忆所在的文件夹。复制它，就留住了朋友。"),
-    Setting("LOG_DIR", _folder, "logs", "Where logs are written.", "日志所在的文件夹。"),
-    Setting("DEBUG", _switch, "0", "1 writes every prompt and all database traffic to logs/debug.log.",
-            "设为 1 时把每个提示和数据库读写记入 logs/debug.log。"),
-    Setting("REQUEST_TIMEOUT", _seconds, "120", "Seconds to wait for a sign of life from the model server.",
-            "等待模型服务器响应的秒数。"),
-    Setting("LANGUAGE", _language, "auto", "Language of the program's own messages: auto, en or zh.",
-            "程序自身消息的语言：auto、en 或 zh。"),
-    Setting("COMPANION_NAME", _text, "", "What your companion is called.", "你的伙伴叫什么。"),
-    Setting("USER_NAME", _text, "", "What your companion calls you.", "你的伙伴怎么称呼你。"),
-)
-BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in TABLE}
 
 
 @dataclass(frozen=True)
@@ -198,8 +81,12 @@ class Settings:
         return tuple(key for key in (self.openai_api_key, self.embedding_api_key) if key)
 
 
-def load(home: Path, environment: Mapping[str, str], flags: Mapping[str, str] | None = None,
-         env_file: Path | None = None) -> Settings:
+def load(
+    home: Path,
+    environment: Mapping[str, str],
+    flags: Mapping[str, str] | None = None,
+    env_file: Path | None = None,
+) -> Settings:
     """Read, check and freeze all settings.
 
     ``home`` is the folder that relative folders in the environment and ``.env`` start from; ``flags`` maps names of
@@ -209,7 +96,10 @@ def load(home: Path, environment: Mapping[str, str], flags: Mapping[str, str] | 
     problems: list[tuple[str, dict[str, object]]] = []
     written = _read_env(path, env_file is not None, problems)
     places: tuple[tuple[Source, Mapping[str, str]], ...] = (
-        ("flag", flags or {}), ("environment", environment), (".env", written))
+        ("flag", flags or {}),
+        ("environment", environment),
+        (".env", written),
+    )
     values: dict[str, Any] = {}
     sources: dict[str, Source] = {}
     for setting in TABLE:
@@ -220,7 +110,9 @@ def load(home: Path, environment: Mapping[str, str], flags: Mapping[str, str] | 
     if problems:
         raise errors.SettingsError(tuple(problems))
     _complete(values, home, sources)
-    return Settings(**values, env_file=path, sources=sources, notices=_notices(path, written, values, sources))
+    return Settings(
+        **values, env_file=path, sources=sources, notices=_notices(path, written, values, sources)
+    )
 
 
 def _read_env(path: Path, demanded: bool, problems: list[tuple[str, dict[str, object]]]) -> dict[str, str]:
@@ -253,7 +145,7 @@ def _checked(setting: Setting, raw: str, problems: list[tuple[str, dict[str, obj
         return ""
     try:
         return setting.read(raw)
-    except _Wrong as wrong:
+    except Wrong as wrong:
         shown = "(secret)" if setting.secret else raw
         problems.append((f"settings.{wrong}", {"name": setting.name, "value": shown}))
         return None
@@ -263,13 +155,22 @@ def _together(values: Mapping[str, Any]) -> list[tuple[str, dict[str, object]]]:
     """Values that are right alone and wrong together."""
     found: list[tuple[str, dict[str, object]]] = []
     if values["refresh_every_conv_num"] > values["max_conv_num"]:
-        found.append(("settings.refresh_above_max", {
-            "name": "REFRESH_EVERY_CONV_NUM", "value": values["refresh_every_conv_num"],
-            "most": values["max_conv_num"]}))
+        found.append(
+            (
+                "settings.refresh_above_max",
+                {
+                    "name": "REFRESH_EVERY_CONV_NUM",
+                    "value": values["refresh_every_conv_num"],
+                    "most": values["max_conv_num"],
+                },
+            )
+        )
     if values["openai_api_base"] not in ("", OPENAI_BASE) and not values["chat_model"]:
         found.append(("settings.model_needed", {"name": "CHAT_MODEL", "base": values["openai_api_base"]}))
     if values["embedding_api_base"] and not values["embedding_model"]:
-        found.append(("settings.model_needed", {"name": "EMBEDDING_MODEL", "base": values["embedding_api_base"]}))
+        found.append(
+            ("settings.model_needed", {"name": "EMBEDDING_MODEL", "base": values["embedding_api_base"]})
+        )
     return found
 
 
@@ -279,11 +180,12 @@ def _complete(values: dict[str, Any], home: Path, sources: Mapping[str, Source])
         start = Path.cwd() if sources[name] == "flag" else home
         values[name.lower()] = (start / values[name.lower()]).absolute()
     if values["openai_api_key"] and not values["chat_model"]:
-        values["chat_model"] = _DEFAULT_OPENAI_MODEL
+        values["chat_model"] = DEFAULT_OPENAI_MODEL
 
 
-def _notices(path: Path, written: Mapping[str, str], values: Mapping[str, Any],
-             sources: Mapping[str, Source]) -> tuple[Notice, ...]:
+def _notices(
+    path: Path, written: Mapping[str, str], values: Mapping[str, Any], sources: Mapping[str, Source]
+) -> tuple[Notice, ...]:
     return (*_misspelt(written), *_readable_by_others(path), *_key_from_elsewhere(values, sources))
 
 
@@ -301,7 +203,9 @@ def _readable_by_others(path: Path) -> list[Notice]:
         mode = path.stat().st_mode
     except OSError:
         return []
-    return [Notice("settings.env_readable", {"path": str(path)})] if mode & (stat.S_IRGRP | stat.S_IROTH) else []
+    return (
+        [Notice("settings.env_readable", {"path": str(path)})] if mode & (stat.S_IRGRP | stat.S_IROTH) else []
+    )
 
 
 def _key_from_elsewhere(values: Mapping[str, Any], sources: Mapping[str, Source]) -> list[Notice]:
@@ -309,5 +213,9 @@ def _key_from_elsewhere(values: Mapping[str, Any], sources: Mapping[str, Source]
     key, base = sources["OPENAI_API_KEY"], sources["OPENAI_API_BASE"]
     if not values["openai_api_key"] or not values["openai_api_base"] or key == base or "flag" in (key, base):
         return []
-    return [Notice("settings.key_from_elsewhere", {
-        "key_source": key, "base_source": base, "base": values["openai_api_base"]})]
+    return [
+        Notice(
+            "settings.key_from_elsewhere",
+            {"key_source": key, "base_source": base, "base": values["openai_api_base"]},
+        )
+    ]

@@ -1,7 +1,7 @@
 """One turn, from what a person says to the stored reply; and how a session is folded, saved and cleared.
 
-The same for the terminal and for any other door: events come out, a ``Stop`` goes in, nothing is printed and nothing is
-read. A turn is told in seven steps in ``Conversation.turn``; each step stands below it in the order in which it happens.
+The same for the terminal and for any other door: events come out, a ``Stop`` goes in, nothing is printed and
+nothing is read. A turn is told in seven steps in ``Conversation.turn``; each step stands below it in the order in which it happens.
 
 Promises: what was said is written down before a model is asked; a failed call changes nothing; a reply that was cut
 off is stored only marked as such; the next input never meets a half-made fold.
@@ -84,8 +84,17 @@ class _Unwritten:
 class Conversation:
     """The present session, and everything a person can do in it."""
 
-    def __init__(self, settings: Settings, memory: Memory, llm: Llm, log: logging.Logger, *,
-                 clock: Callable[[], datetime], new_id: Callable[[], str], incognito: bool = False) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        memory: Memory,
+        llm: Llm,
+        log: logging.Logger,
+        *,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        incognito: bool = False,
+    ) -> None:
         self.settings = settings
         self.memory = memory
         self.llm = llm
@@ -106,8 +115,16 @@ class Conversation:
         """The session as it stands, for showing it."""
         rounds = self.memory.sessions.rounds(self.session.session_id, self.settings.max_conv_num)
         sessions_kept, rounds_kept = self.memory.sessions.counts()
-        return Opening(self.session, self._resumed, rounds, self.memory.sessions.summary(self.session.session_id),
-                       self.memory.in_flight(), self._gap(rounds), sessions_kept, rounds_kept)
+        return Opening(
+            self.session,
+            self._resumed,
+            rounds,
+            self.memory.sessions.summary(self.session.session_id),
+            self.memory.in_flight(),
+            self._gap(rounds),
+            sessions_kept,
+            rounds_kept,
+        )
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""
@@ -182,10 +199,18 @@ class Conversation:
         summary = self.memory.sessions.summary(self.session.session_id)
         language = self._language(text, rounds)
         return Layers(
-            companion=self.companion(language), person=self.person(language),
-            self_image=self.memory.persona.read("self"), user_image=self.memory.persona.read("user"),
-            summary=summary.summary if summary else "", recalled=recollection, rounds=rounds, text=text,
-            language=language, now=self._clock(), gap=self._gap(rounds))
+            companion=self.companion(language),
+            person=self.person(language),
+            self_image=self.memory.persona.read("self"),
+            user_image=self.memory.persona.read("user"),
+            summary=summary.summary if summary else "",
+            recalled=recollection,
+            rounds=rounds,
+            text=text,
+            language=language,
+            now=self._clock(),
+            gap=self._gap(rounds),
+        )
 
     def _ask(self, layers: Layers, stop: Stop, stream: bool) -> Generator[Event, None, Reply]:
         asked = yield from ask(self.llm, layers, stop, stream=stream, keep_partial=self._keep_partial)
@@ -203,7 +228,9 @@ class Conversation:
     def _store(self, text: str, started: str, reply: Reply) -> Round:
         if self._unwritten is None:
             return self.memory.store_round(self.session.session_id, text, reply.text, started, reply.finish)
-        spoken = _unstored(self._new_id, self.session.session_id, text, reply.text, started, self._now(), reply.finish)
+        spoken = _unstored(
+            self._new_id, self.session.session_id, text, reply.text, started, self._now(), reply.finish
+        )
         self._unwritten.rounds.append(spoken)
         return spoken
 
@@ -297,7 +324,16 @@ class Conversation:
         return self._clock().isoformat(timespec="seconds")
 
 
-def _unstored(new_id: Callable[[], str], session_id: str, user: str, assistant: str, started: str, ended: str,
-              finish: Finish) -> Round:
-    return Round(Turn(0, new_id(), session_id, started, "user", f"User: {user}", 0, finish),
-                 Turn(0, new_id(), session_id, ended, "assistant", f"Assistant: {assistant}", 0, finish))
+def _unstored(
+    new_id: Callable[[], str],
+    session_id: str,
+    user: str,
+    assistant: str,
+    started: str,
+    ended: str,
+    finish: Finish,
+) -> Round:
+    return Round(
+        Turn(0, new_id(), session_id, started, "user", f"User: {user}", 0, finish),
+        Turn(0, new_id(), session_id, ended, "assistant", f"Assistant: {assistant}", 0, finish),
+    )

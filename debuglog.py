@@ -10,6 +10,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -55,7 +56,7 @@ class Masking(logging.Formatter):
 class PrivateFile(RotatingFileHandler):
     """A size-rotated file that only its owner may read."""
 
-    def _open(self):  # type: ignore[no-untyped-def]
+    def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
         os.fchmod(descriptor, 0o600)
         return os.fdopen(descriptor, "a", encoding="utf-8")

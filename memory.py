@@ -64,9 +64,17 @@ class Memory:
     >>> memory.store_round(session.session_id, "Hello", "Hello, Ann.", now, "stop")
     """
 
-    def __init__(self, folder: Path, embedder: Embedder, *, clock: Callable[[], datetime],
-                 new_id: Callable[[], str], log: logging.Logger, also_searched: Sequence[Path] = (),
-                 scrubbers: Sequence[Scrub] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        embedder: Embedder,
+        *,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        log: logging.Logger,
+        also_searched: Sequence[Path] = (),
+        scrubbers: Sequence[Scrub] = (),
+    ) -> None:
         self.folder = folder
         self._clock = clock
         self._new_id = new_id
@@ -92,9 +100,16 @@ class Memory:
         self._embedder = embedder
         self._vectors = Vectors(self.folder / "vectors", self._log)
         self.index = Indexing(self.database, embeddings, self._vectors, embedder, self.key_of, self._log)
-        parts = Parts(self.database, self.sessions, self.drafts, self.persona, lexicon, self._findable, embeddings)
+        parts = Parts(
+            self.database, self.sessions, self.drafts, self.persona, lexicon, self._findable, embeddings
+        )
         self.eraser = Eraser(parts, [self.folder, *also_searched], self._scrub_index, scrubbers)
         self._finder = Finder(lexicon, self._vectors, Places(self.database), self._log)
+
+    def start(self) -> None:
+        """What may take its time, after the prompt stands: the index, and an erasure that a crash cut short."""
+        self.index.start()
+        self.finish_erasing()
 
     def close(self, settle: float = 0.0) -> None:
         """Let the index catch up for ``settle`` seconds at the most, then let go of everything."""
@@ -147,7 +162,9 @@ class Memory:
     def store_round(self, session_id: str, user: str, assistant: str, started: str, finish: Finish) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit."""
         turns: tuple[tuple[str, str, Role, str], ...] = (
-            (self._new_id(), started, "user", user), (self._new_id(), self._now(), "assistant", assistant))
+            (self._new_id(), started, "user", user),
+            (self._new_id(), self._now(), "assistant", assistant),
+        )
         with self.database.write() as sql:
             spoken = self.sessions.add_round(sql, session_id, turns, finish)
             for turn in (spoken.user, spoken.assistant):
@@ -192,7 +209,9 @@ class Memory:
         rounds = self.sessions.rounds(session_id)
         removed = Removed(session_id, rounds, self.sessions.summary(session_id))
         with self.database.write() as sql:
-            gone = self._findable.remove_turns(sql, _turns_of(rounds)) + self._findable.remove_summary(sql, removed.summary)
+            gone = self._findable.remove_turns(sql, _turns_of(rounds)) + self._findable.remove_summary(
+                sql, removed.summary
+            )
             self.drafts.drop_in_flight(sql)
             self.drafts.drop_stages(sql, session_id)
         self.index.drop(gone)
@@ -283,23 +302,40 @@ class Memory:
 
     # -- recall ------------------------------------------------------------------------------------------------
 
-    def recall(self, text: str, rounds: Sequence[Round], session_id: str, now: datetime,
-               settings: Settings) -> Recollection:
-        """What older sessions hold that matters for ``text`` or for the last of ``rounds``; never from ``session_id``."""
+    def recall(
+        self, text: str, rounds: Sequence[Round], session_id: str, now: datetime, settings: Settings
+    ) -> Recollection:
+        """What older sessions hold that matters for ``text`` or the last of ``rounds``; never from ``session_id``."""
         said = [turn.words for spoken in rounds[-3:] for turn in (spoken.user, spoken.assistant)]
         recent = [without_quotations(words) for words in said]
         return self.search((*_last_round(recent), text), session_id, now, settings, recent=recent[-_RECENT:])
 
-    def search(self, queries: Sequence[str], session_id: str, now: datetime, settings: Settings, *,
-               recent: Sequence[str] = (), gated: bool = True) -> Recollection:
+    def search(
+        self,
+        queries: Sequence[str],
+        session_id: str,
+        now: datetime,
+        settings: Settings,
+        *,
+        recent: Sequence[str] = (),
+        gated: bool = True,
+    ) -> Recollection:
         """Recall for any questions; without ``gated`` the best are handed over however weak they are.
 
         An index that is just being opened is waited for, a little: the first turn should remember as well as the next.
         """
         self.index.await_open(_OPENING)
         return self._finder.recall(
-            queries, self._embedder.embed, session_id=session_id, now=now, session_num=settings.recall_session_num,
-            conv_num=settings.recall_conv_num, budget_tokens=settings.recall_tokens, recent=recent, gated=gated)
+            queries,
+            self._embedder.embed,
+            session_id=session_id,
+            now=now,
+            session_num=settings.recall_session_num,
+            conv_num=settings.recall_conv_num,
+            budget_tokens=settings.recall_tokens,
+            recent=recent,
+            gated=gated,
+        )
 
     # -- what is learnt from a text, and what goes with it -----------------------------------------------------
 
@@ -313,11 +349,12 @@ class Memory:
         return None
 
     def _put_summary(self, sql: Sql, session_id: str, text: str, upto: int) -> list[str]:
-        """Put a summary in place of the one before, findable at once. Returns the id of the one before, to be dropped."""
+        """Put a summary in place of the one before. Returns the id of the one before, to be dropped."""
         gone = self._findable.remove_summary(sql, self.sessions.summary(session_id))
         if text:
             self._findable.learn_summary(
-                sql, self.sessions.put_summary(sql, self._new_id(), session_id, self._now(), text, upto))
+                sql, self.sessions.put_summary(sql, self._new_id(), session_id, self._now(), text, upto)
+            )
         return gone
 
     def _now(self) -> str:

@@ -24,8 +24,8 @@ _CONTROLS = (set(range(0x20)) | {0x7F} | set(range(0x80, 0xA0))) - {0x0A, 0x09}
 _TAG_CHARACTERS = set(range(0xE0000, 0xE0080))
 _SURROGATES = range(0xD800, 0xE000)
 
-_CLEAN = {point: None for point in _CONTROLS} | {point: "\ufffd" for point in _SURROGATES}
-_INERT = _CLEAN | {point: None for point in _BIDI | _INVISIBLE | _TAG_CHARACTERS}
+_CLEAN = dict.fromkeys(_CONTROLS) | dict.fromkeys(_SURROGATES, "�")
+_INERT = _CLEAN | dict.fromkeys(_BIDI | _INVISIBLE | _TAG_CHARACTERS)
 
 
 def clean(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Asking the model for a reply; where the prompt is refused as too long or filtered, asking again with less of the past.
+"""Asking the model for a reply; where it refuses the prompt as too long or filtered, asking with less of the past.
 
 A session can so never be stuck for good: neither a context that outgrew the model, nor a passage that a provider's
 filter does not like, stands in the way of the next reply.
@@ -7,7 +7,7 @@ filter does not like, stands in the way of the next reply.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 
 import errors
@@ -33,30 +33,31 @@ class Asked:
     shortened: bool
 
 
-def ask(llm: Llm, layers: Layers, stop: Stop, *, stream: bool,
-        keep_partial: Callable[[str], None]) -> Generator[AskEvent, None, Asked]:
+def ask(
+    llm: Llm, layers: Layers, stop: Stop, *, stream: bool, keep_partial: Callable[[str], None]
+) -> Generator[AskEvent, None, Asked]:
     """Ask until there is a reply; ``keep_partial`` is handed what was shown so far, now and then.
 
     Raises ModelError or Interrupted.
     """
-    refused: errors.ModelError | None = None
-    for attempt, less in enumerate(_with_less(layers)):
-        if attempt:
-            yield Notice("turn.shortened", {"rounds": len(less.rounds), "recalled": bool(less.recalled)})
+    less: Layers | None = layers
+    while less is not None:
         messages = assemble(less, new_boundary())
         try:
             reply = yield from _ask_once(llm, messages, stop, stream, keep_partial)
         except (errors.ContextTooLong, errors.ContentFiltered) as fault:
-            if fault.details.get("shown"):
-                raise
             refused = fault
+            less = None if fault.details.get("shown") else _with_less(less, fault)
             continue
-        return Asked(less, messages, reply, attempt > 0)
-    raise refused or errors.BadReply("model.empty_reply")
+        if less is not layers:
+            yield Notice("turn.shortened", {"rounds": len(less.rounds), "recalled": bool(less.recalled)})
+        return Asked(less, messages, reply, less is not layers)
+    raise refused
 
 
-def _ask_once(llm: Llm, messages: tuple[Message, ...], stop: Stop, stream: bool,
-              keep_partial: Callable[[str], None]) -> Generator[AskEvent, None, Reply]:
+def _ask_once(
+    llm: Llm, messages: tuple[Message, ...], stop: Stop, stream: bool, keep_partial: Callable[[str], None]
+) -> Generator[AskEvent, None, Reply]:
     shown, kept_at = "", time.monotonic()
     for event in llm.chat(messages, stop, stream=stream):
         if isinstance(event, Reply):
@@ -70,14 +71,19 @@ def _ask_once(llm: Llm, messages: tuple[Message, ...], stop: Stop, stream: bool,
     raise errors.BadReply("model.empty_reply")
 
 
-def _with_less(layers: Layers) -> Iterator[Layers]:
-    """The prompt, then without recalled memories, then with half of the rounds, and half again, to none."""
-    yield layers
+def _with_less(layers: Layers, refused: errors.ModelError) -> Layers | None:
+    """The prompt with less of the past than the one that was refused; None when only the input is left.
+
+    First without recalled memories; then with half of the rounds, and half again, to none (where a passage is at fault
+    and not the length, with none at once); then without the summary; at last without the images.
+    """
     if layers.recalled:
-        layers = replace(layers, recalled=Recollection())
-        yield layers
-    while layers.rounds:
-        layers = replace(layers, rounds=layers.rounds[(len(layers.rounds) + 1) // 2 :])
-        yield layers
+        return replace(layers, recalled=Recollection())
+    if layers.rounds:
+        kept = len(layers.rounds) // 2 if isinstance(refused, errors.ContextTooLong) else 0
+        return replace(layers, rounds=layers.rounds[len(layers.rounds) - kept :])
     if layers.summary:
-        yield replace(layers, summary="")
+        return replace(layers, summary="")
+    if layers.self_image or layers.user_image:
+        return replace(layers, self_image="", user_image="")
+    return None

@@ -62,8 +62,11 @@ class Erasing:
     def _summaries_anew(self, chosen: Selection, stop: Stop) -> Generator[EraseEvent, None, int]:
         made = 0
         for summary in chosen.summaries:
-            rounds = tuple(spoken for spoken in self._memory.sessions.rounds(summary.session_id)
-                           if spoken.user.round <= summary.upto_round)
+            rounds = tuple(
+                spoken
+                for spoken in self._memory.sessions.rounds(summary.session_id)
+                if spoken.user.round <= summary.upto_round
+            )
             if rounds:
                 text = yield from self._summary_of(rounds, stop)
                 self._memory.renew_summary(summary.session_id, text, summary.upto_round)
@@ -102,10 +105,15 @@ class Erasing:
         self._memory.persona.write(image, text, "model", None)
         return True
 
-    def _rewritten(self, image: Image, text: str, summary: str, stop: Stop) -> Generator[EraseEvent, None, str]:
+    def _rewritten(
+        self, image: Image, text: str, summary: str, stop: Stop
+    ) -> Generator[EraseEvent, None, str]:
         pins, language = self._memory.drafts.pins(image), language_of(summary)
-        return (yield from waiting(
-            lambda: self._llm.rewrite_image(image, text, summary, pins, language, stop), stop))
+        return (
+            yield from waiting(
+                lambda: self._llm.rewrite_image(image, text, summary, pins, language, stop), stop
+            )
+        )
 
     def _summaries_since(self, since: int) -> Iterator[str]:
         """Summaries of the archived sessions from this number on, oldest first, joined to parts of a fair size."""

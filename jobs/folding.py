@@ -24,8 +24,9 @@ from text import language_of, without_quotations
 class Folding:
     """The fold of the present session."""
 
-    def __init__(self, settings: Settings, memory: Memory, llm: Llm, log: logging.Logger,
-                 clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, settings: Settings, memory: Memory, llm: Llm, log: logging.Logger, clock: Callable[[], datetime]
+    ) -> None:
         self._settings = settings
         self._memory = memory
         self._llm = llm
@@ -84,7 +85,9 @@ class Folding:
         except Exception as fault:
             # A fault of ours in this thread must reach the log and the person, and must not end silently.
             self._log.error("fold failed", exc_info=fault)
-            self._notices.append(Notice("fold.failed", {"error": errors.OldFriendError(reason=type(fault).__name__)}))
+            self._notices.append(
+                Notice("fold.failed", {"error": errors.OldFriendError(reason=type(fault).__name__)})
+            )
 
     def _fold(self, session_id: str, rounds: tuple[Round, ...]) -> None:
         before = self._memory.sessions.summary(session_id)
@@ -103,5 +106,7 @@ def left_out(refused: Sequence[Round]) -> Notice:
 
 def spoken_language(rounds: Sequence[Round]) -> Language:
     """The language that the person speaks in these rounds."""
-    return language_of(*(spoken.user.words for spoken in rounds),
-                       *(without_quotations(spoken.assistant.words) for spoken in rounds[-2:]))
+    return language_of(
+        *(spoken.user.words for spoken in rounds),
+        *(without_quotations(spoken.assistant.words) for spoken in rounds[-2:]),
+    )

@@ -83,14 +83,17 @@ class Saving:
         yield from self._images(session.session_id, rounds, summary, stop)
         yield Stage("archive", done=False)
         changes = self._changes(session.session_id)
-        opened = self._memory.archive(session.session_id, summary,
-                                      {change.image: change.after for change in changes})
+        opened = self._memory.archive(
+            session.session_id, summary, {change.image: change.after for change in changes}
+        )
         archived = self._memory.sessions.get(session.session_id)
         assert archived is not None
         yield Stage("archive", done=True)
         yield Saved(archived, opened, summary, changes)
 
-    def _summary(self, session_id: str, rounds: tuple[Round, ...], stop: Stop) -> Generator[SaveEvent, None, str]:
+    def _summary(
+        self, session_id: str, rounds: tuple[Round, ...], stop: Stop
+    ) -> Generator[SaveEvent, None, str]:
         yield Stage("summary", done=False)
         context = self._memory.sessions.context(session_id)
         before = self._memory.sessions.summary(session_id)
@@ -102,22 +105,25 @@ class Saving:
             if context:
                 language, refused = spoken_language(context), list[Round]()
                 summary = yield from waiting(
-                    lambda: self._llm.summarise(so_far, context, language, stop, refused.append), stop)
+                    lambda: self._llm.summarise(so_far, context, language, stop, refused.append), stop
+                )
                 if refused:
                     yield left_out(refused)
             self._keep(session_id, "summary", base, summary)
         yield Stage("summary", done=True)
         return summary
 
-    def _images(self, session_id: str, rounds: tuple[Round, ...], summary: str,
-                stop: Stop) -> Generator[SaveEvent, None, None]:
+    def _images(
+        self, session_id: str, rounds: tuple[Round, ...], summary: str, stop: Stop
+    ) -> Generator[SaveEvent, None, None]:
         for image in IMAGES:
             yield Stage(image, done=False)
             yield from self._image(session_id, image, rounds, summary, stop)
             yield Stage(image, done=True)
 
-    def _image(self, session_id: str, image: Image, rounds: tuple[Round, ...], summary: str,
-               stop: Stop) -> Generator[SaveEvent, None, None]:
+    def _image(
+        self, session_id: str, image: Image, rounds: tuple[Round, ...], summary: str, stop: Stop
+    ) -> Generator[SaveEvent, None, None]:
         current = self._memory.persona.read(image)
         base = _digest(current, summary)
         if self._kept(session_id, image, base) is not None:
@@ -127,13 +133,15 @@ class Saving:
             rewritten = yield from self._rewritten(image, current, summary, spoken_language(rounds), stop)
         self._keep(session_id, image, base, rewritten)
 
-    def _rewritten(self, image: Image, current: str, summary: str, language: Language,
-                   stop: Stop) -> Generator[SaveEvent, None, str]:
+    def _rewritten(
+        self, image: Image, current: str, summary: str, language: Language, stop: Stop
+    ) -> Generator[SaveEvent, None, str]:
         """What the model makes of an image, or the image as it is where that is not good enough."""
         pins = self._memory.drafts.pins(image)
         try:
             rewritten = yield from waiting(
-                lambda: self._llm.rewrite_image(image, current, summary, pins, language, stop), stop)
+                lambda: self._llm.rewrite_image(image, current, summary, pins, language, stop), stop
+            )
         except (errors.ContentFiltered, errors.ContextTooLong) as fault:
             # It would be refused the next time as well, and a session must not be stuck for good.
             yield Notice("save.image_refused", {"image": image, "error": fault})
@@ -162,7 +170,9 @@ class Saving:
         return str(kept["text"]) if kept["base"] == base else None
 
     def _keep(self, session_id: str, stage: str, base: str, result: str) -> None:
-        self._memory.keep_stage(session_id, stage, json.dumps({"base": base, "text": result}, ensure_ascii=False))
+        self._memory.keep_stage(
+            session_id, stage, json.dumps({"base": base, "text": result}, ensure_ascii=False)
+        )
 
 
 def _digest(*texts: str) -> str:

@@ -84,7 +84,7 @@ class Database:
             raise errors.Damaged(path=str(self.path), reason="cut" if whole else "no database")
 
     def _unfinished(self) -> bool:
-        """Whether a journal of an interrupted write lies beside: SQLite mends the file from it when it is first read."""
+        """Whether a journal of an interrupted write lies beside: SQLite mends the file from it at the first read."""
         beside = (self.path.with_name(self.path.name + end) for end in ("-journal", "-wal"))
         return any(path.exists() and path.stat().st_size for path in beside)
 

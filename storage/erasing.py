@@ -46,14 +46,20 @@ class Selection:
     words: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.turns or self.summaries or self.versions or self.pins or self.in_flight or self.sessions)
+        return bool(
+            self.turns or self.summaries or self.versions or self.pins or self.in_flight or self.sessions
+        )
 
     @property
     def texts(self) -> tuple[str, ...]:
         """Every text that must be in no file afterwards."""
         spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
         written = [version.text for version in self.versions] + list(self.pins)
-        return tuple(dict.fromkeys(text for text in [*spoken, *written, *self._spellings(spoken + written)] if text.strip()))
+        return tuple(
+            dict.fromkeys(
+                text for text in [*spoken, *written, *self._spellings(spoken + written)] if text.strip()
+            )
+        )
 
     def _spellings(self, texts: Sequence[str]) -> set[str]:
         """The chosen words in every case in which they were written."""
@@ -106,8 +112,12 @@ class Eraser:
 
     def round(self, text_id: str) -> Selection:
         """The round that a turn belongs to, and what was made from it."""
-        turns = [other for turn in self.parts.sessions.turns([text_id])
-                 for other in self._turns_of(turn.session_id) if other.round == turn.round]
+        turns = [
+            other
+            for turn in self.parts.sessions.turns([text_id])
+            for other in self._turns_of(turn.session_id)
+            if other.round == turn.round
+        ]
         return self._with_derived(turns)
 
     def session(self, session_id: str) -> Selection:
@@ -127,31 +137,54 @@ class Eraser:
         turns = [turn for turn in self._every_turn() if wanted in turn.words.casefold()]
         chosen = self._with_derived(turns)
         summaries = {summary.text_id: summary for summary in chosen.summaries}
-        summaries |= {summary.text_id: summary for summary in self.parts.sessions.every_summary()
-                      if wanted in summary.summary.casefold()}
+        summaries |= {
+            summary.text_id: summary
+            for summary in self.parts.sessions.every_summary()
+            if wanted in summary.summary.casefold()
+        }
         versions = {version.version: version for version in chosen.versions}
-        versions |= {version.version: version for image in IMAGES for version in self.parts.persona.versions(image)
-                     if wanted in version.text.casefold()}
+        versions |= {
+            version.version: version
+            for image in IMAGES
+            for version in self.parts.persona.versions(image)
+            if wanted in version.text.casefold()
+        }
         pins = [pin for image in IMAGES for pin in self.parts.drafts.pins(image) if wanted in pin.casefold()]
         flying = self.parts.drafts.in_flight()
         held = flying is not None and wanted in (flying.text + flying.partial).casefold()
-        return Selection(chosen.turns, tuple(summaries.values()), tuple(versions[key] for key in sorted(versions)),
-                         tuple(pins), held or chosen.in_flight, (), words.strip())
+        return Selection(
+            chosen.turns,
+            tuple(summaries.values()),
+            tuple(versions[key] for key in sorted(versions)),
+            tuple(pins),
+            held or chosen.in_flight,
+            (),
+            words.strip(),
+        )
 
     def _with_derived(self, turns: Sequence[Turn], also: Sequence[str] = ()) -> Selection:
         sessions = list(dict.fromkeys([*(turn.session_id for turn in turns), *also]))
-        summaries = [summary for session_id in sessions if (summary := self._summary_of(session_id, turns, also))]
+        summaries = [
+            summary for session_id in sessions if (summary := self._summary_of(session_id, turns, also))
+        ]
         versions = [version for image in IMAGES for version in self._versions_from(image, sessions)]
         flying = self.parts.drafts.in_flight()
-        return Selection(tuple(turns), tuple(summaries), tuple(versions), (),
-                         flying is not None and flying.session_id in also)
+        return Selection(
+            tuple(turns),
+            tuple(summaries),
+            tuple(versions),
+            (),
+            flying is not None and flying.session_id in also,
+        )
 
     def _summary_of(self, session_id: str, turns: Sequence[Turn], whole: Sequence[str]) -> Summary | None:
         """The summary of a session if it was made from one of these turns."""
         summary = self.parts.sessions.summary(session_id)
         if summary is None or session_id in whole:
             return summary
-        first = min((turn.round for turn in turns if turn.session_id == session_id), default=summary.upto_round + 1)
+        first = min(
+            (turn.round for turn in turns if turn.session_id == session_id), default=summary.upto_round + 1
+        )
         return summary if first <= summary.upto_round else None
 
     def _versions_from(self, image: Image, sessions: Sequence[str]) -> Iterator[PersonaVersion]:
@@ -186,7 +219,11 @@ class Eraser:
             self._take_drafts(sql, chosen)
             for session in chosen.sessions:
                 self.parts.sessions.remove(sql, session.session_id)
-            note = {"texts": chosen.texts, "words": chosen.words, "vectors": [vector.hex() for vector in vectors]}
+            note = {
+                "texts": chosen.texts,
+                "words": chosen.words,
+                "vectors": [vector.hex() for vector in vectors],
+            }
             self.parts.drafts.set_meta(sql, _NOTE, json.dumps(note))
 
     def _take_images(self, sql: Sql, chosen: Selection, bases: dict[Image, str | None]) -> None:
@@ -201,7 +238,9 @@ class Eraser:
                 self.parts.drafts.unpin(sql, image, pin)
         if chosen.in_flight:
             self.parts.drafts.drop_in_flight(sql)
-        for session_id in {turn.session_id for turn in chosen.turns} | {s.session_id for s in chosen.summaries}:
+        for session_id in {turn.session_id for turn in chosen.turns} | {
+            s.session_id for s in chosen.summaries
+        }:
             self.parts.drafts.drop_stages(sql, session_id)
         if chosen.words:
             self.parts.drafts.drop_all_stages(sql)

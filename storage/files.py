@@ -33,7 +33,9 @@ def replace_file(path: Path, content: bytes) -> None:
     temporary = path.with_name(f".{path.name}.new")
     with _as_ours(path):
         try:
-            descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
+            descriptor = os.open(
+                temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE
+            )
             with os.fdopen(descriptor, "wb") as file:
                 os.fchmod(file.fileno(), PRIVATE_FILE)
                 file.write(content)
@@ -68,7 +70,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-class _as_ours:  # noqa: N801 - reads as a verb in a with statement
+class _as_ours:
     """Faults of the file system as ours."""
 
     def __init__(self, path: Path) -> None:
@@ -93,4 +95,6 @@ def storage_error(fault: OSError, path: Path) -> errors.StorageError:
         errno.EACCES: errors.ReadOnly,
         errno.EPERM: errors.ReadOnly,
     }
-    return kinds.get(fault.errno or 0, errors.StorageError)(path=str(path), reason=fault.strerror or str(fault))
+    return kinds.get(fault.errno or 0, errors.StorageError)(
+        path=str(path), reason=fault.strerror or str(fault)
+    )

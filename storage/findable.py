@@ -20,8 +20,14 @@ from text import without_quotations
 class Findable:
     """The indexes of turns and summaries. ``tokens`` cuts a text into words."""
 
-    def __init__(self, sessions: Sessions, lexicon: Lexicon, facts: Facts, embeddings: Embeddings,
-                 tokens: Callable[[str], Sequence[str]]) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        lexicon: Lexicon,
+        facts: Facts,
+        embeddings: Embeddings,
+        tokens: Callable[[str], Sequence[str]],
+    ) -> None:
         self._sessions = sessions
         self._lexicon = lexicon
         self._facts = facts

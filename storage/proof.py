@@ -34,7 +34,11 @@ class Needles:
     @property
     def forms(self) -> dict[str, bytes]:
         """Every form of every text, by a name."""
-        return {f"{number} {name}": needle for number, text in enumerate(self.texts) for name, needle in forms(text).items()}
+        return {
+            f"{number} {name}": needle
+            for number, text in enumerate(self.texts)
+            for name, needle in forms(text).items()
+        }
 
     def held_by(self, path: Path) -> bool:
         """Whether a file, or any file below a folder, holds one of them."""

@@ -16,7 +16,9 @@ from storage.records import PREFIX, Finish, Role, Round, Session, Summary, Turn
 T = TypeVar("T")
 Sql = Callable[..., sqlite3.Cursor]
 
-_SESSION = "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count FROM session"
+_SESSION = (
+    "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count FROM session"
+)
 _TURN = "SELECT seq, text_id, session_id, timestamp, role, text, round, finish, folded FROM conversation"
 _SUMMARY = "SELECT seq, text_id, session_id, timestamp, summary, upto_round FROM summary"
 #: SQLite takes 32,766 parameters at the least; this many keeps every statement small.
@@ -86,7 +88,10 @@ class Sessions:
 
     def turns_after(self, seq: int, limit: int) -> list[Turn]:
         """The next turns of all sessions, in order."""
-        return [_turn(row) for row in self._database.read(f"{_TURN} WHERE seq > ? ORDER BY seq LIMIT ?", (seq, limit))]
+        return [
+            _turn(row)
+            for row in self._database.read(f"{_TURN} WHERE seq > ? ORDER BY seq LIMIT ?", (seq, limit))
+        ]
 
     def every_summary(self) -> list[Summary]:
         """The summaries of all sessions."""
@@ -95,46 +100,80 @@ class Sessions:
     def holds(self, text: str) -> bool:
         """Whether any turn, summary, image or pin holds exactly this text."""
         places = {"conversation": "text", "summary": "summary", "persona": "text", "pin": "text"}
-        return any(self._database.read(f"SELECT 1 FROM {table} WHERE instr({column}, ?) LIMIT 1", (text,))
-                   for table, column in places.items())
+        return any(
+            self._database.read(f"SELECT 1 FROM {table} WHERE instr({column}, ?) LIMIT 1", (text,))
+            for table, column in places.items()
+        )
 
     def start(self, sql: Sql, session_id: str, now: str) -> None:
         """Open a new session; there must be no other active one."""
-        sql("INSERT INTO session (session_id, start_timestamp, status) VALUES (?, ?, 'active')", (session_id, now))
+        sql(
+            "INSERT INTO session (session_id, start_timestamp, status) VALUES (?, ?, 'active')",
+            (session_id, now),
+        )
 
-    def add_round(self, sql: Sql, session_id: str, turns: Iterable[tuple[str, str, Role, str]],
-                  finish: Finish) -> Round:
+    def add_round(
+        self, sql: Sql, session_id: str, turns: Iterable[tuple[str, str, Role, str]], finish: Finish
+    ) -> Round:
         """Store a round; ``turns`` gives (text_id, timestamp, role, words) for the user and the assistant."""
-        number = sql("SELECT coalesce(max(round), 0) + 1 FROM conversation WHERE session_id = ?",
-                     (session_id,)).fetchone()[0]
+        number = sql(
+            "SELECT coalesce(max(round), 0) + 1 FROM conversation WHERE session_id = ?", (session_id,)
+        ).fetchone()[0]
         for text_id, timestamp, role, words in turns:
-            sql("INSERT INTO conversation (text_id, session_id, timestamp, role, text, round, finish)"
+            sql(
+                "INSERT INTO conversation (text_id, session_id, timestamp, role, text, round, finish)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (text_id, session_id, timestamp, role, PREFIX[role] + words, number, finish))
+                (text_id, session_id, timestamp, role, PREFIX[role] + words, number, finish),
+            )
         self._count(sql, session_id)
-        return _rounds(sql(f"{_TURN} WHERE session_id = ? AND round = ? ORDER BY seq",
-                           (session_id, number)).fetchall())[0]
+        return _rounds(
+            sql(f"{_TURN} WHERE session_id = ? AND round = ? ORDER BY seq", (session_id, number)).fetchall()
+        )[0]
 
     def restore(self, sql: Sql, rounds: Sequence[Round], summary: Summary | None) -> None:
         """Put back what ``remove_all`` took out, as it was."""
         for turn in (turn for spoken in rounds for turn in (spoken.user, spoken.assistant)):
-            sql("INSERT INTO conversation (seq, text_id, session_id, timestamp, role, text, round, finish, folded)"
+            sql(
+                "INSERT INTO conversation (seq, text_id, session_id, timestamp, role, text, round, finish, folded)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (turn.seq, turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.text, turn.round,
-                 turn.finish, int(turn.folded)))
+                (
+                    turn.seq,
+                    turn.text_id,
+                    turn.session_id,
+                    turn.timestamp,
+                    turn.role,
+                    turn.text,
+                    turn.round,
+                    turn.finish,
+                    int(turn.folded),
+                ),
+            )
         if summary:
-            sql("INSERT INTO summary (seq, text_id, session_id, timestamp, summary, upto_round)"
+            sql(
+                "INSERT INTO summary (seq, text_id, session_id, timestamp, summary, upto_round)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
-                (summary.seq, summary.text_id, summary.session_id, summary.timestamp, summary.summary,
-                 summary.upto_round))
+                (
+                    summary.seq,
+                    summary.text_id,
+                    summary.session_id,
+                    summary.timestamp,
+                    summary.summary,
+                    summary.upto_round,
+                ),
+            )
         if rounds:
             self._count(sql, rounds[0].user.session_id)
 
-    def put_summary(self, sql: Sql, text_id: str, session_id: str, now: str, summary: str, upto: int) -> Summary:
+    def put_summary(
+        self, sql: Sql, text_id: str, session_id: str, now: str, summary: str, upto: int
+    ) -> Summary:
         """Put a summary, made from all rounds up to ``upto``, in place of the one before."""
         self.drop_summary(sql, session_id)
-        cursor = sql("INSERT INTO summary (text_id, session_id, timestamp, summary, upto_round)"
-                     " VALUES (?, ?, ?, ?, ?)", (text_id, session_id, now, summary, upto))
+        cursor = sql(
+            "INSERT INTO summary (text_id, session_id, timestamp, summary, upto_round)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (text_id, session_id, now, summary, upto),
+        )
         return Summary(cursor.lastrowid or 0, text_id, session_id, now, summary, upto)
 
     def drop_summary(self, sql: Sql, session_id: str) -> None:
@@ -143,8 +182,10 @@ class Sessions:
 
     def mark_folded(self, sql: Sql, session_id: str, upto: int) -> None:
         """Let all rounds up to ``upto`` leave the context."""
-        sql("UPDATE conversation SET folded = 1 WHERE session_id = ? AND round <= ? AND folded = 0",
-            (session_id, upto))
+        sql(
+            "UPDATE conversation SET folded = 1 WHERE session_id = ? AND round <= ? AND folded = 0",
+            (session_id, upto),
+        )
         self._count(sql, session_id)
 
     def set_words(self, sql: Sql, turn: Turn, words: str) -> None:
@@ -153,7 +194,10 @@ class Sessions:
 
     def close(self, sql: Sql, session_id: str, now: str) -> None:
         """Archive a session."""
-        sql("UPDATE session SET status = 'archived', end_timestamp = ? WHERE session_id = ?", (now, session_id))
+        sql(
+            "UPDATE session SET status = 'archived', end_timestamp = ? WHERE session_id = ?",
+            (now, session_id),
+        )
 
     def reopen(self, sql: Sql, session_id: str) -> None:
         """Make an archived session active again; there must be no other active one."""
@@ -173,8 +217,11 @@ class Sessions:
         sql("DELETE FROM session WHERE session_id = ?", (session_id,))
 
     def _count(self, sql: Sql, session_id: str) -> None:
-        sql("UPDATE session SET current_conv_count = (SELECT count(*) FROM conversation"
-            " WHERE session_id = ?1 AND folded = 0 AND role = 'user') WHERE session_id = ?1", (session_id,))
+        sql(
+            "UPDATE session SET current_conv_count = (SELECT count(*) FROM conversation"
+            " WHERE session_id = ?1 AND folded = 0 AND role = 'user') WHERE session_id = ?1",
+            (session_id,),
+        )
 
 
 def _in_parts(database: Database, query: str, text_ids: Sequence[str]) -> list[Row]:

@@ -47,12 +47,24 @@ def friend(request: Any) -> str:
 class House:
     """A conversation with everything below it."""
 
-    def __init__(self, folder: Path, environment: dict[str, str], clock: Callable[[], datetime],
-                 new_id: Callable[[], str], log: logging.Logger) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        environment: dict[str, str],
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        log: logging.Logger,
+    ) -> None:
         self.settings = config.load(folder, environment)
         self.llm = Llm(self.settings, log, clock=clock, patience=Patience(most=0.0))
-        self.memory = Memory(self.settings.data_dir, self.llm.embedder, clock=clock, new_id=new_id, log=log,
-                             also_searched=[self.settings.log_dir])
+        self.memory = Memory(
+            self.settings.data_dir,
+            self.llm.embedder,
+            clock=clock,
+            new_id=new_id,
+            log=log,
+            also_searched=[self.settings.log_dir],
+        )
         self.memory.index.start()
         self.talk = Conversation(self.settings, self.memory, self.llm, log, clock=clock, new_id=new_id)
 
@@ -96,12 +108,22 @@ class House:
 
 
 @contextmanager
-def house(folder: Path, server: ScriptedServer | None, clock: Callable[[], datetime], new_id: Callable[[], str],
-          log: logging.Logger, **settings: str) -> Iterator[House]:
+def house(
+    folder: Path,
+    server: ScriptedServer | None,
+    clock: Callable[[], datetime],
+    new_id: Callable[[], str],
+    log: logging.Logger,
+    **settings: str,
+) -> Iterator[House]:
     """A house that is opened and left; the stand-in answers where there is no server."""
     environment = dict(settings)
     if server is not None:
-        environment |= {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model"}
+        environment |= {
+            "OPENAI_API_BASE": server.base,
+            "OPENAI_API_KEY": "sk-test",
+            "CHAT_MODEL": "test-model",
+        }
     opened = House(folder, environment, clock, new_id, log)
     try:
         yield opened

@@ -1,4 +1,4 @@
-"""Say, fold, save, reset, undo, leave, crash, lose the index, erase: in any order, the memory is what a plain list says."""
+"""Say, fold, save, reset, leave, crash, lose the index, erase: in any order, the memory is what a plain list says."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class AnyOrder(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="any-order-"))
         self.server = ScriptedServer()
-        self.server.answer = lambda request: friend(request) if request["messages"][0]["content"].startswith("Task") else "ok"
+        self.server.answer = lambda request: (
+            friend(request) if request["messages"][0]["content"].startswith("Task") else "ok"
+        )
         self.clock, self.new_id, self.log = SetClock(), Count(), logging.Logger("quiet", logging.CRITICAL)
         self.past: list[list[str]] = []
         self.present: list[str] = []
@@ -80,7 +82,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def crash_and_come_back(self) -> None:
-        """What a killed process leaves is what lies on the disk at this moment, the index perhaps in the middle of something."""
+        """What a killed process leaves is what lies on the disk now, the index perhaps in the middle of something."""
         self.moves += 1
         left = self.folder.with_name(f"{self.folder.name}-{self.moves}")
         with self.house.memory.database.write():
@@ -116,8 +118,14 @@ class AnyOrder(RuleBasedStateMachine):
             return
         memory = self.house.memory
         sessions = memory.sessions.newest(1000)[::-1]
-        said = [[row.words.split()[2] for row in memory.sessions.all_turns(session.session_id) if row.role == "user"]
-                for session in sessions]
+        said = [
+            [
+                row.words.split()[2]
+                for row in memory.sessions.all_turns(session.session_id)
+                if row.role == "user"
+            ]
+            for session in sessions
+        ]
         assert said == [*self.past, self.present]
         assert [session.status for session in sessions] == ["archived"] * len(self.past) + ["active"]
         context = [spoken.user.words.split()[2] for spoken in self.house.talk.rounds_in_context()]
@@ -143,5 +151,10 @@ def copy_in_motion(folder: Path, target: Path) -> None:
 
 TestAnyOrder = AnyOrder.TestCase
 TestAnyOrder.settings = settings(
-    max_examples=int(os.environ.get("ANY_ORDER_EXAMPLES", "6")), stateful_step_count=14, deadline=None, database=None,
-    derandomize="ANY_ORDER_EXAMPLES" not in os.environ, suppress_health_check=list(HealthCheck))
+    max_examples=int(os.environ.get("ANY_ORDER_EXAMPLES", "6")),
+    stateful_step_count=14,
+    deadline=None,
+    database=None,
+    derandomize="ANY_ORDER_EXAMPLES" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+)

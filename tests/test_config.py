@@ -9,7 +9,9 @@ import config
 import errors
 
 
-def load(home: Path, environment: dict[str, str] | None = None, flags: dict[str, str] | None = None, env: str = ""):
+def load(
+    home: Path, environment: dict[str, str] | None = None, flags: dict[str, str] | None = None, env: str = ""
+):
     if env:
         (home / ".env").write_text(env, encoding="utf-8")
         (home / ".env").chmod(0o600)
@@ -29,32 +31,36 @@ def test_flags_win_over_the_environment_and_that_over_the_env_file(tmp_path):
     env = "MAX_CONV_NUM=30\nRECALL_CONV_NUM=7\nRECALL_SESSION_NUM=9\n"
     settings = load(tmp_path, {"MAX_CONV_NUM": "40", "RECALL_CONV_NUM": "8"}, {"MAX_CONV_NUM": "50"}, env)
     assert (settings.max_conv_num, settings.recall_conv_num, settings.recall_session_num) == (50, 8, 9)
-    assert [settings.sources[name] for name in ("MAX_CONV_NUM", "RECALL_CONV_NUM", "RECALL_SESSION_NUM", "DEBUG")] \
-        == ["flag", "environment", ".env", "default"]
+    assert [
+        settings.sources[name] for name in ("MAX_CONV_NUM", "RECALL_CONV_NUM", "RECALL_SESSION_NUM", "DEBUG")
+    ] == ["flag", "environment", ".env", "default"]
 
 
-@pytest.mark.parametrize(("name", "value", "key"), [
-    ("MAX_CONV_NUM", "many", "settings.whole_number"),
-    ("MAX_CONV_NUM", "0", "settings.whole_number"),
-    ("MAX_CONV_NUM", "-3", "settings.whole_number"),
-    ("MAX_CONV_NUM", "2.5", "settings.whole_number"),
-    ("RECALL_CONV_NUM", "十", "settings.whole_number"),
-    ("REFRESH_EVERY_CONV_NUM", "21", "settings.refresh_above_max"),
-    ("OPENAI_API_BASE", "localhost:8000", "settings.url"),
-    ("OPENAI_API_BASE", "ftp://example.org", "settings.url"),
-    ("OPENAI_API_BASE", "http://exa mple.org", "settings.url"),
-    ("OPENAI_API_BASE", "http://example.org:port", "settings.url"),
-    ("OPENAI_API_BASE", "http://127.0.0.1:1/v1", "settings.model_needed"),
-    ("REQUEST_TIMEOUT", "soon", "settings.seconds"),
-    ("REQUEST_TIMEOUT", "0", "settings.seconds"),
-    ("REQUEST_TIMEOUT", "nan", "settings.seconds"),
-    ("DEBUG", "perhaps", "settings.switch"),
-    ("LANGUAGE", "fr", "settings.language"),
-])
+@pytest.mark.parametrize(
+    ("name", "value", "key"),
+    [
+        ("MAX_CONV_NUM", "many", "settings.whole_number"),
+        ("MAX_CONV_NUM", "0", "settings.whole_number"),
+        ("MAX_CONV_NUM", "-3", "settings.whole_number"),
+        ("MAX_CONV_NUM", "2.5", "settings.whole_number"),
+        ("RECALL_CONV_NUM", "十", "settings.whole_number"),
+        ("REFRESH_EVERY_CONV_NUM", "21", "settings.refresh_above_max"),
+        ("OPENAI_API_BASE", "localhost:8000", "settings.url"),
+        ("OPENAI_API_BASE", "ftp://example.org", "settings.url"),
+        ("OPENAI_API_BASE", "http://exa mple.org", "settings.url"),
+        ("OPENAI_API_BASE", "http://example.org:port", "settings.url"),
+        ("OPENAI_API_BASE", "http://127.0.0.1:1/v1", "settings.model_needed"),
+        ("REQUEST_TIMEOUT", "soon", "settings.seconds"),
+        ("REQUEST_TIMEOUT", "0", "settings.seconds"),
+        ("REQUEST_TIMEOUT", "nan", "settings.seconds"),
+        ("DEBUG", "perhaps", "settings.switch"),
+        ("LANGUAGE", "fr", "settings.language"),
+    ],
+)
 def test_a_wrong_value_is_refused_with_its_name_and_value(tmp_path, name, value, key):
     with pytest.raises(errors.SettingsError) as caught:
         load(tmp_path, {name: value})
-    (found, details), = caught.value.problems
+    ((found, details),) = caught.value.problems
     assert found == key
     assert value in (str(details.get("value")), details.get("base"))
     assert caught.value.exit_code == 2
@@ -76,8 +82,9 @@ def test_all_problems_are_told_at_once(tmp_path):
 
 def test_a_misspelt_name_is_pointed_out_with_the_nearest_real_one(tmp_path):
     settings = load(tmp_path, env="OPEN_API_KEY=x\nPATH_TO_SOMETHING=1\n")
-    assert [(notice.key, notice.details["name"], notice.details["nearest"]) for notice in settings.notices] \
-        == [("settings.misspelt", "OPEN_API_KEY", "OPENAI_API_KEY")]
+    assert [
+        (notice.key, notice.details["name"], notice.details["nearest"]) for notice in settings.notices
+    ] == [("settings.misspelt", "OPEN_API_KEY", "OPENAI_API_KEY")]
 
 
 def test_an_env_file_that_others_can_read_is_pointed_out(tmp_path):
@@ -116,7 +123,9 @@ def test_an_env_file_that_is_asked_for_and_missing_is_refused(tmp_path):
     assert caught.value.problems[0][0] == "settings.env_missing"
 
 
-@pytest.mark.parametrize("make", [lambda p: p.write_bytes(b"\xff\xfe\x00"), lambda p: p.mkdir()], ids=["bytes", "folder"])
+@pytest.mark.parametrize(
+    "make", [lambda p: p.write_bytes(b"\xff\xfe\x00"), lambda p: p.mkdir()], ids=["bytes", "folder"]
+)
 def test_an_env_file_that_cannot_be_read_is_refused(tmp_path, make):
     make(tmp_path / ".env")
     with pytest.raises(errors.SettingsError) as caught:

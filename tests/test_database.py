@@ -1,4 +1,4 @@
-"""SQLite: durable settings, all-or-nothing writes, steps of the schema, and a refusal to touch what is not understood."""
+"""SQLite: durable settings, all-or-nothing writes, steps of the schema, what is not understood is not touched."""
 
 from __future__ import annotations
 
@@ -28,9 +28,13 @@ def test_a_commit_survives_a_power_cut_by_the_settings_that_were_measured(databa
 
 
 def test_the_tables_have_the_columns_that_were_asked_for(database):
-    columns = {table: {row["name"] for row in database.read(f"PRAGMA table_info({table})")}
-               for table in ("session", "summary", "conversation")}
-    assert {"session_id", "start_timestamp", "end_timestamp", "status", "current_conv_count"} <= columns["session"]
+    columns = {
+        table: {row["name"] for row in database.read(f"PRAGMA table_info({table})")}
+        for table in ("session", "summary", "conversation")
+    }
+    assert {"session_id", "start_timestamp", "end_timestamp", "status", "current_conv_count"} <= columns[
+        "session"
+    ]
     assert {"session_id", "summary", "text_id"} <= columns["summary"]
     assert {"session_id", "timestamp", "role", "text", "text_id"} <= columns["conversation"]
 

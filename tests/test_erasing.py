@@ -44,7 +44,10 @@ def plant(open_house: House) -> None:
 
 
 def holding(folder: Path) -> list[str]:
-    return [f"{trace.path.relative_to(folder)}: {trace.form}" for trace in proof.traces([folder], proof.forms(MARKER))]
+    return [
+        f"{trace.path.relative_to(folder)}: {trace.form}"
+        for trace in proof.traces([folder], proof.forms(MARKER))
+    ]
 
 
 def test_everything_that_holds_a_word_goes_from_every_file(tmp_path, server, clock, new_id, log):
@@ -59,9 +62,15 @@ def test_everything_that_holds_a_word_goes_from_every_file(tmp_path, server, clo
         assert erased.proof.traces == ()
         assert erased.proof.searched > 4
         assert holding(tmp_path) == []
-        assert MARKER not in str(first.rows("conversation")) + str(first.rows("persona")) + str(first.rows("meta"))
-        assert [row["text"] for row in first.rows("conversation") if row["role"] == "user"] \
-            == ["User: I like rain.", "User: The kettle is red.", "User: A second evening.", "User: Then we slept."]
+        assert MARKER not in str(first.rows("conversation")) + str(first.rows("persona")) + str(
+            first.rows("meta")
+        )
+        assert [row["text"] for row in first.rows("conversation") if row["role"] == "user"] == [
+            "User: I like rain.",
+            "User: The kettle is red.",
+            "User: A second evening.",
+            "User: Then we slept.",
+        ]
     debug.close()
     assert holding(tmp_path) == []
 
@@ -70,14 +79,19 @@ def test_what_was_made_from_it_is_made_anew_from_what_is_left(tmp_path, server, 
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         chosen = first.memory.eraser.words(MARKER)
-        assert (len(chosen.summaries), {version.image for version in chosen.versions}) == (1, {"self", "user"})
+        assert (len(chosen.summaries), {version.image for version in chosen.versions}) == (
+            1,
+            {"self", "user"},
+        )
         erased = erase(first, chosen)
         assert (erased.summaries_anew, erased.images_anew) == (1, ("self", "user"))
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain. | The kettle is red."]
         assert first.memory.persona.read("user") == "user: I like rain. | The kettle is red."
 
 
-def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(tmp_path, server, clock, new_id, log):
+def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
+    tmp_path, server, clock, new_id, log
+):
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[status(401)] * 4)
@@ -121,7 +135,9 @@ def test_a_session_goes_whole_with_its_vectors(tmp_path, server, clock, new_id, 
         erase(first, first.memory.eraser.session(archived))
         assert [row["session_id"] for row in first.rows("session")] == [first.talk.session.session_id]
         assert not ids & set(first.indexed())
-        assert [trace for vector in vectors for trace in proof.traces([tmp_path / "data"], {"vector": vector})] == []
+        assert [
+            trace for vector in vectors for trace in proof.traces([tmp_path / "data"], {"vector": vector})
+        ] == []
 
 
 def test_what_was_erased_is_never_recalled(tmp_path, server, clock, new_id, log):
@@ -161,5 +177,9 @@ def test_a_text_that_others_hold_too_is_not_claimed_to_be_gone(tmp_path, server,
 def test_nothing_is_chosen_by_nothing(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("hello")
-        for chosen in (first.memory.eraser.words("  "), first.memory.eraser.turn("x"), first.memory.eraser.session("x")):
+        for chosen in (
+            first.memory.eraser.words("  "),
+            first.memory.eraser.turn("x"),
+            first.memory.eraser.session("x"),
+        ):
             assert not chosen

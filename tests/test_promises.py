@@ -1,4 +1,4 @@
-"""Promises of a conversation: a failure changes nothing, a save goes on, words serve without vectors, clocks may jump."""
+"""A failure changes nothing, a save goes on, words serve without vectors, clocks may jump, disks may fail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,17 @@ from tests.server import ScriptedServer, cut_body, say, status, stream
 from tests.torture import disks, kills, power
 
 ROOT = Path(torture.__file__).resolve().parents[2]
-TABLES = ("session", "conversation", "summary", "persona", "embedding", "turn_words", "save_stage", "pin", "fact")
+TABLES = (
+    "session",
+    "conversation",
+    "summary",
+    "persona",
+    "embedding",
+    "turn_words",
+    "save_stage",
+    "pin",
+    "fact",
+)
 
 
 @pytest.fixture
@@ -37,14 +47,30 @@ def remembered(open_house: House) -> dict[str, list[dict[str, object]]]:
 
 def without_ids(open_house: House) -> dict[str, list[tuple[object, ...]]]:
     """What is remembered, without ids and times."""
-    kept = {"session": ("status", "current_conv_count"), "conversation": ("role", "text", "round", "finish", "folded"),
-            "summary": ("summary", "upto_round"), "persona": ("image", "text", "origin"), "turn_words": ("tokens",)}
-    return {table: [tuple(row[name] for name in names) for row in open_house.rows(table)] for table, names in kept.items()}
+    kept = {
+        "session": ("status", "current_conv_count"),
+        "conversation": ("role", "text", "round", "finish", "folded"),
+        "summary": ("summary", "upto_round"),
+        "persona": ("image", "text", "origin"),
+        "turn_words": ("tokens",),
+    }
+    return {
+        table: [tuple(row[name] for name in names) for row in open_house.rows(table)]
+        for table, names in kept.items()
+    }
 
 
-@pytest.mark.parametrize(("fault", "tries"), [
-    (status(401), 1), (status(404), 1), (status(400), 1), (cut_body(b"<html>", 500), 3), (stream(end="cut"), 3),
-], ids=["401", "404", "400", "cut body", "cut stream"])
+@pytest.mark.parametrize(
+    ("fault", "tries"),
+    [
+        (status(401), 1),
+        (status(404), 1),
+        (status(400), 1),
+        (cut_body(b"<html>", 500), 3),
+        (stream(end="cut"), 3),
+    ],
+    ids=["401", "404", "400", "cut body", "cut stream"],
+)
 def test_p4_a_failed_model_call_changes_nothing(tmp_path, server, clock, new_id, log, fault, tries):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("one")
@@ -78,7 +104,9 @@ def test_p3_a_reply_that_was_cut_off_is_never_presented_as_complete(tmp_path, se
 
 
 @pytest.mark.parametrize("stage", range(3), ids=["summary", "self-image", "user image"])
-def test_p5_a_save_that_failed_goes_on_and_ends_as_an_undisturbed_one(tmp_path, server, clock, new_id, log, stage):
+def test_p5_a_save_that_failed_goes_on_and_ends_as_an_undisturbed_one(
+    tmp_path, server, clock, new_id, log, stage
+):
     def spend_an_evening(open_house: House) -> None:
         for line in ("I planted a pear tree.", "It stands by the wall."):
             open_house.say(line)
@@ -179,11 +207,23 @@ def test_p15_a_damaged_database_is_named_left_alone_and_nothing_is_made_in_its_p
 
 
 def run_program(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "DATA_DIR": str(folder / "data"),
-                   "LOG_DIR": str(folder / "logs"), "LANG": "C.UTF-8"}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(folder),
+        "DATA_DIR": str(folder / "data"),
+        "LOG_DIR": str(folder / "logs"),
+        "LANG": "C.UTF-8",
+    }
     command = [sys.executable, "-B", str(ROOT / "main.py"), "--env-file", str(_empty(folder)), *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False,
-                          stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 def _empty(folder: Path) -> Path:

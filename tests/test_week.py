@@ -13,13 +13,46 @@ from tests.house import House, friend, house, marked
 from tests.server import ScriptedServer
 
 DAYS = [
-    ["My cat is called Marzipan.", "She is eleven years old.", "I work as a bell founder.", "The bells are cast in sand.",
-     "Rain delayed the train today.", "I bought a blue bicycle.", "Tomorrow I bake rye bread.", "Good night."],
-    ["The bicycle has a flat tyre.", "My neighbour Otto repaired it.", "Otto plays the oboe.", "We had soup together.",
-     "The soup was too salty.", "I planted beans.", "Beans need water.", "Good night."],
-    ["我今天去了图书馆。", "借了一本关于桥梁的书。", "作者是茅以升。", "书很有意思。", "明天下雨。", "我要带伞。", "晚饭吃面条。", "晚安。"],
-    ["The bell for Lund is finished.", "It weighs two tons.", "The crane was late.", "I slept badly.", "Coffee helped.",
-     "I wrote to my aunt.", "Her name is Ingrid.", "Good night."],
+    [
+        "My cat is called Marzipan.",
+        "She is eleven years old.",
+        "I work as a bell founder.",
+        "The bells are cast in sand.",
+        "Rain delayed the train today.",
+        "I bought a blue bicycle.",
+        "Tomorrow I bake rye bread.",
+        "Good night.",
+    ],
+    [
+        "The bicycle has a flat tyre.",
+        "My neighbour Otto repaired it.",
+        "Otto plays the oboe.",
+        "We had soup together.",
+        "The soup was too salty.",
+        "I planted beans.",
+        "Beans need water.",
+        "Good night.",
+    ],
+    [
+        "我今天去了图书馆。",
+        "借了一本关于桥梁的书。",
+        "作者是茅以升。",
+        "书很有意思。",
+        "明天下雨。",
+        "我要带伞。",
+        "晚饭吃面条。",
+        "晚安。",
+    ],
+    [
+        "The bell for Lund is finished.",
+        "It weighs two tons.",
+        "The crane was late.",
+        "I slept badly.",
+        "Coffee helped.",
+        "I wrote to my aunt.",
+        "Her name is Ingrid.",
+        "Good night.",
+    ],
 ]
 
 
@@ -77,7 +110,9 @@ def test_a_week(tmp_path, server, clock, new_id, log):
             assert rows[sessions[-1]]["status"] == "archived"
             assert rows[sessions[-1]]["end_timestamp"]
             assert [row["status"] for row in rows.values()].count("active") == 1
-            assert [row["summary"] for row in friday.rows("summary")] == [" | ".join(said) for said in DAYS[: day + 1]]
+            assert [row["summary"] for row in friday.rows("summary")] == [
+                " | ".join(said) for said in DAYS[: day + 1]
+            ]
             summaries = {row["text_id"] for row in friday.rows("summary")}
             assert {key for key, (kind, _) in friday.indexed().items() if kind == "summary"} == summaries
         clock.pass_by(days=1)

@@ -1,7 +1,7 @@
 """``make torture``: every promise of docs/reliability.md, tried hard; one line a promise: tried, violated.
 
-    python -m tests.torture              everything
-    python -m tests.torture P1 P2        some promises
+python -m tests.torture              everything
+python -m tests.torture P1 P2        some promises
 """
 
 from __future__ import annotations
@@ -42,25 +42,75 @@ def killed(*scenes: str) -> tuple[Callable[[], Tried], ...]:
 
 
 PROMISES = (
-    Promise("P1", "a round whose next prompt was shown is on disk", (power.every_cut,), ("tests/test_database.py",)),
-    Promise("P2", "kill -9 loses at most the round in flight", killed("round", "fold"), ("tests/test_any_order.py",)),
-    Promise("P3", "a reply that was cut off is never presented as complete", (), ("tests/test_promises.py -k p3",)),
-    Promise("P4", "a failed model call changes nothing", (), ("tests/test_promises.py -k p4", "tests/test_faults.py")),
+    Promise(
+        "P1",
+        "a round whose next prompt was shown is on disk",
+        (power.every_cut,),
+        ("tests/test_database.py",),
+    ),
+    Promise(
+        "P2",
+        "kill -9 loses at most the round in flight",
+        killed("round", "fold"),
+        ("tests/test_any_order.py",),
+    ),
+    Promise(
+        "P3", "a reply that was cut off is never presented as complete", (), ("tests/test_promises.py -k p3",)
+    ),
+    Promise(
+        "P4",
+        "a failed model call changes nothing",
+        (),
+        ("tests/test_promises.py -k p4", "tests/test_faults.py"),
+    ),
     Promise("P5", "/save is resumable", killed("save"), ("tests/test_promises.py -k p5",)),
-    Promise("P6", "a persona file is one complete version; every version is kept", (),
-            ("tests/test_promises.py -k p6", "tests/test_persona.py")),
+    Promise(
+        "P6",
+        "a persona file is one complete version; every version is kept",
+        (),
+        ("tests/test_promises.py -k p6", "tests/test_persona.py"),
+    ),
     Promise("P7", "a hand edit of a persona file wins", (), ("tests/test_persona.py -k hand",)),
-    Promise("P8", "the index can be lost or damaged at any time", (), ("tests -k 'indexing or mending or damage'",)),
-    Promise("P9", "trouble with embeddings never stops a conversation", (), ("tests/test_promises.py -k p9",)),
-    Promise("P10", "what was deleted never comes back", killed("reset"),
-            ("tests/test_erasing.py -k 'never or finished'", "tests/test_week.py")),
+    Promise(
+        "P8",
+        "the index can be lost or damaged at any time",
+        (),
+        ("tests -k 'indexing or mending or damage'",),
+    ),
+    Promise(
+        "P9", "trouble with embeddings never stops a conversation", (), ("tests/test_promises.py -k p9",)
+    ),
+    Promise(
+        "P10",
+        "what was deleted never comes back",
+        killed("reset"),
+        ("tests/test_erasing.py -k 'never or finished'", "tests/test_week.py"),
+    ),
     Promise("P11", "erase means bytes", killed("erase"), ("tests/test_erasing.py", "tests/test_proof.py")),
-    Promise("P12", "two programs never share a directory", (), ("tests/test_owner.py", "tests/test_promises.py -k p12")),
+    Promise(
+        "P12",
+        "two programs never share a directory",
+        (),
+        ("tests/test_owner.py", "tests/test_promises.py -k p12"),
+    ),
     Promise("P13", "the clock may jump", (), ("tests/test_promises.py -k p13",)),
-    Promise("P14", "a full, read-only or failing disk does no damage", (disks.full, disks.read_only, disks.failing)),
-    Promise("P15", "a damaged database is never deleted or replaced", (),
-            ("tests/test_promises.py -k p15", "tests/test_database.py -k damaged")),
-    Promise("P16", "upgrades are all or nothing", killed("migration"), ("tests/test_database.py -k 'step or newer'",)),
+    Promise(
+        "P14",
+        "a full, read-only or failing disk does no damage",
+        (disks.full, disks.read_only, disks.failing),
+    ),
+    Promise(
+        "P15",
+        "a damaged database is never deleted or replaced",
+        (),
+        ("tests/test_promises.py -k p15", "tests/test_database.py -k damaged"),
+    ),
+    Promise(
+        "P16",
+        "upgrades are all or nothing",
+        killed("migration"),
+        ("tests/test_database.py -k 'step or newer'",),
+    ),
     Promise("P17", "hostile text is shown inert", (), ("tests/test_text.py", "tests -k hostile")),
     Promise("P18", "secrets never reach a log", (), ("tests -k 'secret or canary or mask'",)),
     Promise("signals", "SIGINT, SIGTERM, SIGHUP at any moment", (signals.at_any_moment,)),
@@ -79,7 +129,10 @@ def main(chosen: Sequence[str]) -> int:
             violations = [violation for one in tried for violation in one.violations]
             broken += bool(violations)
             points = sum(one.points for one in tried)
-            print(f"{promise.name:8} {promise.says:62} tried {points:5}   violated {len(violations)}", flush=True)
+            print(
+                f"{promise.name:8} {promise.says:62} tried {points:5}   violated {len(violations)}",
+                flush=True,
+            )
             for violation in violations[:5]:
                 print(f"         {violation[:300]}")
     print(f"{len(promises) - broken} passed, {broken} failed  ({time.monotonic() - begun:.0f} s)")
@@ -103,14 +156,27 @@ def _tested(arguments: str) -> Tried:
 
     with tempfile.TemporaryDirectory(prefix="report-") as scratch:
         report = Path(scratch, "report.xml")
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "", f"--junitxml={report}", *shlex.split(arguments)]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "",
+            f"--junitxml={report}",
+            *shlex.split(arguments),
+        ]
         environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS}
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         if not report.exists():
             return Tried(arguments, 0, [f"pytest {arguments} did not run"])
         suite = ElementTree.parse(report).getroot()
         cases = list(suite.iter("testcase"))
-        failed = [case.get("name", "?") for case in cases if case.find("failure") is not None or case.find("error") is not None]
+        failed = [
+            case.get("name", "?")
+            for case in cases
+            if case.find("failure") is not None or case.find("error") is not None
+        ]
         ran = [case for case in cases if case.find("skipped") is None]
         return Tried(arguments, len(ran), failed if ran else [f"no test for {arguments}"])
 

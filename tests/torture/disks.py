@@ -18,8 +18,13 @@ _SIZE_KB = 1_024
 
 def prepared(folder: Path) -> None:
     """A folder in which a few rounds were said."""
-    scene_process(["-c", f"from tests.torture import scene; from pathlib import Path;"
-                         f" scene.prepare(Path({str(folder)!r}), 'round')"])
+    scene_process(
+        [
+            "-c",
+            f"from tests.torture import scene; from pathlib import Path;"
+            f" scene.prepare(Path({str(folder)!r}), 'round')",
+        ]
+    )
 
 
 @contextmanager
@@ -115,12 +120,18 @@ def failing(most: int = 60) -> Tried:
             folder = Path(scratch, "try")
             shutil.copytree(base, folder)
             inject = ["-e", "trace=fsync,fdatasync", "-e", f"inject=fsync,fdatasync:error=EIO:when={point}"]
-            done = subprocess.run(["strace", "-f", "-qq", "-o", str(folder / "trace"), *inject, *_scene("round", folder)],
-                                  cwd=ROOT, capture_output=True, check=False)
+            done = subprocess.run(
+                ["strace", "-f", "-qq", "-o", str(folder / "trace"), *inject, *_scene("round", folder)],
+                cwd=ROOT,
+                capture_output=True,
+                check=False,
+            )
             hit = "(INJECTED)" in (folder / "trace").read_text(encoding="utf-8", errors="replace")
             if hit:
                 tried.points += 1
-                tried.violations += [f"fsync {point}: {what}" for what in _failing_once(folder, b"kept" in done.stdout)]
+                tried.violations += [
+                    f"fsync {point}: {what}" for what in _failing_once(folder, b"kept" in done.stdout)
+                ]
             shutil.rmtree(folder)
             if not hit:
                 break

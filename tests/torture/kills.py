@@ -26,8 +26,28 @@ from tests.torture import scene
 from tests.torture.scene import MARKER, TYPED, Stage
 
 ROOT = Path(__file__).resolve().parents[2]
-WRITES = ("write", "pwrite64", "writev", "pwritev", "fsync", "fdatasync", "ftruncate", "rename", "renameat", "renameat2",
-          "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "link", "linkat", "copy_file_range", "sendfile", "fallocate")
+WRITES = (
+    "write",
+    "pwrite64",
+    "writev",
+    "pwritev",
+    "fsync",
+    "fdatasync",
+    "ftruncate",
+    "rename",
+    "renameat",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "mkdir",
+    "mkdirat",
+    "link",
+    "linkat",
+    "copy_file_range",
+    "sendfile",
+    "fallocate",
+)
 #: A scene has fewer writes of a kind than this; more means that the count never ends.
 _MOST = 5_000
 
@@ -46,8 +66,13 @@ def every_point(name: str, stride: int = 1) -> Tried:
     tried = Tried(name)
     with tempfile.TemporaryDirectory(prefix="kill-") as scratch:
         base, after = Path(scratch, "base"), Path(scratch, "after")
-        scene_process(["-c", f"from tests.torture import scene; from pathlib import Path;"
-                             f" scene.prepare(Path({str(base)!r}), {name!r})"])
+        scene_process(
+            [
+                "-c",
+                f"from tests.torture import scene; from pathlib import Path;"
+                f" scene.prepare(Path({str(base)!r}), {name!r})",
+            ]
+        )
         shutil.copytree(base, after)
         used = calls_of(name, after)
         before, wanted = contents(base), contents(after)
@@ -81,15 +106,31 @@ def _scene(name: str, folder: Path) -> list[str]:
 
 def scene_process(arguments: list[str]) -> None:
     """Run a part of the scene undisturbed."""
-    subprocess.run([sys.executable, "-B", "-W", "ignore", *arguments], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-B", "-W", "ignore", *arguments], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
+    )
 
 
 def kill_at(name: str, folder: Path, call: str, point: int) -> bool:
     """Play a scene and kill it at one write; false when it came to its end before that."""
-    command = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}",
-               "-e", f"inject={call}:signal=KILL:when={point}"]
-    done = subprocess.run([*command, *_scene(name, folder)], cwd=ROOT, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, check=False)
+    command = [
+        "strace",
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        f"trace={call}",
+        "-e",
+        f"inject={call}:signal=KILL:when={point}",
+    ]
+    done = subprocess.run(
+        [*command, *_scene(name, folder)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
     return done.returncode != 0
 
 
@@ -110,9 +151,9 @@ def _contents(stage: Stage) -> Contents:
     queries = {
         "sessions": "SELECT number, status, end_timestamp IS NULL, current_conv_count FROM session ORDER BY number",
         "turns": "SELECT s.number, c.role, c.text, c.round, c.finish, c.folded FROM conversation c"
-                 " JOIN session s USING (session_id) ORDER BY s.number, c.round, c.role DESC",
+        " JOIN session s USING (session_id) ORDER BY s.number, c.round, c.role DESC",
         "summaries": "SELECT s.number, m.summary, m.upto_round FROM summary m JOIN session s USING (session_id)"
-                     " ORDER BY s.number",
+        " ORDER BY s.number",
         "images": "SELECT image, text, origin FROM persona ORDER BY image, version",
         "in flight": "SELECT text FROM in_flight",
         "stages": "SELECT count(*) FROM save_stage",
@@ -148,14 +189,15 @@ def _unsound(stage: Stage) -> Iterator[str]:
     never = {
         "a round with half its turns": "SELECT 1 FROM conversation GROUP BY session_id, round HAVING count(*) <> 2",
         "a wrong count": "SELECT 1 FROM session s WHERE current_conv_count <> (SELECT count(*) FROM conversation c"
-                         " WHERE c.session_id = s.session_id AND role = 'user' AND folded = 0)",
-        "a turn that words cannot find": "SELECT 1 FROM conversation WHERE seq NOT IN (SELECT rowid FROM turn_words)",
+        " WHERE c.session_id = s.session_id AND role = 'user' AND folded = 0)",
+        "a turn that words cannot find": "SELECT 1 FROM conversation"
+        " WHERE seq NOT IN (SELECT rowid FROM turn_words)",
         "words of no turn": "SELECT 1 FROM turn_words WHERE rowid NOT IN (SELECT seq FROM conversation)",
-        "a turn without vector and not waiting for one":
-            "SELECT 1 FROM conversation WHERE text_id NOT IN (SELECT text_id FROM pending)"
-            " AND text_id NOT IN (SELECT text_id FROM embedding)",
-        "more or less than one active session":
-            "SELECT 1 FROM (SELECT count(*) AS n FROM session WHERE status = 'active') WHERE n <> 1",
+        "a turn without vector and not waiting for one": "SELECT 1 FROM conversation"
+        " WHERE text_id NOT IN (SELECT text_id FROM pending)"
+        " AND text_id NOT IN (SELECT text_id FROM embedding)",
+        "more or less than one active session": "SELECT 1 FROM (SELECT count(*) AS n FROM session"
+        " WHERE status = 'active') WHERE n <> 1",
     }
     yield from (what for what, query in never.items() if read(query))
 
@@ -204,7 +246,9 @@ def _judge_erase(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
         stage.erase()
     stage.memory.finish_erasing()
     folders = [stage.settings.data_dir, stage.settings.log_dir]
-    yield from (f"{trace.path.name} holds it as {trace.form}" for trace in proof.traces(folders, proof.forms(MARKER)))
+    yield from (
+        f"{trace.path.name} holds it as {trace.form}" for trace in proof.traces(folders, proof.forms(MARKER))
+    )
     if _contents(stage)["turns"] != wanted["turns"]:
         yield "other turns are not what they were"
 
@@ -229,9 +273,17 @@ def _judge_migration(folder: Path, before: Contents) -> Iterator[str]:
 
 def _different(stage: Stage, wanted: Contents) -> Iterator[str]:
     found = _contents(stage)
-    yield from (f"{name} differ: {found[name]!r} for {wanted[name]!r}" for name in wanted if found[name] != wanted[name])
+    yield from (
+        f"{name} differ: {found[name]!r} for {wanted[name]!r}"
+        for name in wanted
+        if found[name] != wanted[name]
+    )
 
 
 JUDGES: dict[str, Callable[[Stage, Contents, Contents], Iterator[str]]] = {
-    "round": _judge_round, "fold": _judge_round, "save": _judge_save, "reset": _judge_reset, "erase": _judge_erase,
+    "round": _judge_round,
+    "fold": _judge_round,
+    "save": _judge_save,
+    "reset": _judge_reset,
+    "erase": _judge_erase,
 }

@@ -65,8 +65,13 @@ def every_cut(seeds: int = 3) -> Tried:
     tried = Tried("power cut")
     with tempfile.TemporaryDirectory(prefix="power-") as scratch:
         base, played = Path(scratch, "base"), Path(scratch, "played")
-        scene_process(["-c", f"from tests.torture import scene; from pathlib import Path;"
-                             f" scene.prepare(Path({str(base)!r}), 'round')"])
+        scene_process(
+            [
+                "-c",
+                f"from tests.torture import scene; from pathlib import Path;"
+                f" scene.prepare(Path({str(base)!r}), 'round')",
+            ]
+        )
         shutil.copytree(base, played)
         disks = {name: Disk((base / "data" / name).read_bytes()) for name in _DATABASE}
         kept = False
@@ -75,7 +80,12 @@ def every_cut(seeds: int = 3) -> Tried:
             for seed in range(seeds):
                 tried.points += 1
                 cut = Path(scratch, "cut")
-                _lay(disks, cut, random.Random(number * seeds + seed) if seed > 1 else None, everything=seed == 1)
+                _lay(
+                    disks,
+                    cut,
+                    random.Random(number * seeds + seed) if seed > 1 else None,
+                    everything=seed == 1,
+                )
                 tried.violations += [f"at call {number}, seed {seed}: {what}" for what in _judge(cut, kept)]
                 shutil.rmtree(cut)
     return tried
@@ -89,7 +99,11 @@ def _trace(folder: Path) -> list[tuple[str, str, str]]:
     found = []
     for line in out.read_text(encoding="ascii", errors="replace").splitlines():
         if (read := _LINE.match(line)) and int(read[5]) >= 0:
-            name = Path(_bytes(read[3]).decode("utf-8", "replace")).name if "\\x" in read[3] else Path(read[3]).name
+            name = (
+                Path(_bytes(read[3]).decode("utf-8", "replace")).name
+                if "\\x" in read[3]
+                else Path(read[3]).name
+            )
             found.append((read[1], name if read[2] != "1" else "stdout", read[4] or ""))
     return found
 
@@ -130,7 +144,9 @@ def _judge(folder: Path, kept: bool) -> Iterator[str]:
         return
     try:
         yield from database.problems()
-        rounds = database.read("SELECT count(*) FROM conversation WHERE text LIKE ?", (f"User: {TYPED}%",))[0][0]
+        rounds = database.read("SELECT count(*) FROM conversation WHERE text LIKE ?", (f"User: {TYPED}%",))[
+            0
+        ][0]
         if kept and rounds != 1:
             yield "a round that was shown is gone"
     finally:

@@ -1,6 +1,6 @@
 """What is played while the program is killed: one scene a process, deterministic, on a folder that was prepared.
 
-    python -m tests.torture.scene round FOLDER
+python -m tests.torture.scene round FOLDER
 """
 
 from __future__ import annotations
@@ -35,11 +35,20 @@ class Stage:
         self.settings = config.load(folder, environment)
         self.debug = DebugLog(self.settings.log_dir, on=index)
         self.llm = Llm(self.settings, self.debug.log, clock=now)
-        self.memory = Memory(self.settings.data_dir, self.llm.embedder, clock=now, new_id=new_id, log=self.debug.log,
-                             also_searched=[self.settings.log_dir], scrubbers=[lambda needles: self.debug.scrub(needles.held_by)])
+        self.memory = Memory(
+            self.settings.data_dir,
+            self.llm.embedder,
+            clock=now,
+            new_id=new_id,
+            log=self.debug.log,
+            also_searched=[self.settings.log_dir],
+            scrubbers=[lambda needles: self.debug.scrub(needles.held_by)],
+        )
         if index:
             self.memory.index.start()
-        self.talk = Conversation(self.settings, self.memory, self.llm, self.debug.log, clock=now, new_id=new_id)
+        self.talk = Conversation(
+            self.settings, self.memory, self.llm, self.debug.log, clock=now, new_id=new_id
+        )
 
     def say(self, text: str) -> None:
         """One round, and the fold that is due."""

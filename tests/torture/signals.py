@@ -45,7 +45,20 @@ def at_any_moment(moments: int = 16) -> Tried:
 
 
 def _program(folder: Path) -> subprocess.Popen[bytes]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "EMBEDDING", "CHAT"))}
-    environment |= {"DATA_DIR": str(folder / "data"), "LOG_DIR": str(folder / "logs"), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.Popen([sys.executable, str(ROOT / "main.py"), "-p", "The signal came at noon."], env=environment,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("OPENAI", "EMBEDDING", "CHAT"))
+    }
+    environment |= {
+        "DATA_DIR": str(folder / "data"),
+        "LOG_DIR": str(folder / "logs"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "main.py"), "-p", "The signal came at noon."],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )

@@ -1,0 +1,212 @@
+"""The table of settings: the name of each, how its value is read and checked, and what a person gets from it.
+
+One table feeds reading, the example file, the set-up and the documents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+OPENAI_BASE = "https://api.openai.com/v1"
+DEFAULT_OPENAI_MODEL = "gpt-4o-mini"
+
+
+class Wrong(ValueError):
+    """A value is not allowed; the argument is the message key's last word."""
+
+
+def _text(value: str) -> str:
+    if "\n" in value or "\r" in value:
+        raise Wrong("no_line_break")
+    return value.strip()
+
+
+def _key(value: str) -> str:
+    if value != value.strip() or re.search(r"\s", value) or not value.isascii() or not value.isprintable():
+        raise Wrong("key_without_spaces")
+    return value
+
+
+def _base(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"\s", value)
+        _ = parts.port
+    except ValueError:
+        usable = False
+    if not usable:
+        raise Wrong("url")
+    return value.rstrip("/")
+
+
+def _count(value: str) -> int:
+    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or not 1 <= int(value) <= 100_000:
+        raise Wrong("whole_number")
+    return int(value)
+
+
+def _seconds(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        raise Wrong("seconds") from None
+    if not 0 < seconds <= 86_400:
+        raise Wrong("seconds")
+    return seconds
+
+
+def _switch(value: str) -> bool:
+    words = {
+        "1": True,
+        "true": True,
+        "yes": True,
+        "on": True,
+        "0": False,
+        "false": False,
+        "no": False,
+        "off": False,
+    }
+    if value.strip().lower() not in words:
+        raise Wrong("switch")
+    return words[value.strip().lower()]
+
+
+def _language(value: str) -> str:
+    if value.strip().lower() not in ("auto", "en", "zh"):
+        raise Wrong("language")
+    return value.strip().lower()
+
+
+def _folder(value: str) -> Path:
+    if "\0" in value:
+        raise Wrong("folder")
+    return Path(value).expanduser()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One row of the table of settings: its name, how it is read, and what a person gets from it."""
+
+    name: str
+    read: Callable[[str], Any]
+    default: str
+    help_en: str
+    help_zh: str
+    secret: bool = False
+
+    @property
+    def field(self) -> str:
+        """The name of the field of ``Settings``."""
+        return self.name.lower()
+
+
+TABLE: tuple[Setting, ...] = (
+    Setting(
+        "OPENAI_API_KEY",
+        _key,
+        "",
+        "The key of your model provider. Local servers need none.",
+        "模型服务商的密钥。本地服务器不需要。",
+        secret=True,
+    ),
+    Setting(
+        "OPENAI_API_BASE",
+        _base,
+        "",
+        f"Where the chat model is. Empty with a key: {OPENAI_BASE}",
+        f"聊天模型的地址。有密钥而此处留空时为 {OPENAI_BASE}",
+    ),
+    Setting(
+        "CHAT_MODEL",
+        _text,
+        "",
+        f"The chat model's name. Empty at OpenAI: {DEFAULT_OPENAI_MODEL}",
+        f"聊天模型的名字。用 OpenAI 且留空时为 {DEFAULT_OPENAI_MODEL}",
+    ),
+    Setting(
+        "EMBEDDING_MODEL",
+        _text,
+        "",
+        "The embedding model's name. Empty: the built-in embedder.",
+        "向量模型的名字。留空则用内置向量器。",
+    ),
+    Setting(
+        "EMBEDDING_API_BASE",
+        _base,
+        "",
+        "Where the embedding model is. Empty: where the chat model is.",
+        "向量模型的地址。留空则与聊天模型相同。",
+    ),
+    Setting(
+        "EMBEDDING_API_KEY",
+        _key,
+        "",
+        "Its key. Empty: the chat model's key.",
+        "它的密钥。留空则与聊天模型相同。",
+        secret=True,
+    ),
+    Setting(
+        "MAX_CONV_NUM", _count, "20", "Rounds kept word for word in the context.", "上下文中逐字保留的轮数。"
+    ),
+    Setting(
+        "REFRESH_EVERY_CONV_NUM",
+        _count,
+        "10",
+        "How many of the oldest rounds are folded at once.",
+        "每次折叠进摘要的最早轮数。",
+    ),
+    Setting(
+        "RECALL_SESSION_NUM",
+        _count,
+        "3",
+        "Session summaries recalled for a reply, at most.",
+        "每次回复最多回忆的会话摘要数。",
+    ),
+    Setting(
+        "RECALL_CONV_NUM", _count, "6", "Turns recalled for a reply, at most.", "每次回复最多回忆的话语数。"
+    ),
+    Setting(
+        "RECALL_TOKENS",
+        _count,
+        "2000",
+        "Tokens that recalled memories may take in a prompt.",
+        "回忆内容在提示中最多占用的词元数。",
+    ),
+    Setting(
+        "DATA_DIR",
+        _folder,
+        "data",
+        "Where everything is remembered. Copy it, keep the friend.",
+        "一切记忆所在的文件夹。复制它，就留住了朋友。",
+    ),
+    Setting("LOG_DIR", _folder, "logs", "Where logs are written.", "日志所在的文件夹。"),
+    Setting(
+        "DEBUG",
+        _switch,
+        "0",
+        "1 writes every prompt and all database traffic to logs/debug.log.",
+        "设为 1 时把每个提示和数据库读写记入 logs/debug.log。",
+    ),
+    Setting(
+        "REQUEST_TIMEOUT",
+        _seconds,
+        "120",
+        "Seconds to wait for a sign of life from the model server.",
+        "等待模型服务器响应的秒数。",
+    ),
+    Setting(
+        "LANGUAGE",
+        _language,
+        "auto",
+        "Language of the program's own messages: auto, en or zh.",
+        "程序自身消息的语言：auto、en 或 zh。",
+    ),
+    Setting("COMPANION_NAME", _text, "", "What your companion is called.", "你的伙伴叫什么。"),
+    Setting("USER_NAME", _text, "", "What your companion calls you.", "你的伙伴怎么称呼你。"),
+)
+BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in TABLE}
