@@ -1,7 +1,7 @@
 """A made-up life of any length, for measuring: sessions of rounds with words as they are in real talk.
 
-Everything follows from the seed. Words come by Zipf's law from a made-up vocabulary, each session has a few topics
-of its own that its turns return to, and some of the words are Chinese.
+Everything follows from the seed. Words come by Zipf's law from a made-up vocabulary, each session has a few
+topics of its own that its turns return to, and some of the words are Chinese.
 """
 
 from __future__ import annotations

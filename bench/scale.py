@@ -1,9 +1,9 @@
 """How speed and size change as a life grows. ``python -m bench.scale --help``
 
 Everything goes through the real ``Memory``: rounds are stored and sessions archived as in life (many in one
-transaction, which only saves time), the real worker makes the vectors and the index. Each measurement runs in a
-process of its own. The plain ways of storing vectors run beside it in the same run, in a virtual environment of
-their own (``--peers``); what cannot be installed there is skipped with a line.
+transaction, which only saves time), the real worker makes the vectors and the index. Each measurement runs in
+a process of its own. With ``--peers`` the plain ways of storing vectors run beside it in the same run, in a
+virtual environment of their own; what cannot be installed there is skipped with a line.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _say(measured: dict[str, Any]) -> None:
     print("  ".join(shown), flush=True)
 
 
-# -- what is measured, each in its own process ---------------------------------------------------------------------
+# -- what is measured, each in its own process -------------------------------------------------------------
 
 
 def _fill(asked: argparse.Namespace) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _one_by_one(asked: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-# -- helpers -------------------------------------------------------------------------------------------------------
+# -- helpers -----------------------------------------------------------------------------------------------
 
 
 def _memory(asked: argparse.Namespace) -> Memory:
