@@ -152,10 +152,6 @@ class Embeddings:
         rows = self._database.read(query)
         return int(rows[0]["texts"]), int(rows[0]["failures"])
 
-    def is_waiting(self, text_id: str) -> bool:
-        """Whether a text still needs a vector: it may have been erased meanwhile."""
-        return bool(self._database.read("SELECT 1 FROM pending WHERE text_id = ?", (text_id,)))
-
     def set_aside(self) -> list[SetAside]:
         """Texts that were refused too often."""
         query = "SELECT text_id, reason FROM pending WHERE failures >= ? ORDER BY text_id"
@@ -208,7 +204,7 @@ class Embeddings:
         return ids
 
     def bytes_of(self, text_ids: Sequence[str]) -> list[bytes]:
-        """The bytes of every cached vector of these texts, as float16 and as float32, to look for in files."""
+        """The bytes of every cached vector of these texts, as float16 and float32, to look for in files."""
         import numpy as np
 
         found = []

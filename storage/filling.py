@@ -92,7 +92,7 @@ class Filling:
             if dimension is not None and dimension != known:
                 self._embeddings.set_dimension(sql, model, dimension)
             for (text_id, key), vector in zip(asked.items(), vectors, strict=True):
-                if self._embeddings.is_waiting(text_id) and self._key_of(text_id) == key:
+                if self._key_of(text_id) == key:
                     self._keep_one(sql, text_id, digests[text_id], vector, dimension)
         if known is not None and dimension != known:
             self._embeddings.enqueue_missing(model)

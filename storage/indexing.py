@@ -119,7 +119,6 @@ class Indexing:
         self._dropped: list[str] = []
         self._builds_asked = self._builds_done = 0
         self._opened = False
-        self._tried = threading.Event()
         self._commits = 0
         self._most_waiting = 0
         self._fault = ""
@@ -146,22 +145,24 @@ class Indexing:
         """End the thread; False when its work in hand takes longer: it is cut off, and nothing is lost."""
         return self._worker.end(timeout)
 
-    def ready(self, timeout: float) -> bool:
-        """Whether the index can be searched; waits so long for a start that is under way."""
-        self._tried.wait(timeout if self._worker.started else 0.0)
-        return self._opened and self._vectors.state == "ready"
-
     def settle(self, timeout: float) -> bool:
         """Wait until every text that can have its vector has it and is in the index. False when not."""
         rested = self._worker.rest(timeout)
         return rested and not self.degraded and not self._embeddings.waiting(1)
 
     def await_open(self, timeout: float) -> bool:
-        """Wait until the index that was started can be searched; false when it cannot within ``timeout`` seconds."""
+        """Wait for an index that is just being opened; returns whether it can be searched.
+
+        One that has to be built anew, or that fails, is not waited for.
+        """
         until = time.monotonic() + timeout
-        while self._worker.alive and not self._opened and not self._index.failures and time.monotonic() < until:
+        while self._is_opening() and time.monotonic() < until:
             time.sleep(0.01)
-        return self._opened
+        return self._opened and self._vectors.state == "ready"
+
+    def _is_opening(self) -> bool:
+        begun = self._worker.alive and not self._opened
+        return begun and not self._index.failures and self._vectors.state != "rebuilding"
 
     def drop(self, text_ids: Iterable[str]) -> None:
         """Take rows out of the index soon. Call it after the commit that removed their texts."""
@@ -255,7 +256,6 @@ class Indexing:
         self._embeddings.enqueue_missing(model)
         self._most_waiting = self._embeddings.effort()[0]
         self._opened = self._mending.open(model, self._worker.proceed)
-        self._tried.set()
         self._commits = self._vectors.versions()
 
     def _rebuild(self) -> None:
@@ -305,7 +305,6 @@ class Indexing:
         self._index.failed()
         self._note("the vector index", fault)
         self._opened = False
-        self._tried.set()
         self._vectors.close()
         try:
             self._mending.distrust()

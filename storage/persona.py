@@ -93,9 +93,7 @@ class Persona:
             self.record(sql, image, text, origin, session_id)
         return self.newest(image)
 
-    def record(
-        self, sql: Sql, image: Image, text: str, origin: Origin, session_id: str | None = None
-    ) -> int:
+    def record(self, sql: Sql, image: Image, text: str, origin: Origin, session_id: str | None = None) -> int:
         """Add a version inside the caller's transaction; ``publish`` must follow the commit.
 
         Returns the number of the version.

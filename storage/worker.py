@@ -46,11 +46,6 @@ class Worker:
         """Whether it was started and has not ended."""
         return self._thread is not None and not self._ended
 
-    @property
-    def started(self) -> bool:
-        """Whether ``start`` was called."""
-        return self._thread is not None
-
     def wake(self) -> None:
         """There is work."""
         with self._changed:

@@ -44,7 +44,8 @@ class Oracle:
         total = np.zeros(self.dimension, dtype=np.float32)
         for word in text.lower().split():
             seed = hashlib.blake2b(f"{self.model} {word}".encode(), digest_size=4).digest()
-            total += np.random.default_rng(int.from_bytes(seed)).normal(size=self.dimension).astype(np.float32)
+            random = np.random.default_rng(int.from_bytes(seed))
+            total += random.normal(size=self.dimension).astype(np.float32)
         return total
 
 
@@ -70,16 +71,15 @@ class Store:
         return self.indexing.settle(PATIENCE)
 
     def key_of(self, text_id: str) -> str | None:
-        query = "SELECT text FROM conversation WHERE text_id = ? UNION SELECT summary FROM summary WHERE text_id = ?"
-        rows = self.database.read(query, (text_id, text_id))
-        return rows[0][0] if rows else None
+        for query in ("SELECT text FROM conversation", "SELECT summary FROM summary"):
+            if rows := self.database.read(f"{query} WHERE text_id = ?", (text_id,)):
+                return str(rows[0][0])
+        return None
 
     def add_session(self, session_id: str) -> None:
         with self.database.write() as sql:
-            sql(
-                "INSERT INTO session (session_id, start_timestamp, status) VALUES (?, '2026-01-01', 'archived')",
-                (session_id,),
-            )
+            columns = "session_id, start_timestamp, status"
+            sql(f"INSERT INTO session ({columns}) VALUES (?, '2026-01-01', 'archived')", (session_id,))
 
     def add_turns(self, session_id: str, texts: Sequence[str], first: int = 0) -> list[str]:
         """Rounds of a session, each of two turns, their texts as given."""

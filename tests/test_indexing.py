@@ -1,4 +1,4 @@
-"""The background worker: every text gets its vector once, trouble passes, what was erased never comes back."""
+"""The background worker: every text gets its vector once, trouble passes, the erased never comes back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ import pytest
 from storage.vectors import VectorRow
 from tests.indexed import PATIENCE, Oracle, Store
 
-TEXTS = ["the cat sleeps", "it sleeps all day", "we sailed to Corfu", "a fine ship", "tea or coffee", "green tea"]
+TEXTS = [
+    "the cat sleeps",
+    "it sleeps all day",
+    "we sailed to Corfu",
+    "a fine ship",
+    "tea or coffee",
+    "green tea",
+]
 
 
 @pytest.fixture
@@ -40,6 +47,11 @@ def ids(store: Store) -> set[str]:
     return {text_id.decode() for text_id in store.vectors.ids().tolist()}
 
 
+def contents(store: Store) -> list[bytes]:
+    """Every file of the index."""
+    return [path.read_bytes() for path in (store.folder / "vectors").rglob("*") if path.is_file()]
+
+
 def test_a_new_text_is_found_by_meaning_soon_after(store: Store) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
@@ -54,6 +66,14 @@ def test_an_empty_store_is_ready_and_not_degraded(store: Store) -> None:
     assert store.indexing.degraded == ()
     assert store.indexing.progress() is None
     assert not (store.folder / "vectors").exists()
+
+
+def test_it_can_be_waited_for_until_it_is_ready(folder: Path) -> None:
+    store = Store(folder)
+    assert not store.indexing.await_open(PATIENCE)
+    store.started()
+    assert store.indexing.await_open(PATIENCE)
+    store.close()
 
 
 def test_a_turn_and_its_place_in_the_queue_are_one_commit(store: Store) -> None:
@@ -161,7 +181,7 @@ def test_an_erased_text_leaves_the_index(store: Store) -> None:
     assert ids(store) == {"s1-0", "s1-1", "s1-4", "s1-5"}
 
 
-def test_a_text_erased_just_before_a_crash_leaves_the_index_at_the_next_start(store: Store, folder: Path) -> None:
+def test_a_text_erased_just_before_a_crash_leaves_the_index_later(store: Store, folder: Path) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     assert store.indexing.close(PATIENCE)
@@ -179,11 +199,10 @@ def test_scrubbing_leaves_no_byte_of_an_erased_vector(store: Store) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     needles = store.embeddings.bytes_of(["s1-2"])
-    assert any(needles[0] in path.read_bytes() for path in (store.folder / "vectors").rglob("*.lance") if path.is_file())
+    assert any(needles[0] in content for content in contents(store))
     store.remove_turns(["s1-2"])
     assert store.indexing.scrub(PATIENCE)
-    contents = [path.read_bytes() for path in (store.folder / "vectors").rglob("*") if path.is_file()]
-    assert not any(needle in content for needle in [*needles, b"s1-2"] for content in contents)
+    assert not any(needle in content for needle in [*needles, b"s1-2"] for content in contents(store))
     assert len(ids(store)) == len(TEXTS) - 1
 
 

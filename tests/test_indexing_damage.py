@@ -1,4 +1,4 @@
-"""Whatever happens to the folder of the index, recall returns what it returned before, and no model is asked (P8)."""
+"""Whatever happens to the files of the index, a search finds what it found before; no model is asked (P8)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 from storage.seal import Seal
 from tests.indexed import Oracle, Store
 
-SAID = [f"on day {day} we spoke of {thing}" for day in range(30) for thing in ("cats", "ships", "tea", "the sea")]
+THINGS = ("cats", "ships", "tea", "the sea")
+SAID = [f"on day {day} we spoke of {thing}" for day in range(30) for thing in THINGS]
+Answers = list[list[tuple[str, float]]]
 QUESTIONS = ["day 7 cats", "the sea", "what of tea on day 21"]
 
 
@@ -58,12 +60,13 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def answers(store: Store) -> list[list[tuple[str, float]]]:
-    return [[(hit.text_id, round(hit.similarity, 6)) for hit in store.search(question, 12)] for question in QUESTIONS]
+def answers(store: Store) -> Answers:
+    found = [store.search(question, 12) for question in QUESTIONS]
+    return [[(hit.text_id, round(hit.similarity, 6)) for hit in hits] for hits in found]
 
 
-def kinds_of_files(folder: Path) -> list[Path]:
-    """One file of each kind and each fragment, relative to the folder."""
+def files_of(folder: Path) -> list[Path]:
+    """Every file, relative to the folder."""
     return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
 
 
@@ -79,7 +82,7 @@ def copy(original: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def before(original: Path, tmp_path_factory: pytest.TempPathFactory) -> list[list[tuple[str, float]]]:
+def before(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Answers:
     store = reopened(Path(shutil.copytree(original, tmp_path_factory.mktemp("before") / "copy")))
     found = answers(store)
     store.close()
@@ -88,9 +91,9 @@ def before(original: Path, tmp_path_factory: pytest.TempPathFactory) -> list[lis
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
 def test_damage_to_any_file_changes_nothing_that_is_found(
-    original: Path, tmp_path: Path, before: list[list[tuple[str, float]]], damage: Callable[[Path], None]
+    original: Path, tmp_path: Path, before: Answers, damage: Callable[[Path], None]
 ) -> None:
-    files = kinds_of_files(original / "vectors")
+    files = files_of(original / "vectors")
     assert len(files) > 10
     for number, file in enumerate(files):
         folder = Path(shutil.copytree(original, tmp_path / str(number)))
@@ -104,7 +107,7 @@ def test_damage_to_any_file_changes_nothing_that_is_found(
 
 @pytest.mark.parametrize("damage", ODD_DAMAGE.values(), ids=ODD_DAMAGE.keys())
 def test_odd_damage_to_a_data_file_changes_nothing_either(
-    copy: Path, before: list[list[tuple[str, float]]], damage: Callable[[Path], None]
+    copy: Path, before: Answers, damage: Callable[[Path], None]
 ) -> None:
     damage(sorted((copy / "vectors").rglob("data/*.lance"))[0])
     store = reopened(copy)
@@ -117,13 +120,11 @@ def test_an_index_that_is_whole_is_not_built_again(original: Path, copy: Path) -
     data = "vectors/vectors.lance/data"
     store = reopened(copy)
     store.close()
-    assert kinds_of_files(copy / data) == kinds_of_files(original / data)
+    assert files_of(copy / data) == files_of(original / data)
 
 
 @pytest.mark.parametrize("where", ["vectors", "vectors/vectors.lance", "vectors/vectors.lance/data"])
-def test_a_folder_that_is_gone_is_built_again(
-    copy: Path, before: list[list[tuple[str, float]]], where: str
-) -> None:
+def test_a_folder_that_is_gone_is_built_again(copy: Path, before: Answers, where: str) -> None:
     shutil.rmtree(copy / where)
     store = reopened(copy)
     assert answers(store) == before
@@ -131,7 +132,7 @@ def test_a_folder_that_is_gone_is_built_again(
     store.close()
 
 
-def test_a_file_in_place_of_the_folder_is_no_obstacle(copy: Path, before: list[list[tuple[str, float]]]) -> None:
+def test_a_file_in_place_of_the_folder_is_no_obstacle(copy: Path, before: Answers) -> None:
     shutil.rmtree(copy / "vectors")
     (copy / "vectors").write_text("in the way")
     store = reopened(copy)
@@ -139,9 +140,7 @@ def test_a_file_in_place_of_the_folder_is_no_obstacle(copy: Path, before: list[l
     store.close()
 
 
-def test_the_index_of_another_store_is_not_believed(
-    copy: Path, tmp_path: Path, before: list[list[tuple[str, float]]]
-) -> None:
+def test_the_index_of_another_store_is_not_believed(copy: Path, tmp_path: Path, before: Answers) -> None:
     (tmp_path / "other").mkdir()
     other = Store(tmp_path / "other", Oracle(dimension=48)).started()
     other.add_session("s1")
@@ -156,9 +155,7 @@ def test_the_index_of_another_store_is_not_believed(
     store.close()
 
 
-def test_files_of_a_write_that_was_cut_short_are_removed(
-    copy: Path, before: list[list[tuple[str, float]]]
-) -> None:
+def test_files_of_a_write_that_was_cut_short_are_removed(copy: Path, before: Answers) -> None:
     half = copy / "vectors/vectors.lance/data/half.lance"
     half.write_bytes(b"half of a")
     store = reopened(copy)
@@ -183,9 +180,7 @@ def test_a_commit_that_was_never_sealed_is_taken_back_and_made_again(copy: Path)
     store.close()
 
 
-def test_damage_while_it_runs_is_mended_at_the_next_write(
-    copy: Path, before: list[list[tuple[str, float]]]
-) -> None:
+def test_damage_while_it_runs_is_mended_at_the_next_write(copy: Path, before: Answers) -> None:
     store = reopened(copy)
     shutil.rmtree(copy / "vectors")
     store.add_session("late")

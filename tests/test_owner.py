@@ -110,7 +110,8 @@ def test_an_unreadable_holder_is_still_a_holder(tmp_path: Path) -> None:
 
 def test_a_program_started_by_the_owner_does_not_inherit_the_lock(tmp_path: Path) -> None:
     with owner(tmp_path):
-        child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+        waiting = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+        child = subprocess.Popen(waiting, stdin=subprocess.PIPE)
     try:
         with owner(tmp_path):
             pass

@@ -39,7 +39,8 @@ def test_an_image_is_read_back_and_both_are_apart(persona: Persona) -> None:
     assert persona.read("self") == "I am 老友。"
     assert persona.path("user").read_text() == "Ann likes tea.\n"
     (version,) = persona.versions("self")
-    assert (version.origin, version.session_id, version.timestamp) == ("model", "s1", "2026-05-04T12:00:00+00:00")
+    assert (version.origin, version.session_id) == ("model", "s1")
+    assert version.timestamp == "2026-05-04T12:00:00+00:00"
 
 
 def test_every_version_is_kept_and_can_be_restored(persona: Persona) -> None:
@@ -194,7 +195,7 @@ def test_a_crash_after_the_file_was_laid_out_is_no_edit(persona: Persona, databa
 
 def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Persona, database: Database) -> None:
     persona.write("user", "old", "model")
-    with pytest.raises(RuntimeError), database.write() as sql:
+    with pytest.raises(RuntimeError), database.write() as sql:  # noqa: PT012 - the transaction is tested
         persona.record(sql, "user", "new", "model")
         raise RuntimeError
     persona.publish()
