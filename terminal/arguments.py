@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,6 +34,11 @@ class Options:
         """The settings that the command line gives."""
         given = {"DATA_DIR": self.data_dir, "DEBUG": "1" if self.debug else None}
         return {name: value for name, value in given.items() if value}
+
+    @property
+    def again(self) -> Options:
+        """What is asked for when everything is opened anew: ``--new`` was done already."""
+        return replace(self, new=False)
 
 
 def parse(arguments: Sequence[str]) -> Options:

@@ -94,7 +94,8 @@ class Chat:
         desk = self.desk
         desk.stop.clear()
         self._gap()
-        view = ReplyView(desk.screen, desk.aside, desk.words, self._moment)
+        whole = not desk.interactive and not desk.screen.file.isatty()
+        view = ReplyView(desk.screen, desk.aside, desk.words, self._moment, whole=whole)
         try:
             view.show(desk.watched(desk.conversation.turn(text, desk.stop, stream=self._stream)))
         except errors.OldFriendError as error:
@@ -118,7 +119,8 @@ class Chat:
         if self.desk.interactive:
             self.desk.conversation.fold_ahead()
         else:
-            self.desk.conversation.fold_now()
+            for notice in self.desk.conversation.fold_now():
+                self.desk.aside.line(self.desk.words.notice(notice), "warning")
 
     def _failed(self, error: errors.OldFriendError) -> None:
         self.exit = error.exit_code

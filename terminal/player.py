@@ -16,6 +16,7 @@ from storage.records import Kind
 from terminal.arguments import Options
 from terminal.chat import Chat
 from terminal.desk import Desk
+from terminal.explaining import explain
 from terminal.parsing import Farewell, Message, Typed, parse
 from terminal.seating import Streams
 from text import clean
@@ -72,7 +73,7 @@ def _play_json(chat: Chat, text: str) -> Exit:
     try:
         replied = chat.silently(text)
     except errors.OldFriendError as error:
-        told: dict[str, object] = {"key": error.key, "message": desk.words.error(error)}
+        told: dict[str, object] = {"key": error.key, "message": explain(desk, error)}
         _write(desk, {**_object(desk, None), "error": told})
         return error.exit_code
     _write(desk, _object(desk, replied))

@@ -79,13 +79,25 @@ def show_text(screen: Screen, text: str, *, quiet: bool = False) -> None:
 
 
 class ReplyView:
-    """Shows the events of one turn as they come. ``moment`` tells seconds that only go forward."""
+    """Shows the events of one turn as they come. ``moment`` tells seconds that only go forward.
 
-    def __init__(self, screen: Screen, aside: Screen, words: Words, moment: Callable[[], float]) -> None:
+    ``whole``: nothing of a reply is written before it is known to be one, for readers that are programs.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        aside: Screen,
+        words: Words,
+        moment: Callable[[], float],
+        *,
+        whole: bool = False,
+    ) -> None:
         self._screen = screen
         self._aside = aside
         self._words = words
         self._moment = moment
+        self._whole = whole
         self._began = self._heard = self._wrote = moment()
         self._recollection = Recollection()
         self._quoted: Quoted | None = None
@@ -135,6 +147,8 @@ class ReplyView:
             self._write()
 
     def _write(self) -> None:
+        if self._whole and not self.replied:
+            return
         if self._quoted and self._waiting:
             waiting, self._waiting = self._waiting, ""
             self._aside.clear_status()

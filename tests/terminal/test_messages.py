@@ -21,12 +21,16 @@ KEY = re.compile(r"[a-z_]+(?:\.[a-z_.]+)+")
 def sources() -> Iterator[Path]:
     for path in ROOT.rglob("*.py"):
         parts = path.relative_to(ROOT).parts
-        if not parts[0].startswith(".") and parts[0] not in ("tests", "bench", "docs") and "messages" not in parts:
+        if (
+            not parts[0].startswith(".")
+            and parts[0] not in ("tests", "bench", "docs")
+            and "messages" not in parts
+        ):
             yield path
 
 
 def keys_in(path: Path) -> Iterator[str]:
-    """Whole string literals of the shape of a key, and the fixed beginnings of those that are put together."""
+    """Whole string literals of the shape of a key."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and KEY.fullmatch(node.value):
             yield node.value
@@ -35,7 +39,11 @@ def keys_in(path: Path) -> Iterator[str]:
 def used_keys() -> set[str]:
     found = {key for path in sources() for key in keys_in(path)}
     known = {key.split(".")[0] for key in MESSAGES}
-    return {key for key in found if key.split(".")[0] in known and not key.endswith((".py", ".txt", ".db", ".log"))}
+    return {
+        key
+        for key in found
+        if key.split(".")[0] in known and not key.endswith((".py", ".txt", ".db", ".log"))
+    }
 
 
 def fields(text: str) -> set[str]:
@@ -46,7 +54,9 @@ def has_words(key: str) -> bool:
     """Whether there is a message for the key, for its family, or for keys that begin with it."""
     parts = key.rstrip(".").split(".")
     families = {".".join(parts[:length]) for length in range(1, len(parts) + 1)}
-    return bool(families & set(MESSAGES)) or (key.endswith(".") and any(known.startswith(key) for known in MESSAGES))
+    return bool(families & set(MESSAGES)) or (
+        key.endswith(".") and any(known.startswith(key) for known in MESSAGES)
+    )
 
 
 def test_both_languages_have_the_same_keys() -> None:
@@ -78,7 +88,11 @@ def test_every_command_has_help_in_both_languages() -> None:
 
 
 def test_chinese_messages_are_chinese() -> None:
-    latin = [key for key, text in table("zh").items() if not re.search("[\u4e00-\u9fff]", re.sub(r"\{.*?\}", "", text))]
+    latin = [
+        key
+        for key, text in table("zh").items()
+        if not re.search("[\u4e00-\u9fff]", re.sub(r"\{.*?\}", "", text))
+    ]
     assert all(not re.search("[a-z]{4,} [a-z]{3,}", table("zh")[key]) for key in latin)
 
 
@@ -104,7 +118,9 @@ def test_a_missing_detail_leaves_a_gap_and_no_failure() -> None:
 
 
 def test_problems_of_settings_take_a_line_each() -> None:
-    wrong = errors.SettingsError((("settings.url", {"name": "A", "value": "x"}), ("settings.switch", {"name": "B", "value": "y"})))
+    wrong = errors.SettingsError(
+        (("settings.url", {"name": "A", "value": "x"}), ("settings.switch", {"name": "B", "value": "y"}))
+    )
     assert len(Words("zh").error(wrong).splitlines()) == 2
 
 
@@ -124,13 +140,19 @@ def test_an_error_inside_of_a_notice_is_told_in_words() -> None:
         ("en", {"LANG": "zh_CN.UTF-8"}, "en"),
     ],
 )
-def test_the_language_is_the_setting_or_the_locale(setting: str, environment: dict[str, str], language: str) -> None:
+def test_the_language_is_the_setting_or_the_locale(
+    setting: str, environment: dict[str, str], language: str
+) -> None:
     assert choose(setting, environment) == language
 
 
 def test_no_message_is_left_over() -> None:
-    text = "\n".join(path.read_text(encoding="utf-8") for path in [*sources(), ROOT / "terminal/messages/__init__.py"])
+    text = "\n".join(
+        path.read_text(encoding="utf-8") for path in [*sources(), ROOT / "terminal/messages/__init__.py"]
+    )
     text = text.replace("'", '"')
-    built = re.compile("|".join(re.escape(start) for start in re.findall(r'f"([a-z_]+\.[a-z_.]*)\{', text)) or "$^")
+    built = re.compile(
+        "|".join(re.escape(start) for start in re.findall(r'f"([a-z_]+\.[a-z_.]*)\{', text)) or "$^"
+    )
     unused = [key for key in MESSAGES if f'"{key}"' not in text and not built.match(key) and "." in key]
     assert unused == []

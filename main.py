@@ -1,0 +1,142 @@
+"""Old Friend (老友): a chatbot in the terminal that remembers you. Start here.
+
+``main`` reads the command line and the settings, wires the rooms together and returns the exit
+code; ``chat`` is the loop: read, then a command or a turn, then show. Nothing heavy is imported on
+the way to the first prompt: lancedb, pyarrow, openai and numpy load in a thread once it stands. A
+test watches over that.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+import config
+import errors
+from config import Settings
+from conversation import Conversation
+from debuglog import DebugLog
+from errors import Exit
+from llm import Llm
+from memory import Memory
+from terminal import arguments
+from terminal.arguments import Options
+from terminal.chat import Chat
+from terminal.desk import Restart
+from terminal.history_file import scrubber
+from terminal.interrupting import Wishes, heard
+from terminal.player import play
+from terminal.seating import Streams, seated, words_for
+from terminal.warming import warmer
+
+VERSION = "0.1.0"
+HOME = Path(__file__).resolve().parent
+#: Seconds that leaving waits for vectors that are being made; what is not made then is made at the next start.
+_SETTLE = 2.0
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Run the program; the exit code."""
+    streams = Streams(sys.stdin, sys.stdout, sys.stderr, os.environ)
+    try:
+        options = arguments.parse(sys.argv[1:] if given is None else given)
+        if options.help or options.version:
+            print(options.help or f"Old Friend {VERSION}")
+            return Exit.OK
+        with heard() as wishes:
+            while (code := _run(options, streams, wishes)) is None:
+                options = options.again
+            return code
+    except errors.OldFriendError as error:
+        print(words_for(None, streams.environment).error(error), file=sys.stderr)
+        return error.exit_code
+
+
+def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
+    """Open everything, chat, close everything. None when settings have changed and all is to be opened anew."""
+    settings = config.load(HOME, streams.environment, options.flags, options.env_file)
+    debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
+    try:
+        if options.check:
+            return _check(settings, debug, streams, options, wishes)
+        with _opened(settings, debug, options) as conversation:
+            warm = warmer(debug.log, then=conversation.memory.start)
+            connect = partial(Llm, log=debug.log, clock=_now)
+            with seated(
+                conversation, debug, options, streams, wishes,
+                clock=_now, connect=connect, warm=warm, version=VERSION,
+            ) as room:  # fmt: skip
+                if not room.desk.interactive:
+                    conversation.memory.start()
+                    return play(room, options, streams)
+                chat(room)
+                return None if isinstance(room.ending, Restart) else Exit.OK
+    finally:
+        debug.close()
+
+
+def chat(room: Chat) -> None:
+    """Read, then a command or a turn, then show; until the person leaves."""
+    room.open()
+    while (entered := room.read()) is not None:
+        if not room.do(entered):
+            return
+
+
+@contextmanager
+def _opened(settings: Settings, debug: DebugLog, options: Options) -> Iterator[Conversation]:
+    llm = Llm(settings, debug.log, clock=_now)
+    memory = _memory(settings, debug, llm)
+    try:
+        conversation = Conversation(
+            settings, memory, llm, debug.log, clock=_now, new_id=_new_id, incognito=options.incognito
+        )
+        yield conversation
+        conversation.close()
+    finally:
+        memory.close(settle=_SETTLE)
+        llm.close()
+
+
+def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
+    scrubbers = [scrubber(settings.data_dir / "history"), lambda needles: debug.scrub(needles.held_by)]
+    return Memory(
+        settings.data_dir, llm.embedder, clock=_now, new_id=_new_id, log=debug.log,
+        also_searched=[settings.log_dir], scrubbers=scrubbers,
+    )  # fmt: skip
+
+
+def _check(settings: Settings, debug: DebugLog, streams: Streams, options: Options, wishes: Wishes) -> Exit:
+    from terminal.checking import Check
+    from terminal.screen import Screen, wants_plain
+
+    llm = Llm(settings, debug.log, clock=_now)
+    screen = Screen(streams.stdout, plain=wants_plain(streams.stdout, streams.environment, options.plain))
+    words = words_for(settings, streams.environment)
+    return Check(settings, llm, lambda: _memory(settings, debug, llm), screen, words, wishes.stop).run()
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex
+
+
+def _end(code: int) -> NoReturn:
+    """End at once: everything is closed, and a thread that is still loading a library must not hold the process."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _end(main())
