@@ -180,6 +180,22 @@ def test_a_commit_that_was_never_sealed_is_taken_back_and_made_again(copy: Path)
     store.close()
 
 
+def test_rows_that_are_missing_from_a_whole_index_are_added(copy: Path, before: Answers) -> None:
+    store = Store(copy)
+    store.vectors.open(store.oracle.model, store.oracle.dimension)
+    store.vectors.delete(["s0-5", "s3-27", "summary-s2"])
+    seal = Seal(store.database, copy / "vectors")
+    with store.database.write() as sql:
+        seal.forget(sql)
+        seal.save(sql, seal.examine())
+    store.close()
+    again = reopened(copy)
+    assert {b"s0-5", b"s3-27", b"summary-s2"} <= set(again.vectors.ids().tolist())
+    assert answers(again) == before
+    assert again.oracle.asked == []
+    again.close()
+
+
 def test_damage_while_it_runs_is_mended_at_the_next_write(copy: Path, before: Answers) -> None:
     store = reopened(copy)
     shutil.rmtree(copy / "vectors")
