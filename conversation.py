@@ -1,7 +1,8 @@
 """One turn, from what a person says to the stored reply; and how a session is folded, saved and cleared.
 
 The same for the terminal and for any other door: events come out, a ``Stop`` goes in, nothing is printed and
-nothing is read. A turn is told in seven steps in ``Conversation.turn``; each step stands below it in the order in which it happens.
+nothing is read. A turn is told in seven steps in ``Conversation.turn``; each step stands below it, in the order in
+which it happens.
 
 Promises: what was said is written down before a model is asked; a failed call changes nothing; a reply that was cut
 off is stored only marked as such; the next input never meets a half-made fold.

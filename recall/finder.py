@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
     from embedder import Vector
     from recall.scores import Floats
-    from storage.lexicon import Postings, Shelf, Size
+    from storage.lexicon import Postings, Size
     from storage.records import Kind, Summary, Turn
+    from storage.schema import Shelf
 
 Missing = Literal["embeddings", "index", "words"]
 Embed = Callable[[Sequence[str]], Sequence["Vector | None"]]

@@ -12,22 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from storage.database import Database
 
-SCHEMA = """
-CREATE TABLE fact (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    text_id TEXT NOT NULL UNIQUE,
-    session_id TEXT NOT NULL REFERENCES session (session_id),
-    timestamp TEXT NOT NULL,
-    text TEXT NOT NULL
-);
-CREATE TABLE fact_turn (
-    fact INTEGER NOT NULL REFERENCES fact (seq) ON DELETE CASCADE,
-    turn INTEGER NOT NULL,
-    PRIMARY KEY (fact, turn)
-) WITHOUT ROWID;
-CREATE INDEX fact_of_turn ON fact_turn (turn);
-"""
-
 Sql = Callable[..., Any]
 _AT_ONCE = 900
 

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from storage.schema import SHELVES, Shelf
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,23 +25,6 @@ if TYPE_CHECKING:
     from storage.database import Database
 
     Integers = npt.NDArray[np.int64]
-
-Shelf = Literal["turn", "summary", "fact"]
-SHELVES: tuple[Shelf, ...] = ("turn", "summary", "fact")
-
-#: Every category but separators and controls belongs to a token: the tokens are cut before they come here.
-_TOKENIZER = "unicode61 remove_diacritics 0 categories ''L* N* M* P* S* Co Cn''"
-
-
-def _shelf_schema(shelf: Shelf) -> str:
-    return f"""
-CREATE VIRTUAL TABLE {shelf}_words USING fts5(tokens, tokenize='{_TOKENIZER}');
-CREATE VIRTUAL TABLE {shelf}_postings USING fts5vocab({shelf}_words, 'instance');
-CREATE TABLE {shelf}_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL);
-"""
-
-
-SCHEMA = "".join(_shelf_schema(shelf) for shelf in SHELVES)
 
 Sql = Callable[..., object]
 
