@@ -165,8 +165,8 @@ class Database:
 
     def _trace(self, act: str, sql: str, parameters: Parameters, rows: list[Row] | None) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
-            shown = "" if rows is None else f"\n  -> {[tuple(row) for row in rows]}"
-            self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), tuple(parameters), shown)
+            shown = "" if rows is None else f"\n  -> {[_shown(row) for row in rows]}"
+            self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _shown(parameters), shown)
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -188,3 +188,8 @@ class Database:
         elif code == sqlite3.SQLITE_BUSY:
             kind = errors.DataInUse
         return kind(path=str(self.path), reason=str(fault))
+
+
+def _shown(values: Row | Parameters) -> tuple[object, ...]:
+    """Values as a person can read them: of a vector only its size."""
+    return tuple(f"<{len(value)} bytes>" if isinstance(value, bytes) else value for value in values)
