@@ -134,8 +134,10 @@ class Conversation:
 
     # -- a turn ------------------------------------------------------------------------------------------------
 
-    def turn(self, said: str, stop: Stop, *, stream: bool = True) -> Iterator[Event]:
+    def turn(self, said: str, stop: Stop, *, stream: bool = True, again: bool = False) -> Iterator[Event]:
         """Say something and get a reply. The last event is ``Replied``.
+
+        ``again``: the new round takes the place of the last one, as soon as its reply is there.
 
         Raises ModelError (nothing was stored; what was said stays in flight), Interrupted (stopped before anything was
         shown), UsageError (nothing to say, or too much), StorageError.
@@ -143,11 +145,14 @@ class Conversation:
         text = self._admit(said)
         started = self._note_in_flight(text)
         yield from self._settle_folding(stop)
-        recollection = yield from self._recall(text, stop)
+        rounds = self.rounds_in_context()
+        replaced = rounds[-1] if again and rounds else None
+        before = rounds[:-1] if replaced else rounds
+        recollection = yield from self._recall(text, before, stop)
         yield Recalled(recollection)
-        layers = self._layers(text, recollection)
+        layers = self._layers(text, before, recollection)
         reply = yield from self._ask(layers, stop, stream)
-        spoken = self._store(text, started, reply)
+        spoken = self._store(text, started, reply, replaced)
         yield Replied(spoken, reply, recollection)
 
     def _admit(self, said: str) -> str:
@@ -172,10 +177,11 @@ class Conversation:
             yield Beat()
         yield from self._folding.take_notices()
 
-    def _recall(self, text: str, stop: Stop) -> Generator[Event, None, Recollection]:
+    def _recall(
+        self, text: str, rounds: tuple[Round, ...], stop: Stop
+    ) -> Generator[Event, None, Recollection]:
         if not self.recalling:
             return Recollection()
-        rounds = self.rounds_in_context()
 
         def work() -> Recollection:
             return self.memory.recall(text, rounds, self.session.session_id, self._clock(), self.settings)
@@ -195,8 +201,7 @@ class Conversation:
             yield Notice("recall.degraded", {"parts": tuple(sorted(new))})
         self._known_degraded = set(recollection.degraded)
 
-    def _layers(self, text: str, recollection: Recollection) -> Layers:
-        rounds = self.rounds_in_context()
+    def _layers(self, text: str, rounds: tuple[Round, ...], recollection: Recollection) -> Layers:
         summary = self.memory.sessions.summary(self.session.session_id)
         language = self._language(text, rounds)
         return Layers(
@@ -226,9 +231,13 @@ class Conversation:
         if self._unwritten is None:
             self.memory.keep_partial(shown)
 
-    def _store(self, text: str, started: str, reply: Reply) -> Round:
+    def _store(self, text: str, started: str, reply: Reply, replaced: Round | None) -> Round:
         if self._unwritten is None:
-            return self.memory.store_round(self.session.session_id, text, reply.text, started, reply.finish)
+            return self.memory.store_round(
+                self.session.session_id, text, reply.text, started, reply.finish, instead_of=replaced
+            )
+        if replaced in self._unwritten.rounds:
+            self._unwritten.rounds.remove(replaced)
         spoken = _unstored(
             self._new_id, self.session.session_id, text, reply.text, started, self._now(), reply.finish
         )

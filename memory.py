@@ -159,19 +159,32 @@ class Memory:
         with self.database.write() as sql:
             self.drafts.drop_in_flight(sql)
 
-    def store_round(self, session_id: str, user: str, assistant: str, started: str, finish: Finish) -> Round:
-        """Store a round with its words and its place in the queue, and clear what was in flight, in one commit."""
+    def store_round(
+        self,
+        session_id: str,
+        user: str,
+        assistant: str,
+        started: str,
+        finish: Finish,
+        instead_of: Round | None = None,
+    ) -> Round:
+        """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
+
+        ``instead_of`` is a round that goes in the same commit.
+        """
         turns: tuple[tuple[str, str, Role, str], ...] = (
             (self._new_id(), started, "user", user),
             (self._new_id(), self._now(), "assistant", assistant),
         )
         with self.database.write() as sql:
+            gone = self._findable.remove_turns(sql, _turns_of([instead_of] if instead_of else []))
             spoken = self.sessions.add_round(sql, session_id, turns, finish)
             for turn in (spoken.user, spoken.assistant):
                 self._findable.learn_turn(sql, turn)
             self.drafts.drop_in_flight(sql)
             self.drafts.drop_stages(sql, session_id)
         self._removed = None
+        self.index.drop(gone)
         self.index.wake()
         return spoken
 

@@ -97,7 +97,7 @@ class Chat:
         whole = not desk.interactive and not desk.screen.file.isatty()
         view = ReplyView(desk.screen, desk.aside, desk.words, self._moment, whole=whole)
         try:
-            view.show(desk.watched(desk.conversation.turn(text, desk.stop, stream=self._stream)))
+            view.show(desk.watched(desk.conversation.turn(text, desk.stop, stream=self._stream, again=again)))
         except errors.OldFriendError as error:
             self._failed(error)
             self._offered, self._again = text, again
