@@ -166,7 +166,9 @@ class Database:
     def _trace(self, act: str, sql: str, parameters: Parameters, rows: list[Row] | None) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
             shown = "" if rows is None else f"\n  -> {[_shown(row) for row in rows]}"
-            self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _shown(parameters), shown)
+            self._log.debug(
+                "database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _shown(parameters), shown
+            )
 
     @contextmanager
     def _faults(self) -> Iterator[None]:

@@ -319,3 +319,39 @@ def test_the_log_names_ids_and_never_vectors(vectors: Vectors, log: logging.Logg
     vectors.delete(["t1"])
     assert [line.split()[1] for line in lines] == ["upsert", "search", "delete"]
     assert "t0" in lines[0]
+
+
+class Panic(BaseException):
+    """What LanceDB's panics look like from Python."""
+
+
+@pytest.mark.parametrize(
+    ("fault", "becomes"),
+    [
+        (Panic("index out of bounds"), errors.StorageError),
+        (RuntimeError("lance error: corrupt"), errors.StorageError),
+        (OSError(28, "No space left on device"), errors.DiskFull),
+        (OSError(13, "Permission denied"), errors.ReadOnly),
+        (OSError(30, "Read-only file system"), errors.ReadOnly),
+    ],
+    ids=repr,
+)
+def test_any_fault_comes_out_as_one_of_ours(
+    vectors: Vectors, fault: BaseException, becomes: type[errors.StorageError]
+) -> None:
+    def failing() -> Iterator[list[VectorRow]]:
+        yield rows(3)
+        raise fault
+
+    with pytest.raises(errors.StorageError) as raised:
+        vectors.rebuild("m", DIMENSION, failing())
+    assert type(raised.value) is becomes
+
+
+def test_an_interrupt_stays_an_interrupt(vectors: Vectors) -> None:
+    def interrupted() -> Iterator[list[VectorRow]]:
+        yield rows(1)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        vectors.rebuild("m", DIMENSION, interrupted())
