@@ -17,13 +17,11 @@ from typing import Any
 
 import errors
 from storage import migrations
+from storage.faults import as_ours
 from storage.files import make_private, put_in_place, read_start
 
 #: Below this version several connections can corrupt a WAL that is being reset (sqlite.org/wal.html).
 _WAL_IS_SAFE = (3, 51, 3)
-_FULL = (sqlite3.SQLITE_FULL,)
-_READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 #: Bytes of SQLite's own header (sqlite.org/fileformat2.html).
 _HEADER = 100
@@ -50,7 +48,7 @@ class Database:
         make_private(path)
         self._connection = self._connect(path)
         try:
-            with self._faults():
+            with as_ours(self.path):
                 migrations.refuse_unknown(self._connection, path)
                 self._furnish(self._connection)
             self._refuse_cut()
@@ -65,7 +63,7 @@ class Database:
         make_private(born)
         connection = self._connect(born)
         try:
-            with self._faults():
+            with as_ours(self.path):
                 connection.execute("PRAGMA page_size=8192")
                 self._furnish(connection)
                 connection.execute("PRAGMA journal_mode=DELETE")
@@ -89,7 +87,7 @@ class Database:
         return any(path.exists() and path.stat().st_size for path in beside)
 
     def _connect(self, path: Path) -> sqlite3.Connection:
-        with self._faults():
+        with as_ours(self.path):
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
             connection.row_factory = sqlite3.Row
             return connection
@@ -105,7 +103,7 @@ class Database:
 
     def read(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """All rows of one query."""
-        with self._lock, self._faults():
+        with self._lock, as_ours(self.path):
             rows = self._connection.execute(sql, parameters).fetchall()
             self._trace("read", sql, parameters, rows)
             return rows
@@ -116,7 +114,7 @@ class Database:
 
         A write inside a write joins the outer one.
         """
-        with self._lock, self._faults():
+        with self._lock, as_ours(self.path):
             if self._connection.in_transaction:
                 yield self._execute
                 return
@@ -136,13 +134,13 @@ class Database:
 
     def vacuum(self) -> None:
         """Rewrite the file so that nothing deleted is left in it."""
-        with self._lock, self._faults():
+        with self._lock, as_ours(self.path):
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def backup(self, target: Path) -> None:
         """A whole, consistent copy at ``target``, which must not exist."""
-        with self._lock, self._faults():
+        with self._lock, as_ours(self.path):
             make_private(target)
             target.unlink()
             self._connection.execute("VACUUM INTO ?", (str(target),))
@@ -169,27 +167,6 @@ class Database:
             self._log.debug(
                 "database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _shown(parameters), shown
             )
-
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """SQLite's faults as ours."""
-        try:
-            yield
-        except sqlite3.Error as fault:
-            raise self._as_ours(fault) from fault
-
-    def _as_ours(self, fault: sqlite3.Error) -> errors.StorageError:
-        code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
-        kind: type[errors.StorageError] = errors.StorageError
-        if code in _FULL:
-            kind = errors.DiskFull
-        elif code in _READ_ONLY:
-            kind = errors.ReadOnly
-        elif code in _DAMAGED:
-            kind = errors.Damaged
-        elif code == sqlite3.SQLITE_BUSY:
-            kind = errors.DataInUse
-        return kind(path=str(self.path), reason=str(fault))
 
 
 def _shown(values: Row | Parameters) -> tuple[object, ...]:

@@ -1,0 +1,108 @@
+"""A backup is one file: a whole copy of the database, from which everything else is made.
+
+The images lie in it as versions, vectors as bytes, so that one file holds the friend. Promises: a backup may be made
+while another program chats; it is checked before it counts; restoring keeps what was there, under another name.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import errors
+from storage.faults import as_ours
+from storage.files import make_private, put_in_place
+from storage.migrations import refuse_unknown
+from storage.owner import Owner
+
+_DATABASE = "memory.db"
+
+
+def back_up(folder: Path, target: Path) -> int:
+    """Copy the memory of a data directory into a new file. Returns its size in bytes.
+
+    Raises StorageError (``backup.exists``, ``backup.nothing``), Damaged, DiskFull, ReadOnly.
+    """
+    source = folder / _DATABASE
+    if not source.exists():
+        raise errors.StorageError("backup.nothing", path=str(folder))
+    if target.exists():
+        raise errors.StorageError("backup.exists", path=str(target))
+    unfinished = target.with_name(f".{target.name}.new")
+    unfinished.unlink(missing_ok=True)
+    make_private(unfinished)
+    try:
+        with as_ours(source):
+            _copy(source, unfinished)
+            _examine(unfinished)
+        put_in_place(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return target.stat().st_size
+
+
+def restore(backup: Path, folder: Path, clock: Callable[[], datetime]) -> Path | None:
+    """Put a backup in the place of a memory. Returns where the former database lies now, None where there was none.
+
+    The index is made anew from it, and the images are laid into their files. Raises DataInUse, Damaged, NewerSchema.
+    """
+    if not backup.exists():
+        raise errors.StorageError("backup.missing", path=str(backup))
+    with as_ours(backup):
+        _examine(backup)
+    with Owner(folder, clock):
+        unfinished = folder / f".{_DATABASE}.restored"
+        shutil.copyfile(backup, unfinished)
+        make_private(unfinished)
+        descriptor = os.open(unfinished, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+        former = _set_aside(folder)
+        put_in_place(unfinished, folder / _DATABASE)
+    return former
+
+
+def _set_aside(folder: Path) -> Path | None:
+    """Give what is there other names: the images first, so that they are never taken for edits of the restored ones."""
+    number = 1
+    while any(folder.glob(f"*.before-restore-{number}*")):
+        number += 1
+    persona, database = folder / "persona", folder / _DATABASE
+    if persona.exists():
+        persona.rename(folder / f"persona.before-restore-{number}")
+    shutil.rmtree(folder / "vectors", ignore_errors=True)
+    if not database.exists():
+        return None
+    former = folder / f"memory.before-restore-{number}.db"
+    for end in ("-journal", "-wal", "-shm", ""):
+        beside = database.with_name(database.name + end)
+        if beside.exists():
+            beside.rename(former.with_name(former.name + end))
+    return former
+
+
+def _copy(source: Path, target: Path) -> None:
+    connection = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
+    try:
+        refuse_unknown(connection, source)
+        target.unlink()
+        connection.execute("VACUUM INTO ?", (str(target),))
+        make_private(target)
+    finally:
+        connection.close()
+
+
+def _examine(path: Path) -> None:
+    """Refuse what is no whole memory. Raises Damaged or NewerSchema."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        refuse_unknown(connection, path)
+        found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
+        if found != ["ok"] or not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            raise errors.Damaged(path=str(path), reason=found[0] if found != ["ok"] else "empty")
+    finally:
+        connection.close()
