@@ -167,13 +167,13 @@ class Vectors:
     def search(self, vector: Vector, *, kind: Kind, exclude_session: str | None, limit: int) -> list[Hit]:
         """The nearest rows of one type, best first, none of the excluded session.
 
-        Raises StorageError when the index is not ready, EmbeddingError when the vector is not sound.
+        Raises StorageError when the index is not ready, or has no place for a vector like this one.
         """
         if limit < 1 or (self.state == "ready" and self._table is None):
             return []
         with self._faults("search"):
             table, held = self._ready(), self._shelves.get(kind)
-            query = normalised(vector, self._dimension)
+            query = self._query(vector)
             if held is not None:
                 found = held.search(query.astype("float32"), exclude_session, limit)
             else:
@@ -269,6 +269,12 @@ class Vectors:
         if schema != _schema(model, dimension) or _labels(schema) != _labels(_schema(model, dimension)):
             self._table = None
             raise errors.StorageError("index.other_model", model=model, dimension=dimension)
+
+    def _query(self, vector: Vector) -> Half:
+        try:
+            return normalised(vector, self._dimension)
+        except errors.EmbeddingError as fault:
+            raise errors.StorageError("index.failed", act="search", reason=str(fault)) from fault
 
     def _search(
         self, table: Any, query: Half, kind: Kind, exclude_session: str | None, limit: int

@@ -151,7 +151,7 @@ def test_an_unsound_vector_is_neither_stored_nor_searched_for(vectors: Vectors, 
     with pytest.raises(errors.EmbeddingError):
         vectors.upsert([VectorRow("a", "conversation", "s1", vector)])
     assert vectors.count() == 0
-    with pytest.raises(errors.EmbeddingError):
+    with pytest.raises(errors.StorageError):
         vectors.search(vector, kind="conversation", exclude_session=None, limit=3)
 
 
