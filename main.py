@@ -64,6 +64,8 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
     settings = config.load(HOME, streams.environment, options.flags, options.env_file)
     debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
     try:
+        if options.backup or options.restore:
+            return _keep(settings, options, streams)
         if options.check:
             return _check(settings, debug, streams, options, wishes)
         with _opened(settings, debug, options) as conversation:
@@ -111,6 +113,16 @@ def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
         settings.data_dir, llm.embedder, clock=_now, new_id=_new_id, log=debug.log,
         also_searched=[settings.log_dir], scrubbers=scrubbers,
     )  # fmt: skip
+
+
+def _keep(settings: Settings, options: Options, streams: Streams) -> Exit:
+    from terminal.keeping import back_up_to, restore_from
+
+    words = words_for(settings, streams.environment)
+    if options.backup:
+        return back_up_to(options.backup, settings.data_dir, words, streams.stdout)
+    assert options.restore is not None
+    return restore_from(options.restore, settings.data_dir, words, streams.stdout, _now)
 
 
 def _check(settings: Settings, debug: DebugLog, streams: Streams, options: Options, wishes: Wishes) -> Exit:

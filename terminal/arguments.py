@@ -22,6 +22,8 @@ class Options:
     incognito: bool = False
     plain: bool = False
     check: bool = False
+    backup: Path | None = None
+    restore: Path | None = None
     stream: bool = True
     debug: bool = False
     data_dir: str | None = None
@@ -81,6 +83,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--plain", action="store_true", help="plain text: no colours, nothing redrawn")
     add("--no-stream", dest="stream", action="store_false", help="show each reply when it is whole")
     add("--check", action="store_true", help="examine settings, models, database and index, then end")
+    add("--backup", metavar="FILE", type=Path, help="copy the whole memory into one file, then end")
+    add("--restore", metavar="FILE", type=Path, help="put such a file in the place of the memory, then end")
     add("--debug", action="store_true", help="write prompts and database traffic to the log folder")
     add("--data-dir", metavar="FOLDER", help="where everything is remembered")
     add("--env-file", metavar="FILE", type=Path, help="settings, instead of .env")

@@ -71,6 +71,12 @@ MESSAGES: Mapping[str, str] = {
     "storage.damaged": (
         "The database {path} is damaged ({reason}). It was left as it is. Copy it aside, then put a backup in its place."
     ),
+    "backup.done": "The whole memory is in {path} ({size}). Keep it where only you can read it.",
+    "backup.restored": "The memory is that of {path} again.",
+    "backup.restored_over": "The memory is that of {path} again. What was there before is kept as {former}.",
+    "backup.exists": "{path} exists and is not overwritten. Choose another name.",
+    "backup.nothing": "There is no memory in {path} to back up.",
+    "backup.missing": "There is no backup at {path}.",
     "storage.not_ours": "{path} is not a database of Old Friend. It was left as it is; choose another --data-dir.",
     "storage.newer_schema": "The database was written by a newer Old Friend. Use that one; nothing was touched.",
     "storage.disk_full": "The disk is full. The last write was taken back whole. Make room, then say it again.",
