@@ -197,9 +197,12 @@ class Conversation:
 
     def _degraded(self, recollection: Recollection) -> Iterator[Notice]:
         """Say once that recall has to do without one of its parts, and once more when another one fails."""
-        if new := set(recollection.degraded) - self._known_degraded:
+        missing = set(recollection.degraded)
+        if "index" in missing and self.memory.index.status().doing == "starting":
+            missing.remove("index")  # it is opened when the first prompt stands; words serve until then
+        if new := missing - self._known_degraded:
             yield Notice("recall.degraded", {"parts": tuple(sorted(new))})
-        self._known_degraded = set(recollection.degraded)
+        self._known_degraded = missing
 
     def _layers(self, text: str, rounds: tuple[Round, ...], recollection: Recollection) -> Layers:
         summary = self.memory.sessions.summary(self.session.session_id)
