@@ -13,7 +13,7 @@ import pyte
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Seconds until a wait gives up: long, since a slow machine is no failure.
-PATIENCE = 30.0
+PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "30"))
 
 
 class Terminal:
