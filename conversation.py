@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 import errors
 from config import Notice, Settings
 from jobs.asking import Asked, ask
+from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.saving import Saved, SaveEvent, Saving
 from llm import Layers, Llm
@@ -27,6 +28,7 @@ from models.stop import Stop
 from models.waiting import waiting
 from prompts import TEMPLATES, Language
 from recall.recollection import Recollection
+from storage.erasing import Selection
 from storage.records import Finish, InFlight, Round, Session, Summary, Turn
 from text import MAX_INPUT_BYTES, clean, language_of
 
@@ -294,6 +296,15 @@ class Conversation:
             del self._unwritten.rounds[len(self._unwritten.rounds) - gone :]
             return gone
         return self.memory.undo_reset() or self.memory.undo(self.session.session_id, count)
+
+    def erase(self, chosen: Selection, stop: Stop) -> Iterator[EraseEvent]:
+        """Erase what was chosen with ``memory.eraser``. The last event is ``Erased``.
+
+        A fold that runs is waited for: it would write down again what it read before.
+        """
+        yield from self._settle_folding(stop)
+        self.last = None
+        yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------
 

@@ -50,6 +50,7 @@ class Erasing:
 
         Raises StorageError; an erasure that was begun is then finished at the next start.
         """
+        chosen = self._memory.eraser.refreshed(chosen)
         found = yield from waiting(lambda: self._memory.erase(chosen), Stop())
         summaries, images = 0, list[Image]()
         try:

@@ -13,7 +13,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from storage import proof
@@ -160,6 +160,15 @@ class Eraser:
             held or chosen.in_flight,
             (),
             words.strip(),
+        )
+
+    def refreshed(self, chosen: Selection) -> Selection:
+        """The selection with what was made from its turns since it was chosen: a fold may have ended meanwhile."""
+        now = self._with_derived(chosen.turns, [session.session_id for session in chosen.sessions])
+        summaries = {summary.text_id: summary for summary in (*chosen.summaries, *now.summaries)}
+        versions = {version.version: version for version in (*chosen.versions, *now.versions)}
+        return replace(
+            chosen, summaries=tuple(summaries.values()), versions=tuple(versions[key] for key in sorted(versions))
         )
 
     def _with_derived(self, turns: Sequence[Turn], also: Sequence[str] = ()) -> Selection:

@@ -140,6 +140,19 @@ def test_a_session_goes_whole_with_its_vectors(tmp_path, server, clock, new_id, 
         ] == []
 
 
+def test_a_summary_that_was_made_while_the_person_was_asked_goes_too(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log, MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1") as first:
+        list(first.talk.turn(f"My word is {MARKER}.", Stop()))
+        list(first.talk.turn("second", Stop()))
+        list(first.talk.turn("third", Stop()))
+        chosen = first.memory.eraser.words(MARKER)
+        assert chosen.summaries == ()
+        assert first.talk.fold_now() == []
+        assert MARKER in str(first.rows("summary"))
+        assert list(first.talk.erase(chosen, Stop()))[-1].proof.traces == ()
+        assert holding(tmp_path) == []
+
+
 def test_what_was_erased_is_never_recalled(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from config import Notice
-from jobs.erasing import Erased, Erasing
+from jobs.erasing import Erased
 from models.events import Beat
 from storage.erasing import Eraser, Selection
 from storage.records import Turn
@@ -82,9 +82,7 @@ def _erase(desk: Desk, chosen: Selection) -> None:
     if desk.history:
         for text in chosen.texts:
             desk.history.forget(text)
-    for event in desk.watched(
-        Erasing(desk.conversation.memory, desk.conversation.llm).run(chosen, desk.stop)
-    ):
+    for event in desk.watched(desk.conversation.erase(chosen, desk.stop)):
         match event:
             case Beat():
                 desk.aside.status("…")
