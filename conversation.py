@@ -199,7 +199,7 @@ class Conversation:
 
     def _degraded(self, recollection: Recollection) -> Iterator[Notice]:
         """Say once that recall has to do without one of its parts, and once more when another one fails."""
-        missing = set(recollection.degraded)
+        missing: set[str] = set(recollection.degraded)
         if "index" in missing and self.memory.index.status().doing == "starting":
             missing.remove("index")  # it is opened when the first prompt stands; words serve until then
         if new := missing - self._known_degraded:
