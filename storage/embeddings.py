@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from storage.database import Database, Row
 from storage.records import Kind
-from storage.vectors import VectorRow
+from storage.vector_row import VectorRow
 
 if TYPE_CHECKING:
     import numpy as np

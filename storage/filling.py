@@ -15,7 +15,7 @@ import errors
 from embedder import Embedder
 from storage.database import Database
 from storage.embeddings import Embeddings, digest_of
-from storage.vectors import normalised
+from storage.vector_row import normalised
 
 if TYPE_CHECKING:
     from embedder import Vector

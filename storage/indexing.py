@@ -18,73 +18,22 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
 
 import errors
 from embedder import Embedder
 from storage.database import Database
-from storage.embeddings import Embeddings, SetAside
+from storage.embeddings import Embeddings
 from storage.filling import Filling
+from storage.index_status import Doing, IndexStatus, Missing, Progress
 from storage.mending import Mending
 from storage.vectors import Vectors
-from storage.worker import AT_ONCE, Again, Worker
+from storage.worker import AT_ONCE, Again, Backoff, Worker
 
 #: After so many commits the small files are folded together.
 _UPKEEP_EVERY = 32
 _DELAYS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 #: With more texts waiting than this, recall by meaning is not what it could be.
 _MANY_WAITING = 64
-
-Missing = Literal["embeddings", "index"]
-Doing = Literal["starting", "ready", "rebuilding", "embedding", "failed", "ended"]
-Sql = Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a long piece of work is."""
-
-    doing: Doing
-    done: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class IndexStatus:
-    """What ``/status`` tells of the index. ``fault`` is for logs and for the curious, not translated."""
-
-    doing: Doing
-    model: str
-    dimension: int | None
-    vectors: int
-    waiting: int
-    set_aside: tuple[SetAside, ...]
-    degraded: tuple[Missing, ...]
-    fault: str
-
-
-class Backoff:
-    """When something that failed may be tried again."""
-
-    def __init__(self, delays: Sequence[float]) -> None:
-        self._delays = delays
-        self._until = 0.0
-        self.failures = 0
-
-    def failed(self) -> None:
-        """Wait longer each time."""
-        delay = self._delays[min(self.failures, len(self._delays) - 1)]
-        self.failures += 1
-        self._until = time.monotonic() + delay
-
-    def worked(self) -> None:
-        """All is well again."""
-        self.failures, self._until = 0, 0.0
-
-    def left(self) -> float:
-        """Seconds to wait; 0 when it may be tried now."""
-        return max(0.0, self._until - time.monotonic())
 
 
 class Indexing:

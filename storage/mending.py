@@ -15,7 +15,8 @@ import errors
 from storage.database import Database
 from storage.embeddings import Embeddings
 from storage.seal import Seal
-from storage.vectors import VectorRow, Vectors
+from storage.vector_row import VectorRow
+from storage.vectors import Vectors
 
 if TYPE_CHECKING:
     import numpy as np

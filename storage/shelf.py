@@ -1,10 +1,13 @@
-"""Rows of one type held in memory, searched exactly: quicker than any index while they are not too many."""
+"""Rows held in memory, searched exactly: quicker than any index while they are not too many."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
+
+from storage.records import Kind
+from storage.vector_row import VectorRow, normalised
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Numbers (rows times dimension) that a shelf holds at the most: 40 MB, searched in some 3 ms.
 MOST = 10_000_000
+
+KINDS: tuple[Kind, ...] = ("conversation", "summary")
 
 Found = tuple[str, str, float]
 
@@ -91,3 +96,40 @@ class Shelf:
             self._session = np.concatenate([self._session, np.zeros(grown, np.int32)])
             empty = np.zeros((grown, self._vectors.shape[1]), np.float32)
             self._vectors = np.concatenate([self._vectors, empty])
+
+
+class Shelves:
+    """A shelf for each type that has few enough rows; the others are searched on the disk."""
+
+    def __init__(self, dimension: int, most: int) -> None:
+        self._dimension = dimension
+        self._most = most
+        self._held: dict[Kind, Shelf] = {kind: Shelf(dimension) for kind in KINDS}
+
+    def of(self, kind: Kind) -> Shelf | None:
+        """The shelf of a type; None when its rows are too many."""
+        return self._held.get(kind)
+
+    def fits(self, kind: Kind, more: int) -> bool:
+        """Whether so many rows more have room; a type that has become too large is let go for good."""
+        held = self._held.get(kind)
+        if held is not None and (len(held) + more) * self._dimension > self._most:
+            del self._held[kind]
+            held = None
+        return held is not None
+
+    def put(self, rows: Sequence[VectorRow]) -> None:
+        """Take in rows that were stored."""
+        import numpy as np
+
+        for kind in KINDS:
+            some = [row for row in rows if row.type == kind]
+            if some and self.fits(kind, len(some)):
+                vectors = np.stack([normalised(row.vector, self._dimension) for row in some])
+                ids, sessions = [row.text_id for row in some], [row.session_id for row in some]
+                self._held[kind].put(ids, sessions, vectors.astype(np.float32))
+
+    def drop(self, text_ids: Sequence[str]) -> None:
+        """Take rows out."""
+        for held in list(self._held.values()):
+            held.drop(text_ids)

@@ -12,83 +12,34 @@ Reading (``search``) is for any thread. All that writes belongs to one thread, t
 from __future__ import annotations
 
 import logging
-import os
-import re
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import errors
-from storage import nearest, shelf
-from storage.files import PRIVATE_FILE, PRIVATE_FOLDER, make_private_folder
+from storage import index_folder, lance, nearest, shelf
+from storage.files import make_private_folder
 from storage.records import Kind
-from storage.shelf import Shelf
-from text import one_line
+from storage.shelf import Shelves
+from storage.vector_row import Hit, VectorRow, normalised
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pyarrow as pa
 
     from embedder import Vector
+    from storage.vector_row import Half
 
-    Half = npt.NDArray[np.float16]
-
-KINDS: tuple[Kind, ...] = ("conversation", "summary")
 _TABLE = "vectors"
-#: An id may stand in a predicate only when it looks like this.
-_ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
 #: Rows taken beyond the limit, because rows of the excluded session are dropped afterwards (a predicate on
 #: the session would double the time of a search).
 _SPARE = 24
 _DELETE_AT_ONCE = 500
 #: Ids that are Python objects at a time; a million of them would take 100 MB.
 _IN_PYTHON = 50_000
-_INDEX_CACHE = 128 << 20
-_METADATA_CACHE = 32 << 20
 
 State = Literal["closed", "ready", "rebuilding"]
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class VectorRow:
-    """A row as it enters the index."""
-
-    text_id: str
-    type: Kind
-    session_id: str
-    vector: Vector
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A row that was found; ``similarity`` is the cosine, 1 for the same direction."""
-
-    text_id: str
-    session_id: str
-    similarity: float
-
-
-def normalised(vector: Sequence[float] | npt.NDArray[Any], dimension: int | None) -> Half:
-    """The vector at length 1, as it is stored: float16, one dimension.
-
-    Raises EmbeddingError when it is not of ``dimension``, not finite, or zero.
-    """
-    import numpy as np
-
-    taken = np.asarray(vector, dtype=np.float32)
-    if taken.ndim != 1 or not len(taken) or (dimension is not None and len(taken) != dimension):
-        raise errors.EmbeddingError("embedding.dimension", found=list(taken.shape), expected=dimension)
-    with np.errstate(all="ignore"):
-        length = float(np.linalg.norm(taken.astype(np.float64)))
-    if not np.isfinite(length) or length < 1e-12:
-        raise errors.EmbeddingError("embedding.unsound", norm=length)
-    return (taken / length).astype(np.float16)
 
 
 class Vectors:
@@ -103,7 +54,7 @@ class Vectors:
     def __init__(self, folder: Path, log: logging.Logger, *, most_in_memory: int = shelf.MOST) -> None:
         self.folder = folder
         self._most_in_memory = most_in_memory
-        self._shelves: dict[Kind, Shelf] = {}
+        self._shelves = Shelves(0, most_in_memory)
         self.state: State = "closed"
         self._log = log
         self._table: Any = None
@@ -117,15 +68,17 @@ class Vectors:
         self.close()
         with self._faults("open"):
             make_private_folder(self.folder)
-            database = self._connect()
+            database = lance.connect(self.folder)
             if _TABLE in database.list_tables().tables:
                 self._table = database.open_table(_TABLE)
-                self._check_schema(model, dimension)
+                if not lance.is_made_for(self._table.schema, model, dimension):
+                    self._table = None
+                    raise errors.StorageError("index.failed", act="open", reason="made for another model")
             else:
-                self._table = database.create_table(_TABLE, schema=_schema(model, dimension))
-                self._make_private()
-            self._dimension = dimension
-            for kind in KINDS:
+                self._table = database.create_table(_TABLE, schema=lance.schema_of(model, dimension))
+                index_folder.narrow(self.folder)
+            self._furnish(dimension)
+            for kind in shelf.KINDS:
                 self._load(kind)
         self.state = "ready"
 
@@ -137,7 +90,7 @@ class Vectors:
     def close(self) -> None:
         """Let the table go; safe to call twice."""
         self._table = None
-        self._shelves = {}
+        self._furnish(0)
         self.state = "closed"
 
     def upsert(self, rows: Sequence[VectorRow]) -> None:
@@ -147,22 +100,23 @@ class Vectors:
         self._say("upsert", [row.text_id for row in rows])
         with self._faults("upsert"):
             merge = self._ready().merge_insert("text_id")
-            merge.when_matched_update_all().when_not_matched_insert_all().execute(self._arrow(rows))
-            self._hold(rows)
-            self._make_private()
+            merge.when_matched_update_all().when_not_matched_insert_all().execute(
+                lance.as_arrow(rows, self._table.schema)
+            )
+            self._shelves.put(rows)
+            index_folder.narrow(self.folder)
 
     def delete(self, text_ids: Iterable[str]) -> None:
         """Delete rows. Their bytes stay on the disk until ``rebuild``."""
-        wanted = [_safe(text_id) for text_id in text_ids]
+        wanted = [lance.safe(text_id) for text_id in text_ids]
         self._say("delete", wanted)
         with self._faults("delete"):
             table = self._ready()
             for at in range(0, len(wanted), _DELETE_AT_ONCE):
                 quoted = ", ".join(f"'{text_id}'" for text_id in wanted[at : at + _DELETE_AT_ONCE])
                 table.delete(f"text_id IN ({quoted})")
-            for held in list(self._shelves.values()):
-                held.drop(wanted)
-            self._make_private()
+            self._shelves.drop(wanted)
+            index_folder.narrow(self.folder)
 
     def search(self, vector: Vector, *, kind: Kind, exclude_session: str | None, limit: int) -> list[Hit]:
         """The nearest rows of one type, best first, none of the excluded session.
@@ -172,7 +126,7 @@ class Vectors:
         if limit < 1 or (self.state == "ready" and self._table is None):
             return []
         with self._faults("search"):
-            table, held = self._ready(), self._shelves.get(kind)
+            table, held = self._ready(), self._shelves.of(kind)
             query = self._query(vector)
             if held is not None:
                 found = held.search(query.astype("float32"), exclude_session, limit)
@@ -224,19 +178,19 @@ class Vectors:
         self.close()
         self.state = "rebuilding"
         with self._faults("rebuild"):
-            self._remove_content()
+            index_folder.empty(self.folder)
             make_private_folder(self.folder)
-            self._table = table = self._connect().create_table(_TABLE, schema=_schema(model, dimension))
-            self._dimension = dimension
-            self._shelves = {kind: Shelf(dimension) for kind in KINDS}
+            schema = lance.schema_of(model, dimension)
+            self._table = table = lance.connect(self.folder).create_table(_TABLE, schema=schema)
+            self._furnish(dimension)
             for batch in batches:
                 if not wanted():
                     self.close()
                     return False
                 if batch:
-                    table.add(self._arrow(batch))
-                    self._hold(batch)
-            self._make_private()
+                    table.add(lance.as_arrow(batch, schema))
+                    self._shelves.put(batch)
+            index_folder.narrow(self.folder)
         self.state = "ready"
         return True
 
@@ -244,7 +198,7 @@ class Vectors:
         """Delete the folder's content; the next ``open`` begins with an empty table."""
         self.close()
         with self._faults("remove"):
-            self._remove_content()
+            index_folder.empty(self.folder)
 
     def upkeep(self) -> None:
         """Fold small files together, drop old versions, keep the index for nearest vectors in order.
@@ -255,20 +209,11 @@ class Vectors:
             table = self._ready()
             nearest.keep_index(table, self._log)
             nearest.optimize(table)
-            self._make_private()
+            index_folder.narrow(self.folder)
 
-    def _connect(self) -> Any:
-        os.environ.setdefault("LANCEDB_LOG", "error")
-        import lancedb
-
-        session = lancedb.Session(_INDEX_CACHE, _METADATA_CACHE)
-        return lancedb.connect(self.folder, read_consistency_interval=timedelta(0), session=session)
-
-    def _check_schema(self, model: str, dimension: int) -> None:
-        schema = self._table.schema
-        if schema != _schema(model, dimension) or _labels(schema) != _labels(_schema(model, dimension)):
-            self._table = None
-            raise errors.StorageError("index.other_model", model=model, dimension=dimension)
+    def _furnish(self, dimension: int) -> None:
+        self._dimension = dimension
+        self._shelves = Shelves(dimension, self._most_in_memory)
 
     def _query(self, vector: Vector) -> Half:
         try:
@@ -303,111 +248,24 @@ class Vectors:
         import numpy as np
 
         where = nearest.OF_KIND[kind]
-        if self._table.count_rows(where) * self._dimension > self._most_in_memory:
+        if not self._shelves.fits(kind, self._table.count_rows(where)):
             return
         columns = ["text_id", "session_id", "vector"]
         found = self._table.search().where(where).select(columns).limit(None).to_arrow()
         flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         vectors = flat.reshape(-1, self._dimension).astype(np.float32)
-        held = self._shelves[kind] = Shelf(self._dimension)
-        held.put(found["text_id"].to_pylist(), found["session_id"].to_pylist(), vectors)
-
-    def _hold(self, rows: Sequence[VectorRow]) -> None:
-        """Bring rows that were stored into memory; types that have become too many are let go."""
-        import numpy as np
-
-        for kind, held in list(self._shelves.items()):
-            some = [row for row in rows if row.type == kind]
-            if (len(held) + len(some)) * self._dimension > self._most_in_memory:
-                del self._shelves[kind]
-            elif some:
-                vectors = np.stack([normalised(row.vector, self._dimension) for row in some])
-                ids, sessions = [row.text_id for row in some], [row.session_id for row in some]
-                held.put(ids, sessions, vectors.astype(np.float32))
+        held = self._shelves.of(kind)
+        if held is not None:
+            held.put(found["text_id"].to_pylist(), found["session_id"].to_pylist(), vectors)
 
     def _ready(self) -> Any:
         if self.state != "ready" or self._table is None:
             raise errors.StorageError("index.not_ready", state=self.state)
         return self._table
 
-    def _arrow(self, rows: Sequence[VectorRow]) -> pa.Table:
-        import numpy as np
-        import pyarrow as pa
-
-        vectors = np.stack([normalised(row.vector, self._dimension) for row in rows])
-        columns = [
-            pa.array([_safe(row.text_id) for row in rows]),
-            pa.array([row.type for row in rows]),
-            pa.array([row.session_id for row in rows]),
-            pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), self._dimension),
-        ]
-        return pa.table(columns, schema=self._table.schema)
-
-    def _remove_content(self) -> None:
-        if self.folder.is_symlink() or not self.folder.is_dir():
-            self.folder.unlink(missing_ok=True)
-            return
-        for entry in self.folder.iterdir():
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
-
-    def _make_private(self) -> None:
-        """LanceDB follows the umask; the folder itself is ours, so nothing was ever open to others."""
-        for place, folders, files in os.walk(self.folder):
-            for names, mode in ((folders, PRIVATE_FOLDER), (files, PRIVATE_FILE)):
-                for name in names:
-                    path = os.path.join(place, name)
-                    if os.stat(path).st_mode & 0o777 != mode:
-                        os.chmod(path, mode)
-
     def _say(self, act: str, content: object) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
             self._log.debug("vectors %s\n  %s", act, content)
 
-    @contextmanager
-    def _faults(self, act: str) -> Iterator[None]:
-        """Whatever LanceDB raises, as ours; its panics are no Exceptions."""
-        try:
-            yield
-        except (errors.OldFriendError, KeyboardInterrupt, SystemExit, GeneratorExit):
-            raise
-        except BaseException as fault:
-            raise _as_ours(fault, act, self.folder) from fault
-
-
-def _schema(model: str, dimension: int) -> pa.Schema:
-    import pyarrow as pa
-
-    columns = [
-        pa.field("text_id", pa.string()),
-        pa.field("type", pa.string()),
-        pa.field("session_id", pa.string()),
-        pa.field("vector", pa.list_(pa.float16(), dimension)),
-    ]
-    return pa.schema(columns, metadata={"model": model, "dimension": str(dimension)})
-
-
-def _labels(schema: pa.Schema) -> tuple[bytes | None, bytes | None]:
-    """The model and dimension a table says it was made for."""
-    metadata = schema.metadata or {}
-    return metadata.get(b"model"), metadata.get(b"dimension")
-
-
-def _safe(text_id: str) -> str:
-    """The id, when it may stand in a predicate."""
-    if not _ID.fullmatch(text_id):
-        raise errors.StorageError("index.bad_id", text_id=one_line(text_id, 40))
-    return text_id
-
-
-def _as_ours(fault: BaseException, act: str, folder: Path) -> errors.StorageError:
-    said = str(fault)
-    kind: type[errors.StorageError] = errors.StorageError
-    if "No space left" in said or "os error 28" in said or "os error 122" in said:
-        kind = errors.DiskFull
-    elif "Read-only file system" in said or "ermission denied" in said:
-        kind = errors.ReadOnly
-    details = {"act": act, "path": str(folder), "reason": one_line(said or type(fault).__name__)}
-    return kind(None if kind is not errors.StorageError else "index.failed", **details)
+    def _faults(self, act: str) -> AbstractContextManager[None]:
+        return lance.faults(act, self.folder)

@@ -8,13 +8,36 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 #: From ``step``: call again at once; or after so many seconds; or, with None, when woken.
 Again = float | None
 AT_ONCE = 0.0
 
 _AFTER_A_FAULT = 30.0
+
+
+class Backoff:
+    """When something that failed may be tried again."""
+
+    def __init__(self, delays: Sequence[float]) -> None:
+        self._delays = delays
+        self._until = 0.0
+        self.failures = 0
+
+    def failed(self) -> None:
+        """Wait longer each time."""
+        delay = self._delays[min(self.failures, len(self._delays) - 1)]
+        self.failures += 1
+        self._until = time.monotonic() + delay
+
+    def worked(self) -> None:
+        """All is well again."""
+        self.failures, self._until = 0, 0.0
+
+    def left(self) -> float:
+        """Seconds to wait; 0 when it may be tried now."""
+        return max(0.0, self._until - time.monotonic())
 
 
 class Worker:

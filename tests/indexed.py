@@ -14,7 +14,8 @@ import errors
 from storage.database import Database
 from storage.embeddings import Embeddings
 from storage.indexing import Indexing
-from storage.vectors import Hit, Vectors
+from storage.vector_row import Hit
+from storage.vectors import Vectors
 
 DELAYS = (0.02,)
 PATIENCE = 20.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.vectors import VectorRow
+from storage.vector_row import VectorRow
 from tests.indexed import PATIENCE, Oracle, Store
 
 TEXTS = [
@@ -77,7 +77,7 @@ def test_it_can_be_waited_for_until_it_is_ready(folder: Path) -> None:
 
 
 def test_a_turn_and_its_place_in_the_queue_are_one_commit(store: Store) -> None:
-    with pytest.raises(RuntimeError):  # noqa: PT012 - the transaction is what is tested
+    with pytest.raises(RuntimeError):
         with store.database.write() as sql:
             store.embeddings.enqueue(sql, "t1", "conversation")
             raise RuntimeError

@@ -165,7 +165,8 @@ def test_files_of_a_write_that_was_cut_short_are_removed(copy: Path, before: Ans
 
 
 def test_a_commit_that_was_never_sealed_is_taken_back_and_made_again(copy: Path) -> None:
-    from storage.vectors import VectorRow, Vectors
+    from storage.vector_row import VectorRow
+    from storage.vectors import Vectors
 
     oracle = Oracle()
     store = Store(copy, oracle)

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import errors
-from storage.vectors import Hit, VectorRow, Vectors, normalised
+from storage.vector_row import Hit, VectorRow, normalised
+from storage.vectors import Vectors
 
 HOUSE = Path(__file__).parents[1]
 DIMENSION = 32
