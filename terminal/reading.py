@@ -87,12 +87,12 @@ class PlainReader:
         return nullcontext()
 
     def _prompt(self, text: str) -> None:
+        self._stop.clear()
         if self._interactive:
             self._screen.spans([(text, ("words",))])
 
     def _line(self) -> str | None:
         """One line without its end; None at the end of input, or when Ctrl-C was pressed."""
-        self._stop.clear()
         while b"\n" not in self._held:
             if self._stop.is_set:
                 self._stop.clear()

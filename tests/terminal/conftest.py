@@ -24,7 +24,11 @@ def server() -> Iterator[ScriptedServer]:
 @pytest.fixture
 def connected(server: ScriptedServer) -> dict[str, str]:
     """The settings that connect the chat to the scripted server."""
-    return {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test-0123456789abcdef", "CHAT_MODEL": "scripted-model"}
+    return {
+        "OPENAI_API_BASE": server.base,
+        "OPENAI_API_KEY": "sk-test-0123456789abcdef",
+        "CHAT_MODEL": "scripted-model",
+    }
 
 
 @pytest.fixture

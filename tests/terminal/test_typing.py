@@ -25,7 +25,9 @@ def test_the_cursor_stands_after_wide_characters(chat: Chat) -> None:
     terminal.send("\x7f")
     terminal.wait(lambda: terminal.screen.cursor.x == 4, "the cursor in column 4 after erasing one character")
     terminal.send("a们")
-    terminal.wait(lambda: terminal.line().startswith("> 你a") and terminal.screen.cursor.x == 7, "mixed widths")
+    terminal.wait(
+        lambda: terminal.line().startswith("> 你a") and terminal.screen.cursor.x == 7, "mixed widths"
+    )
 
 
 def test_the_cursor_stands_right_after_wide_characters_wrapped(chat: Chat) -> None:
@@ -35,7 +37,9 @@ def test_the_cursor_stands_right_after_wide_characters_wrapped(chat: Chat) -> No
     terminal.wait(lambda: terminal.screen.cursor.x == 8, "three characters in the second row")
 
 
-@pytest.mark.parametrize("key", ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[27;2;13~"], ids=["ctrl-j", "alt", "csi-u", "xterm"])
+@pytest.mark.parametrize(
+    "key", ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[27;2;13~"], ids=["ctrl-j", "alt", "csi-u", "xterm"]
+)
 def test_a_new_line_key_makes_a_new_line_and_enter_sends(
     chat: Chat, server: ScriptedServer, connected: dict[str, str], key: str
 ) -> None:
@@ -62,7 +66,9 @@ def test_a_paste_of_several_lines_stays_whole_with_and_without_brackets(
     assert said(server) == ["one\ntwo\nthree", "four\nfive\nsix"]
 
 
-def test_a_pasted_block_is_never_a_command(chat: Chat, server: ScriptedServer, connected: dict[str, str]) -> None:
+def test_a_pasted_block_is_never_a_command(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
     terminal = chat(**connected)
     terminal.prompt()
     terminal.send("\x1b[200~/reset\nis a command\x1b[201~")
@@ -147,7 +153,9 @@ def test_ctrl_l_clears_the_screen(chat: Chat) -> None:
     terminal = chat()
     terminal.prompt()
     terminal.send("text\x0c")
-    terminal.wait(lambda: terminal.screen.cursor.y == 0 and terminal.line().startswith("> text"), "the prompt on top")
+    terminal.wait(
+        lambda: terminal.screen.cursor.y == 0 and terminal.line().startswith("> text"), "the prompt on top"
+    )
 
 
 def test_escape_twice_brings_the_last_message_back(chat: Chat) -> None:
@@ -162,7 +170,7 @@ def test_escape_twice_brings_the_last_message_back(chat: Chat) -> None:
 
 def test_ctrl_x_ctrl_e_opens_the_editor(chat: Chat, tmp_path: Path) -> None:
     editor = tmp_path / "editor.sh"
-    editor.write_text("#!/bin/sh\necho edited >> \"$1\"\n")
+    editor.write_text('#!/bin/sh\necho edited >> "$1"\n')
     editor.chmod(0o755)
     terminal = chat(EDITOR=str(editor))
     terminal.prompt()
