@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    Ids = npt.NDArray[np.bytes_]
+
 #: A text that was refused this often is set aside.
 MOST_FAILURES = 3
 _BATCH = 1024
@@ -88,27 +90,26 @@ class Embeddings:
             found |= dict.fromkeys(row["text_id"] for row in rows)
         return [text_id for text_id in found if text_id not in set(given)]
 
-    def enqueue_missing(self, model: str) -> None:
-        """Ask for a vector of this model for every text that has none, a slice of the texts at a time."""
-        for kind in ("conversation", "summary"):
-            last = int(self._database.read(f"SELECT coalesce(max(seq), 0) FROM {kind}")[0][0])
-            for start in range(0, last, _SLICE):
-                missing = self._database.read(
-                    f"SELECT text_id FROM {kind} t WHERE seq > ? AND seq <= ? AND NOT EXISTS"
-                    " (SELECT 1 FROM embedding e WHERE e.text_id = t.text_id AND e.model = ?)",
-                    (start, start + _SLICE, model),
-                )
-                if missing:
-                    self._ask_for(kind, [row["text_id"] for row in missing])
+    def take_stock(self, model: str) -> Ids:
+        """Ask for a vector of this model for every text that has none.
 
-    def _ask_for(self, kind: str, text_ids: Iterable[str]) -> None:
-        with self._database.write() as sql:
-            for text_id in text_ids:
-                sql(
-                    f"INSERT OR IGNORE INTO pending (text_id, kind) SELECT text_id, '{kind}' FROM {kind}"
-                    " WHERE text_id = ?",
-                    (text_id,),
-                )
+        Returns the ids of those that have one, sorted, as an array of bytes: what the index should hold.
+        """
+        import numpy as np
+
+        texts, embedded = self._texts(), self._embedded(model)
+        missing = np.setdiff1d(texts, embedded, assume_unique=True).tolist()
+        for at in range(0, len(missing), _SLICE):
+            with self._database.write() as sql:
+                for text_id in missing[at : at + _SLICE]:
+                    self._ask_for(sql, text_id.decode())
+        return np.intersect1d(texts, embedded, assume_unique=True)
+
+    @staticmethod
+    def _ask_for(sql: Sql, text_id: str) -> None:
+        for kind in ("conversation", "summary"):
+            wanted = f"SELECT text_id, '{kind}' FROM {kind} WHERE text_id = ?"
+            sql(f"INSERT OR IGNORE INTO pending (text_id, kind) {wanted}", (text_id,))
 
     def try_again(self) -> None:
         """Give texts that were set aside another chance."""
@@ -191,17 +192,28 @@ class Embeddings:
             last = rows[-1]["number"]
             yield [_row(row) for row in rows]
 
-    def ids(self, model: str) -> npt.NDArray[np.bytes_]:
-        """Every id the index should hold, sorted, as an array of bytes."""
+    def _texts(self) -> Ids:
+        """The ids of all texts, sorted."""
         import numpy as np
 
-        found, last = [np.array([], dtype="S1")], -1
-        query = f"{_IDS} AND e.rowid > ? ORDER BY e.rowid LIMIT ?"
-        while rows := self._database.read(query, (model, last, _SLICE)):
-            last = rows[-1]["number"]
+        tables = [
+            self._ids(f"SELECT text_id FROM {kind} WHERE text_id > ?") for kind in ("conversation", "summary")
+        ]
+        return np.sort(np.concatenate(tables))
+
+    def _embedded(self, model: str) -> Ids:
+        """The ids of all texts with a vector of this model, sorted."""
+        return self._ids("SELECT text_id FROM embedding WHERE text_id > ? AND model = ?", model)
+
+    def _ids(self, query: str, *more: str) -> Ids:
+        """All of a column of ids, read from its index a slice at a time."""
+        import numpy as np
+
+        found, last = [np.array([], dtype="S1")], ""
+        while rows := self._database.read(f"{query} ORDER BY text_id LIMIT {_SLICE}", (last, *more)):
+            last = rows[-1]["text_id"]
             found.append(np.array([row["text_id"] for row in rows], dtype=np.bytes_))
-        ids: npt.NDArray[np.bytes_] = np.sort(np.concatenate(found))
-        return ids
+        return np.concatenate(found)
 
     def bytes_of(self, text_ids: Sequence[str]) -> list[bytes]:
         """The bytes of every cached vector of these texts, as float16 and float32, to look for in files."""
@@ -227,7 +239,6 @@ _FROM = (
     " LEFT JOIN summary s ON s.text_id = e.text_id"
     " WHERE coalesce(c.session_id, s.session_id) IS NOT NULL AND e.model = ?"
 )
-_IDS = f"SELECT e.rowid AS number, e.text_id{_FROM}"
 _ROWS = (
     "SELECT e.rowid AS number, e.text_id, e.vector, coalesce(c.session_id, s.session_id) AS session_id,"
     f" CASE WHEN c.text_id IS NULL THEN 'summary' ELSE 'conversation' END AS kind{_FROM}"

@@ -95,7 +95,7 @@ class Filling:
                 if self._key_of(text_id) == key:
                     self._keep_one(sql, text_id, digests[text_id], vector, dimension)
         if known is not None and dimension != known:
-            self._embeddings.enqueue_missing(model)
+            self._embeddings.take_stock(model)
 
     def _keep_one(
         self, sql: Sql, text_id: str, digest: str, vector: Vector | None, dimension: int | None

@@ -202,9 +202,9 @@ class Indexing:
 
     def _open(self) -> None:
         model = self._embedder.model
-        self._embeddings.enqueue_missing(model)
+        wanted = self._embeddings.take_stock(model)
         self._most_waiting = self._embeddings.effort()[0]
-        self._opened = self._mending.open(model, self._worker.proceed)
+        self._opened = self._mending.open(model, wanted, self._worker.proceed)
         self._commits = self._vectors.versions()
 
     def _rebuild(self) -> None:

@@ -19,8 +19,7 @@ from storage.vector_row import VectorRow
 from storage.vectors import Vectors
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from storage.embeddings import Ids
 
 #: When more than this part of the rows is missing, building anew is quicker than adding.
 _MOST_MISSING = 0.2
@@ -42,8 +41,8 @@ class Mending:
         self._seal = Seal(database, vectors.folder)
         self.built = self.total = 0
 
-    def open(self, model: str, proceed: Proceed) -> bool:
-        """Make the index ready for searches. False when it was ended before."""
+    def open(self, model: str, wanted: Ids, proceed: Proceed) -> bool:
+        """Make the index ready for searches; it is to hold the ``wanted`` ids. False when it was ended before."""
         dimension = self._embeddings.dimension(model)
         if dimension is None:
             self._vectors.open_empty()
@@ -51,7 +50,7 @@ class Mending:
         if self._seal.holds(proceed):
             try:
                 self._vectors.open(model, dimension)
-                if self._agree(model):
+                if self._agree(model, wanted):
                     return True
             except errors.StorageError as fault:
                 self._log.warning("the vector index is made anew: %s", fault)
@@ -104,18 +103,18 @@ class Mending:
             self._seal.save(sql, changes)
             self._embeddings.done(sql, digests or {}, model)
 
-    def _agree(self, model: str) -> bool:
+    def _agree(self, model: str, wanted: Ids) -> bool:
         """Repair small differences to SQLite; False when the index had better be made anew."""
         import numpy as np
 
-        here, wanted = self._vectors.ids(), self._embeddings.ids(model)
+        here = self._vectors.ids()
         missing = np.setdiff1d(wanted, here, assume_unique=True)
-        if len(np.unique(here)) != len(here) or len(missing) > _MOST_MISSING * len(wanted):
+        if np.any(here[1:] == here[:-1]) or len(missing) > _MOST_MISSING * len(wanted):
             return False
         self._repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))
         return self._answers(model)
 
-    def _repair(self, model: str, missing: npt.NDArray[np.bytes_], extra: npt.NDArray[np.bytes_]) -> None:
+    def _repair(self, model: str, missing: Ids, extra: Ids) -> None:
         for at in range(0, len(missing), _BATCH):
             self.put(model, [text_id.decode() for text_id in missing[at : at + _BATCH].tolist()])
         if len(extra):
