@@ -194,11 +194,13 @@ def _store_round(asked: argparse.Namespace) -> dict[str, Any]:
     while memory.undo(session.session_id, 40):
         pass
     memory.index.settle(60)
+    _, peak = _memory_used()
     memory.close()
     files, total = _size(Path(asked.folder))
     return {
         "store_round_ms": statistics.median(waited),
         "index_round_ms": statistics.median(indexed),
+        "peak_with_upkeep_mb": peak,
         "files": files,
         "megabytes": total / 1e6,
         "bytes_a_turn": total / asked.size,

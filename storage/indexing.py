@@ -121,6 +121,7 @@ class Indexing:
 
     def scrub(self, timeout: float) -> bool:
         """Make the index anew so that no byte of a dropped row is left, and wait for it."""
+        self._index.worked()
         asked = self._remake()
         return self._worker.rest(timeout) and self._builds_done >= asked
 
@@ -250,14 +251,14 @@ class Indexing:
         return asked
 
     def _index_failed(self, fault: errors.StorageError) -> None:
-        """Go on by words, and make the index anew later. A full disk gets its room back."""
+        """Go on by words, and make the index anew later. A full disk gets its room back, and no old byte stays."""
         self._index.failed()
         self._note("the vector index", fault)
         self._opened = False
         self._vectors.close()
         try:
             self._mending.distrust()
-            if isinstance(fault, errors.DiskFull):
+            if isinstance(fault, errors.DiskFull) or self._builds_asked > self._builds_done:
                 self._vectors.remove()
         except errors.StorageError as second:
             self._note("the vector index", second)

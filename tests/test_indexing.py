@@ -206,6 +206,18 @@ def test_scrubbing_leaves_no_byte_of_an_erased_vector(store: Store) -> None:
     assert len(ids(store)) == len(TEXTS) - 1
 
 
+def test_scrubbing_works_on_an_index_that_cannot_be_written(store: Store) -> None:
+    store.add_turns("s1", TEXTS)
+    assert store.settle()
+    for path in (store.folder / "vectors").rglob("*.manifest"):
+        path.write_bytes(b"")
+    store.remove_turns(["s1-2"])
+    store.indexing.scrub(PATIENCE)
+    until(lambda: not any(b"s1-2" in content for content in contents(store)))
+    until(store.settle)
+    assert len(ids(store)) == len(TEXTS) - 1
+
+
 def test_the_next_two_turns_depend_on_an_erased_one(store: Store) -> None:
     store.add_turns("s1", TEXTS)
     store.add_session("s2")
