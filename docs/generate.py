@@ -1,0 +1,96 @@
+"""Writes what is generated from the program: docs/commands.md, and the tables and the transcript of both READMEs.
+
+make docs                 everything, the transcript and the screenshot from a real run
+python -m docs.generate --tables     the tables alone
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from settings_table import TABLE as SETTINGS
+from terminal.commands import TABLE as COMMANDS
+from terminal.leaves.talk import usage
+from terminal.messages import Language, Words
+
+ROOT = Path(__file__).resolve().parents[1]
+READMES: dict[Language, str] = {"en": "README.md", "zh": "README.zh.md"}
+_HEADS: dict[Language, tuple[str, str, str, str, str]] = {
+    "en": ("command", "what it does", "setting", "default", "what you get"),
+    "zh": ("命令", "作用", "设置", "默认值", "说明"),
+}
+
+
+def commands_page() -> str:
+    """docs/commands.md, from the table of commands."""
+    lines = [
+        "# Commands · 命令",
+        "",
+        "Made from the table in `terminal/commands.py` by `make docs`.",
+        "",
+        "| command · 命令 | what it does | 作用 | asks first · 先问 |",
+        "|---|---|---|---|",
+    ]
+    for command in COMMANDS:
+        asks = "yes · 是" if command.destructive else ""
+        lines.append(f"| `{_cell(usage(command))}` | {command.help['en']} | {command.help['zh']} | {asks} |")
+    return "\n".join([*lines, "", *_keys()]) + "\n"
+
+
+def _keys() -> list[str]:
+    """What the help says of keys, in both languages."""
+    return [line for language in READMES for line in (Words(language).say("help.keys"), "")][:-1]
+
+
+def commands_table(language: Language) -> str:
+    """The table of commands for a README."""
+    heads = _HEADS[language]
+    rows = [f"| `{_cell(usage(command))}` | {command.help[language]} |" for command in COMMANDS]
+    return "\n".join([f"| {heads[0]} | {heads[1]} |", "|---|---|", *rows])
+
+
+def settings_table(language: Language) -> str:
+    """The table of settings for a README."""
+    heads = _HEADS[language]
+    help_of = {"en": lambda row: row.help_en, "zh": lambda row: row.help_zh}[language]
+    rows = [
+        f"| `{row.name}` | {f'`{row.default}`' if row.default else ''} | {help_of(row)} |" for row in SETTINGS
+    ]
+    return "\n".join([f"| {heads[2]} | {heads[3]} | {heads[4]} |", "|---|---|---|", *rows])
+
+
+def put(text: str, name: str, content: str) -> str:
+    """Put content between the marks of a generated part. Raises ValueError when the marks are not there."""
+    marks = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
+    if not marks.search(text):
+        raise ValueError(f"no place for {name}")
+    return marks.sub(lambda found: f"{found[1]}{content}\n{found[2]}", text)
+
+
+def with_tables(text: str, language: Language) -> str:
+    """A README with its tables as the program has them now."""
+    return put(put(text, "commands", commands_table(language)), "settings", settings_table(language))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write everything."""
+    (ROOT / "docs" / "commands.md").write_text(commands_page(), encoding="utf-8")
+    for language, name in READMES.items():
+        readme = ROOT / name
+        text = with_tables(readme.read_text(encoding="utf-8"), language)
+        if "--tables" not in arguments:
+            from docs.transcript import transcript
+
+            text = put(text, "transcript", transcript(language))
+        readme.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
