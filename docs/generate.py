@@ -55,10 +55,10 @@ def commands_table(language: Language) -> str:
 def settings_table(language: Language) -> str:
     """The table of settings for a README."""
     heads = _HEADS[language]
-    help_of = {"en": lambda row: row.help_en, "zh": lambda row: row.help_zh}[language]
-    rows = [
-        f"| `{row.name}` | {f'`{row.default}`' if row.default else ''} | {help_of(row)} |" for row in SETTINGS
-    ]
+    rows = []
+    for row in SETTINGS:
+        default = f"`{row.default}`" if row.default else ""
+        rows.append(f"| `{row.name}` | {default} | {row.help_en if language == 'en' else row.help_zh} |")
     return "\n".join([f"| {heads[2]} | {heads[3]} | {heads[4]} |", "|---|---|---|", *rows])
 
 

@@ -69,11 +69,8 @@ def _picture(raw: bytes, path: Path) -> None:
         line = Text()
         for column in range(_COLUMNS):
             cell = screen.buffer[row][column]
-            style = " ".join(
-                filter(
-                    None, ["bold" if cell.bold else "", "italic" if cell.italics else "", _colour(cell.fg)]
-                )
-            )
+            words = ["bold" if cell.bold else "", "italic" if cell.italics else "", _colour(cell.fg)]
+            style = " ".join(word for word in words if word)
             line.append(cell.data, style)
         line.rstrip()
         console.print(line)
