@@ -45,19 +45,27 @@ class Chat:
         offered, self._offered = self._offered, ""
         typed = self.desk.reader.read(offered)
         self.desk.stop.clear()
-        return None if typed is None else parse(typed, self.desk.commands)
+        if typed is None:
+            return None
+        self._again = self._again and typed.kept
+        return parse(typed, self.desk.commands)
 
     def do(self, entered: Entered) -> bool:
-        """Do what was entered; whether the chat goes on."""
+        """Do what was entered; whether the chat goes on. Whatever fails, it does."""
+        again, self._again = self._again, False
         try:
-            following = self._do(entered)
+            following = self._do(entered, again)
         except errors.OldFriendError as error:
-            self.desk.aside.fresh_line()
             self._failed(error)
             following = None
+        except Exception as fault:  # a fault of ours must not end a conversation
+            self._unexpected(fault)
+            following = None
+        if not isinstance(entered, Message) and following is None:
+            self._gap()
         return self._follow(following)
 
-    def _do(self, entered: Entered) -> Next:
+    def _do(self, entered: Entered, again: bool) -> Next:
         match entered:
             case Call(name, argument):
                 return self._command(self.desk.commands[name], argument)
@@ -67,17 +75,13 @@ class Chat:
                 answer = self.desk.reader.ask(self.desk.words.say("prompt.leave_ask") + " ")
                 return Offer(text) if answer is not None and is_no(answer) else Leave()
             case Message(text) if text.strip():
-                again, self._again = self._again, False
                 self.turn(text, again=again)
         return None
 
     def _command(self, command: Command, argument: str) -> Next:
         if not self.desk.interactive and not command.alone:
             raise errors.UsageError("player.needs_terminal", command=f"/{command.name}")
-        following = command.run(self.desk, argument)
-        if following is None:
-            self._gap()
-        return following
+        return command.run(self.desk, argument)
 
     def _follow(self, following: Next) -> bool:
         match following:
@@ -98,11 +102,13 @@ class Chat:
         view = ReplyView(desk.screen, desk.aside, desk.words, self._moment, whole=whole)
         try:
             view.show(desk.watched(desk.conversation.turn(text, desk.stop, stream=self._stream, again=again)))
+            self._afterwards()
         except errors.OldFriendError as error:
             self._failed(error)
             self._offered, self._again = text, again
-        else:
-            self._afterwards()
+        except Exception as fault:  # a fault of ours must not lose what was typed
+            self._unexpected(fault)
+            self._offered, self._again = text, again
         self._gap()
 
     def silently(self, text: str) -> Replied:
@@ -121,6 +127,14 @@ class Chat:
         else:
             for notice in self.desk.conversation.fold_now():
                 self.desk.aside.line(self.desk.words.notice(notice), "warning")
+
+    def _unexpected(self, fault: Exception) -> None:
+        """Something that should not happen: the traceback goes to the log, one line to the person."""
+        self.desk.debug.log.error("unexpected", exc_info=fault)
+        self.exit = Exit.FAILED
+        self.desk.aside.fresh_line()
+        log = self.desk.settings.log_dir / "errors.log"
+        self.desk.tell("error.unexpected", "trouble", kind=type(fault).__name__, log=log)
 
     def _failed(self, error: errors.OldFriendError) -> None:
         self.exit = error.exit_code

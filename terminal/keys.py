@@ -28,10 +28,15 @@ def teach_new_line_keys() -> None:
 
 
 class Pasting:
-    """Remembers whether a block of several lines was pasted into the text that stands at the prompt."""
+    """What happened to the text at the prompt: a block was pasted into it, or it was cleared."""
 
     def __init__(self) -> None:
         self.block = False
+        self.cleared = False
+
+    def begin(self) -> None:
+        """A new prompt stands."""
+        self.block = self.cleared = False
 
     def pasted(self, text: str) -> None:
         """Something was pasted."""
@@ -40,7 +45,7 @@ class Pasting:
     def changed(self, buffer: Buffer) -> None:
         """An emptied prompt has nothing pasted in it."""
         if not buffer.text:
-            self.block = False
+            self.block, self.cleared = False, True
 
 
 def bindings(
@@ -97,6 +102,7 @@ def _add_leaving(
         buffer = event.current_buffer
         if buffer.text:
             history.remember(clean(buffer.text))
+            buffer.text = ""
             buffer.reset()
             pressed.clear()
         elif pressed and moment() - pressed[-1] <= TWICE_WITHIN:

@@ -19,10 +19,14 @@ _ESCAPED = re.compile(r"(?:[/／]){2}")
 
 @dataclass(frozen=True)
 class Typed:
-    """What came from the prompt. ``pasted`` says that a block of several lines was pasted into it."""
+    """What came from the prompt.
+
+    ``pasted``: a block of several lines was pasted into it. ``kept``: what was offered was never cleared away.
+    """
 
     text: str
     pasted: bool = False
+    kept: bool = True
 
 
 @dataclass(frozen=True)

@@ -90,10 +90,10 @@ class EditorLine:
         """The next message or command; what was typed ahead stands behind what is offered again."""
         typed = self._ahead.take()
         offered = "\n".join(part for part in (prefill, typed) if part)
-        self._pasting.block = False
+        self._pasting.begin()
         warm, self._warm = self._warm, None
         text = self._session.prompt(default=offered, pre_run=warm)
-        return None if text is None else Typed(clean(text), self._pasting.block)
+        return None if text is None else Typed(clean(text), self._pasting.block, not self._pasting.cleared)
 
     def ask(
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""

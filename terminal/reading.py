@@ -56,12 +56,13 @@ class PlainReader:
         """The next line. What is offered again is shown; an empty line sends it."""
         if prefill:
             self._screen.line(prefill, "quiet")
+        self._stop.clear()
         hinted = False
         while True:
             self._prompt(PROMPT)
             line = self._line()
             if line is not None:
-                return Typed(line or prefill)
+                return Typed(line or prefill, kept=not line)
             if self._ended or (hinted and not self._held):
                 return None
             self._screen.line()
@@ -72,6 +73,7 @@ class PlainReader:
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""
     ) -> str | None:
         """The answer to a question; None when it was broken off."""
+        self._stop.clear()
         self._prompt(question)
         with _Silence(self._descriptor, hidden and self._interactive):
             line = self._line()
@@ -87,7 +89,6 @@ class PlainReader:
         return nullcontext()
 
     def _prompt(self, text: str) -> None:
-        self._stop.clear()
         if self._interactive:
             self._screen.spans([(text, ("words",))])
 
