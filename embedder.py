@@ -39,10 +39,13 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 )
+#: English words that say nothing about what a text is about.
 _COMMON = frozenset(
-    "a an the and or but if of to in on at for with from by as is are was were be been am do does did "
-    "have has had i you he she it we they me him her us them my your his its our their this that these "
-    "those what which who when where why how not no so just can could will would should there here about ".split()  # noqa: SIM905
+    """
+    a an the and or but if of to in on at for with from by as is are was were be been am do does did have
+    has had i you he she it we they me him her us them my your his its our their this that these those
+    what which who when where why how not no so just can could will would should there here about
+    """.split()  # noqa: SIM905 - a list of a hundred strings is hard to read
 )
 _WORD, _GRAM, _PAIR, _CHARACTER = 1.0, 0.25, 1.0, 0.4
 #: After so many words a word weighs half: what stands first in a text is what it is about.

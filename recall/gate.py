@@ -10,6 +10,11 @@ from __future__ import annotations
 import re
 
 from recall import words
+from recall.ranking import Evidence
+from recall.scores import from_neighbours
+
+#: The least confidence at which something is handed over.
+LEAST = 0.2
 
 _SMALL_TALK = re.compile(
     r"(?:ok(?:ay)?|yes|yeah|yep|no|nope|sure|thanks?(?: you| a lot| so much)?|thx|ty|cool|nice|great|good|perfect"
@@ -56,10 +61,24 @@ def needs_memory(text: str) -> bool:
     return not (_ORDER.search(rest) and not _PERSONAL.search(rest) and len(rest) < 200)
 
 
-def is_relevant(coverage: float, similarity: float | None, *, least_coverage: float = 0.2) -> bool:
-    """Whether the best that was found is worth handing over.
+def is_relevant(evidence: Evidence) -> bool:
+    """Whether the best that was found is worth handing over."""
+    return confidence(evidence) >= LEAST
 
-    ``coverage`` is the share of the question's weight in words that the best passage holds; ``similarity``
-    how far the best vector stands out from the others, in standard deviations.
+
+def confidence(evidence: Evidence) -> float:
+    """How sure it is that something that was found belongs to the question, 0 to about 2.
+
+    The greatest share of the question's weight in words that one turn holds, read with its neighbours, and
+    how far the best vector stands out.
     """
-    return coverage >= least_coverage or (similarity is not None and similarity >= 3.0)
+    import numpy as np
+
+    if not evidence.counts.size and evidence.similarity is None:
+        return 0.0
+    held = evidence.counts + from_neighbours(evidence.counts, evidence.joined, (1.0,))
+    coverage = float((evidence.share[:, None] * (held > 0)).sum(axis=0).max()) if held.size else 0.0
+    best = 0.0
+    if evidence.similarity is not None and len(evidence.similarity):
+        best = float(np.max(evidence.similarity)) * evidence.clarity
+    return coverage + best

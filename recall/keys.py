@@ -22,9 +22,9 @@ NO_NAMES: Names = {"user": "User", "assistant": "Assistant"}
 
 
 def turn_key(turn: Turn, before: Sequence[Turn], names: Names = NO_NAMES) -> str:
-    """The text that is embedded for a turn; ``before`` are the turns before it, oldest first."""
+    """The text that is embedded for a turn; ``before`` are the turns before it, nearest first."""
     lines = [f"{_date(turn.timestamp, turn.words)} {names[turn.role]}: {_cut(turn.words, _OWN)}"]
-    lines += [f"{names[other.role]}: {_cut(other.words, _BEFORE)}" for other in before[-TURNS_BEFORE:][::-1]]
+    lines += [f"{names[other.role]}: {_cut(other.words, _BEFORE)}" for other in before[:TURNS_BEFORE]]
     return "\n".join(lines)
 
 

@@ -1,66 +1,77 @@
 """The order of memories for one question: evidence in, scores out. No store, no clock, no text.
 
-The score of a turn is a weighted sum of standard scores over the pool (z-scores; adding them beats
-reciprocal-rank fusion, Bruch et al. 2023, https://arxiv.org/abs/2210.11934), so that words and vectors
-weigh what they should, whatever scale each comes in. docs/recall.md has the formula, each part's source and
-what it is worth.
+The score of a turn is a weighted sum of parts. Those that come on a scale of their own are turned into
+standard scores over the pool first (z-scores; adding them beats reciprocal-rank fusion, Bruch et al. 2023,
+https://arxiv.org/abs/2210.11934), so that words and vectors weigh what they should. docs/recall.md has the
+formula, where each part comes from, and what it is worth.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recall.scores import bm25, from_neighbours, z
+from recall.scores import bm25, from_neighbours, over_sessions, z
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from recall.scores import Flags, Floats
+
+    Places = npt.NDArray[np.int64]
+
+#: What neighbours one and two turns away lend to a turn.
+_LENT = (0.5, 0.25)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that is known about the P turns of a pool for one question of T terms.
+    """All that is known about the P turns of a pool, in S sessions, for one question of T terms.
 
-    ``of_session`` (P,) gives each turn its place in the S sessions of ``session_counts`` (T, S).
-    ``similarity``, ``summary_similarity`` (S,) and ``fact`` (P,) are None where that part is missing.
-    ``nearness`` is 1 for a turn of a time that the question speaks of, ``meant`` 1 for a turn of the
-    speaker it speaks of.
+    ``of_session`` (P,) is each turn's place among the sessions, ``position`` (P,) its place in its session.
+    Parts that are missing are None. What a turn is, is 0 or 1; ``near`` (a time that the question speaks
+    of) may lie between; ``meant``: spoken by somebody whom it names. ``share`` (T,) is the rarity as a
+    share of the sum, over all terms of the question, also those that nobody used. ``mean_length`` is in
+    tokens; ``word_length`` is the same in words, whatever the language. ``clarity``, 0 to 1: how far the
+    embedder tells texts apart.
     """
 
     counts: Floats
     rarity: Floats
+    share: Floats
     lengths: Floats
     mean_length: float
     joined: Flags
-    by_user: Flags
-    of_session: Floats
+    of_session: Places
+    position: Floats
     session_counts: Floats
-    session_lengths: Floats
     session_rarity: Floats
+    session_lengths: Floats
+    by_user: Floats
+    by_assistant: Floats
+    asks: Floats
+    has_time: Floats
+    has_number: Floats
+    near: Floats
+    meant: Floats
+    word_length: float
+    remark: bool
+    asks_when: bool
+    asks_how_many: bool
+    you_said: bool
+    i_said: bool
+    clarity: float = 1.0
     similarity: Floats | None = None
     summary_words: Floats | None = None
     summary_similarity: Floats | None = None
-    fact: Floats | None = None
-    nearness: Floats | None = None
-    meant: Floats | None = None
+    fact_words: Floats | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What each part of the sum counts."""
-
-    words: float = 1.0
-    long_words: float = 0.4
-    window: float = 0.4
-    dense: float = 0.7
-    dense_neighbours: float = 0.3
-    session_words: float = 0.2
-    summary_words: float = 0.2
-    summary_dense: float = 0.2
-    fact: float = 0.4
-    nearness: float = 1.0
-    meant: float = 0.3
-    by_user: float = 0.2
+Parts = Mapping[str, "Floats"]
+#: Chooses the weight of each part by what is known of the situation.
+Weigh = Callable[[Evidence, Parts], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -69,80 +80,101 @@ class Ranked:
 
     turns: Floats
     sessions: Floats
-    parts: dict[str, Floats] = field(default_factory=dict)
+    parts: Parts
 
 
-def rank(evidence: Evidence, weights: Weights) -> Ranked:
+def rank(evidence: Evidence, weigh: Weigh) -> Ranked:
     """Score every turn of the pool, and every session in it."""
     import numpy as np
 
-    parts = {name: part * getattr(weights, name) for name, part in _parts(evidence).items()}
-    turns = sum(parts.values(), np.zeros_like(evidence.lengths))
-    return Ranked(turns, _sessions(evidence, turns), parts)
+    found = parts(evidence)
+    weights = weigh(evidence, found)
+    weighted = {name: weights[name] * part for name, part in found.items() if weights.get(name)}
+    turns: Floats = sum(weighted.values(), np.zeros(len(evidence.lengths), np.float32))
+    return Ranked(turns, _sessions(evidence, found, turns), weighted)
 
 
-def _parts(e: Evidence) -> dict[str, Floats]:
-    """The parts that are there, each in standard scores or between 0 and 1."""
-    found = _word_parts(e) | _dense_parts(e)
-    for name, part in (("fact", e.fact), ("nearness", e.nearness), ("meant", e.meant)):
-        if part is not None:
-            found[name] = z(part) if name == "fact" else part
-    found["by_user"] = e.by_user.astype(e.lengths.dtype)
+def parts(e: Evidence) -> dict[str, Floats]:
+    """Every part that there is, unweighted."""
+    return _of_words(e) | _of_vectors(e) | _of_kind(e)
+
+
+def _of_words(e: Evidence) -> dict[str, Floats]:
+    plain = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=1.2, b=0.6)
+    long = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=2.0, b=1.0)
+    found = {
+        "words": z(plain),
+        "words_long": z(long),
+        "words_near": z(from_neighbours(plain, e.joined, _LENT)),
+        "window": z(_window(e)),
+        "coverage": z((e.share[:, None] * (e.counts > 0)).sum(axis=0)),
+        "session": z(session_words(e)[e.of_session]),
+        "session_best": z(over_sessions(plain, e.of_session, len(e.session_lengths), "max")[e.of_session]),
+    }
+    if e.summary_words is not None:
+        found["summary"] = z(e.summary_words[e.of_session])
+    if e.fact_words is not None:
+        found["facts"] = z(e.fact_words)
     return found
 
 
-def _word_parts(e: Evidence) -> dict[str, Floats]:
-    plain = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=1.2, b=0.6)
-    long = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=2.0, b=1.0)
-    return {
-        "words": z(plain + from_neighbours(plain, e.joined, (0.5, 0.25))),
-        "long_words": z(long),
-        "window": z(_window(e)),
-        "session_words": z(_session_words(e))[e.of_session.astype(int)],
-        **(
-            {"summary_words": z(e.summary_words)[e.of_session.astype(int)]}
-            if e.summary_words is not None
-            else {}
-        ),
-    }
-
-
 def _window(e: Evidence) -> Floats:
-    """BM25 of each turn read together with two turns on each side."""
-    import numpy as np
-
-    counts = (
-        np.stack([row + from_neighbours(row, e.joined, (1.0, 0.5)) for row in e.counts])
-        if len(e.counts)
-        else e.counts
-    )
-    lengths = e.lengths + from_neighbours(e.lengths, e.joined, (1.0, 0.5))
-    return bm25(counts, e.rarity, lengths, e.mean_length * 4, k1=1.2, b=0.6)
+    """BM25 of each turn read as one text with the two turns on each side."""
+    counts = e.counts + from_neighbours(e.counts, e.joined, (1.0, 1.0))
+    lengths = e.lengths + from_neighbours(e.lengths, e.joined, (1.0, 1.0))
+    mean = float(lengths.mean()) if len(lengths) else 1.0
+    return bm25(counts, e.rarity, lengths, mean, k1=2.0, b=1.0)
 
 
-def _session_words(e: Evidence) -> Floats:
-    """BM25 of whole sessions."""
+def session_words(e: Evidence) -> Floats:
+    """(S,) BM25 of whole sessions."""
     mean = float(e.session_lengths.mean()) if len(e.session_lengths) else 1.0
     return bm25(e.session_counts, e.session_rarity, e.session_lengths, mean, k1=1.2, b=0.75)
 
 
-def _dense_parts(e: Evidence) -> dict[str, Floats]:
-    parts = {}
-    if e.similarity is not None:
-        parts["dense"] = z(e.similarity)
-        parts["dense_neighbours"] = z(
-            from_neighbours(e.similarity - e.similarity.mean(), e.joined, (0.5, 0.25))
-        )
-    if e.summary_similarity is not None:
-        parts["summary_dense"] = z(e.summary_similarity)[e.of_session.astype(int)]
-    return parts
-
-
-def _sessions(e: Evidence, turns: Floats) -> Floats:
-    """A session is as good as its best turn, and a little better for its summary and its words as a whole."""
+def _of_vectors(e: Evidence) -> dict[str, Floats]:
+    """The vectors count as far as they are clear: an embedder finds a language it does not speak all alike."""
     import numpy as np
 
-    best = np.full(len(e.session_lengths), -np.inf, turns.dtype)
-    np.maximum.at(best, e.of_session.astype(int), turns)
-    best = np.where(np.isfinite(best), best, turns.min() if len(turns) else 0.0)
-    return best + 0.3 * z(_session_words(e))
+    found: dict[str, Floats] = {}
+    if e.similarity is not None:
+        sessions = len(e.session_lengths)
+        found["dense"] = z(e.similarity)
+        found["dense_near"] = z(from_neighbours(e.similarity - e.similarity.mean(), e.joined, _LENT))
+        found["dense_session"] = z(over_sessions(e.similarity, e.of_session, sessions, "mean")[e.of_session])
+        found["dense_session_best"] = z(
+            over_sessions(e.similarity, e.of_session, sessions, "max")[e.of_session]
+        )
+    if e.summary_similarity is not None:
+        found["dense_summary"] = z(e.summary_similarity[e.of_session])
+    return {name: part * np.float32(e.clarity) for name, part in found.items()}
+
+
+def _of_kind(e: Evidence) -> dict[str, Floats]:
+    """What a turn is, and whether that is what the question wants."""
+    import numpy as np
+
+    return {
+        "near": e.near,
+        "meant": e.meant,
+        "by_user": e.by_user,
+        "you_said": e.by_assistant * np.float32(e.you_said),
+        "i_said": e.by_user * np.float32(e.i_said),
+        "length": np.log1p(e.lengths),
+        "asks": e.asks,
+        "time": e.has_time,
+        "time_wanted": e.has_time * np.float32(e.asks_when),
+        "number_wanted": e.has_number * np.float32(e.asks_how_many),
+        "opening": (e.position == 0).astype(np.float32),
+        "early": 1.0 / (1.0 + e.position),
+    }
+
+
+def _sessions(e: Evidence, found: Parts, turns: Floats) -> Floats:
+    """A session is as good as its best turn, and better for its words as a whole and for its summary."""
+    best = over_sessions(turns, e.of_session, len(e.session_lengths), "max")
+    score = z(best) + 0.3 * z(session_words(e))
+    for summary in (e.summary_words, e.summary_similarity):
+        if summary is not None:
+            score = score + 0.2 * z(summary)
+    return score

@@ -5,7 +5,7 @@ Shapes: T terms, P turns in a pool. ``counts`` is (T, P): how often each term st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
     Flags = npt.NDArray[np.bool_]
+    Places = npt.NDArray[np.int64]
 
 
 def rarity(holding: Floats, total: int) -> Floats:
@@ -39,18 +40,19 @@ def bm25(
 def from_neighbours(scores: Floats, joined: Flags, reach: tuple[float, ...]) -> Floats:
     """What the turns around each turn lend it: ``reach[d - 1]`` times the score of those ``d`` away.
 
-    ``joined[i]`` says that turn i + 1 follows turn i in one session.
+    ``scores`` are (P,) or (T, P); ``joined[i]`` says that turn i + 1 follows turn i in one session.
     """
     import numpy as np
 
+    size = scores.shape[-1]
     lent = np.zeros_like(scores)
-    chain = np.ones(len(scores), np.bool_)
+    chain = np.ones(size, np.bool_)
     for distance, share in enumerate(reach, 1):
-        if distance >= len(scores):
+        if distance >= size:
             break
-        chain = chain[: len(scores) - distance] & joined[distance - 1 : len(scores) - 1]
-        lent[:-distance] += share * scores[distance:] * chain
-        lent[distance:] += share * scores[:-distance] * chain
+        chain = chain[: size - distance] & joined[distance - 1 :]
+        lent[..., :-distance] += share * scores[..., distance:] * chain
+        lent[..., distance:] += share * scores[..., :-distance] * chain
     return lent
 
 
@@ -63,3 +65,30 @@ def z(scores: Floats) -> Floats:
         return np.zeros_like(scores)
     standard: Floats = (scores - scores.mean()) / spread
     return standard
+
+
+def over_sessions(scores: Floats, of_session: Places, sessions: int, how: Literal["max", "mean"]) -> Floats:
+    """(S,) the greatest or the mean score of each session's turns in the pool; the least of all for one without."""
+    import numpy as np
+
+    least = float(scores.min()) if len(scores) else 0.0
+    if how == "max":
+        best = np.full(sessions, least, np.float32)
+        np.maximum.at(best, of_session, scores.astype(np.float32))
+        return best
+    held = np.bincount(of_session, minlength=sessions)
+    total = np.bincount(of_session, scores, minlength=sessions)
+    mean: Floats = np.where(held > 0, total / np.maximum(held, 1), least).astype(np.float32)
+    return mean
+
+
+def clarity(similarity: Floats) -> float:
+    """How far an embedder tells the texts of a history apart for one question, 0 to 1.
+
+    One that does not speak the language finds all of them alike: the best stands out from the mean by less
+    than a third of itself there, and by more than half otherwise.
+    """
+    if not len(similarity):
+        return 0.0
+    best = max(float(similarity.max()), 1e-6)
+    return min(1.0, max(0.0, ((best - float(similarity.mean())) / best - 0.25) / 0.2))

@@ -12,7 +12,9 @@ Any mix of languages goes through one door:
 * names in code (``camelCase``, ``snake_case``) give their parts and the whole; ``c++`` and ``c#`` stay what
   they are.
 
-A token never holds a space, so that tokens can be joined and split again.
+A token never holds a space, so that tokens can be joined and split again. Tokens that begin with ``@`` are
+marks: what a text is rather than what it says (it asks, it speaks of a time, it holds a number, who is
+speaking).
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -38,6 +39,22 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = re.compile(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?:\D|$))")
+
+#: Marks: the text asks, speaks of a time, holds a number, names its speaker; and what begins the speaker's
+#: mark.
+ASKS, TIME, NUMBER, NAMED, SPEAKER = "@asks", "@time", "@number", "@named", "@:"
+_LABEL = re.compile(r"\s*([^\W\d_][\w.'’-]{0,24}(?: [^\W\d_][\w.'’-]{0,24}){0,2})[:：]\s")
+_TIME = re.compile(
+    r"\b(?:19|20)\d\d\b|\b(?:last|next|this|past) (?:week|weekend|month|year|night|spring|summer|fall|autumn|winter)\b"
+    r"|\b(?:yesterday|today|tonight|tomorrow|ago|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\bmay \d"
+    r"|[昨今明前后]天|[上下这]个?(?:周|星期|礼拜|月)|[去今明前]年|\d{1,2}[月号日]|星期[一二三四五六日天]|周[一二三四五六日末]",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|once|twice)\b|[一二两三四五六七八九十百千万]",
+    re.IGNORECASE,
+)
 
 #: English words that say nothing about what a text is about.
 STOP_WORDS = frozenset(
@@ -63,22 +80,32 @@ STOP_CHARACTERS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What is looked for: distinct tokens in order, and those of them that are names or quoted."""
-
-    text: str
-    terms: tuple[str, ...]
-    named: frozenset[str] = frozenset()
-    phrases: tuple[str, ...] = ()
-
-
 def tokens(text: str) -> list[str]:
-    """All tokens of a text in order, repeated as often as they stand there.
+    """All tokens of a stored text in order, repeated as often as they stand there, and its marks behind them.
 
     >>> tokens("Tim's cafés in 北京, May 5th: quick_sort()")
-    ['tim', 'cafe', '北', '北京', '京', 'may', '5', 'quick', 'sort', 'quicksort']
+    ['tim', 'cafe', '北', '北京', '京', 'may', '5', 'quick', 'sort', 'quicksort', '@time', '@number']
     """
+    return [*_plain(text), *_marks(text)]
+
+
+def terms(text: str) -> tuple[str, ...]:
+    """The distinct tokens of a question, in the order in which they first stand, without marks."""
+    return tuple(dict.fromkeys(_plain(text)))
+
+
+def speaker_term(term: str) -> str:
+    """The mark of turns spoken by somebody whose name holds ``term``."""
+    return f"{SPEAKER}{term}"
+
+
+def label_of(text: str) -> str:
+    """The name in front of a text that says who speaks: ``Caroline`` in ``Caroline: I went ...``; else nothing."""
+    found = _LABEL.match(text)
+    return found[1] if found else ""
+
+
+def _plain(text: str) -> list[str]:
     stem = _stemmer()
     found: list[str] = []
     for piece in _PIECE.finditer(_folded(_open_identifiers(text))):
@@ -86,14 +113,16 @@ def tokens(text: str) -> list[str]:
     return found
 
 
-def terms(text: str) -> tuple[str, ...]:
-    """The distinct tokens of a question, in the order in which they first stand."""
-    return tuple(dict.fromkeys(tokens(text)))
-
-
-def normal(text: str) -> str:
-    """Text folded as tokens are, for looking up a phrase inside another text."""
-    return " ".join(_folded(text).split())
+def _marks(text: str) -> Iterator[str]:
+    if text.rstrip()[-3:].rstrip("\"'”’)）").endswith(("?", "？")):
+        yield ASKS
+    if _TIME.search(text):
+        yield TIME
+    if _NUMBER.search(text):
+        yield NUMBER
+    if label := label_of(text):
+        yield NAMED
+        yield from map(speaker_term, dict.fromkeys(_plain(label)))
 
 
 def is_unspaced(character: str) -> bool:

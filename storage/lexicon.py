@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.int64]
 
+#: Tokens that say what a text is; the place in this list is the bit in the column ``marks``.
+MARKS = ("@asks", "@time", "@number", "@named")
+
 Sql = Callable[..., object]
 
 
@@ -58,10 +61,16 @@ class Lexicon:
         self._database = database
 
     def add(self, sql: Sql, shelf: Shelf, seq: int, tokens: Sequence[str]) -> None:
-        """Make a row findable; a row that was there before is replaced."""
+        """Make a row findable; a row that was there before is replaced.
+
+        Tokens in ``MARKS`` are kept as bits beside the length, not as words: they stand in too many rows.
+        """
         self.remove(sql, shelf, (seq,))
-        sql(f"INSERT INTO {shelf}_words (rowid, tokens) VALUES (?, ?)", (seq, " ".join(tokens)))
-        sql(f"INSERT INTO {shelf}_length (seq, length) VALUES (?, ?)", (seq, len(tokens)))
+        words = [token for token in tokens if token not in MARKS]
+        length = sum(not word.startswith("@") for word in words)
+        marks = sum(1 << bit for bit, mark in enumerate(MARKS) if mark in tokens)
+        sql(f"INSERT INTO {shelf}_words (rowid, tokens) VALUES (?, ?)", (seq, " ".join(words)))
+        sql(f"INSERT INTO {shelf}_length (seq, length, marks) VALUES (?, ?, ?)", (seq, length, marks))
 
     def remove(self, sql: Sql, shelf: Shelf, seqs: Iterable[int]) -> None:
         """Make rows unfindable. Their bytes go with the next ``optimize``."""
@@ -90,11 +99,10 @@ class Lexicon:
         return Size(row[0], row[1])
 
     def postings(self, shelf: Shelf, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
-        """The rows of each term. A term that no row holds, or more than ``cap`` rows hold, is left out."""
-        found = {
+        """The rows of each term, none for a term that nobody used; a term in more than ``cap`` rows is left out."""
+        return {
             term: self._postings_of(shelf, term) for term in terms if not self._is_common(shelf, term, cap)
         }
-        return {term: postings for term, postings in found.items() if postings.seqs.size}
 
     def _is_common(self, shelf: Shelf, term: str, cap: int) -> bool:
         """A probe that never reads more than ``cap`` rows, and none of their text."""

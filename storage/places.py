@@ -17,12 +17,13 @@ _AT_ONCE = 900
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one turn stands, without its text. ``length`` is in tokens."""
+    """Where one turn stands, without its text. ``length`` is in tokens, ``marks`` the bits of ``lexicon.MARKS``."""
 
     seq: int
     session: int
     by_user: bool
     length: int
+    marks: int
     timestamp: str
 
 
@@ -35,12 +36,12 @@ class Places:
     def after(self, seq: int) -> list[Place]:
         """The places of all turns stored after ``seq``, in order."""
         rows = self._database.read(
-            "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), c.timestamp FROM conversation c"
-            " JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
+            "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp"
+            " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
             " WHERE c.seq > ? ORDER BY c.seq",
             (seq,),
         )
-        return [Place(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
+        return [Place(row[0], row[1], bool(row[2]), row[3], row[4], row[5]) for row in rows]
 
     def turns(self, seqs: Sequence[int]) -> list[Turn]:
         """Turns by number, in order; one that is gone is left out."""
@@ -80,6 +81,11 @@ class Places:
         for column, keys in (("seq", seqs), ("text_id", text_ids)):
             found.update({row[0]: row[1] for row in self._in_parts(sql.format(column), keys)})
         return found
+
+    def turns_of_facts(self, facts: Sequence[int]) -> list[tuple[int, int]]:
+        """Pairs of (fact, turn), by number: which turns these facts were drawn from."""
+        sql = "SELECT fact, turn FROM fact_turn WHERE fact IN ({})"
+        return [(row[0], row[1]) for row in self._in_parts(sql, facts)]
 
     def _in_parts(self, sql: str, values: Sequence[object]) -> Iterator[Row]:
         for start in range(0, len(values), _AT_ONCE):

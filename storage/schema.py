@@ -15,7 +15,7 @@ def _shelf_schema(shelf: Shelf) -> str:
     return f"""
 CREATE VIRTUAL TABLE {shelf}_words USING fts5(tokens, tokenize='{_TOKENIZER}');
 CREATE VIRTUAL TABLE {shelf}_postings USING fts5vocab({shelf}_words, 'instance');
-CREATE TABLE {shelf}_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL);
+CREATE TABLE {shelf}_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL, marks INTEGER NOT NULL);
 """
 
 

@@ -1,0 +1,54 @@
+"""What a question is like, read from its words: what it looks for, who and when it means, whether it asks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from recall import times, words
+
+_ASKS = re.compile(
+    r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how)\b|什么|谁|哪|几|多少|怎|吗|呢|是否",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(r"^\s*when\b|什么时候|哪天|几号|what (?:date|day|month|year)", re.IGNORECASE)
+_MANY = re.compile(r"how (?:many|much|long|old|often)|多少|几|多久|多大", re.IGNORECASE)
+_SAID = "recommend|suggest|told|tell|said|say|mention"
+_YOU_SAID = re.compile(
+    rf"\byou(?:'ve)?\s+(?:\w+ )?(?:{_SAID}|give|gave|advise|propose|explain|introduce)"
+    r"|你.{0,6}(?:推荐|建议|告诉|说过|提到|介绍|给我)",
+    re.IGNORECASE,
+)
+_I_SAID = re.compile(
+    rf"\bi(?:'ve)?\s+(?:\w+ )?(?:{_SAID}|share|introduc)|我.{{0,8}}(?:推荐|分享|告诉|说过|提到|介绍|给你)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it is searched for. ``remark`` says that it asks nothing: a thought that may remind of another."""
+
+    text: str
+    terms: tuple[str, ...]
+    windows: tuple[times.Window, ...]
+    remark: bool
+    asks_when: bool
+    asks_how_many: bool
+    you_said: bool
+    i_said: bool
+
+
+def read(text: str, today: date) -> Asked:
+    """Read a question."""
+    return Asked(
+        text=text,
+        terms=words.terms(text),
+        windows=times.windows(text, today),
+        remark=not _ASKS.search(text),
+        asks_when=bool(_WHEN.search(text)),
+        asks_how_many=bool(_MANY.search(text)),
+        you_said=bool(_YOU_SAID.search(text)),
+        i_said=bool(_I_SAID.search(text)),
+    )

@@ -1,0 +1,256 @@
+"""One question put to every index, and what comes back made into evidence for ranking."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Literal
+
+import errors
+from recall import pool, scores, times, words
+from recall.asking import Asked
+from recall.ranking import Evidence
+from recall.register import Register
+from recall.sources import Archive, VectorIndex, WordIndex
+from recall.weights import UNSPACED_WORD
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from embedder import Vector
+    from recall.scores import Floats
+    from storage.lexicon import Postings
+    from storage.records import Kind
+    from storage.schema import Shelf
+
+    Numbers = npt.NDArray[np.int64]
+
+Missing = Literal["embeddings", "index", "words"]
+
+#: A term in more rows than this is left out: it says little, and reading it would cost much.
+_CAP = 20_000
+#: How many vectors are asked for.
+_NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What one question found: its pool, the numbers of the sessions in it, and the evidence."""
+
+    asked: Asked
+    pool: pool.Pool
+    sessions: Numbers
+    terms: tuple[str, ...]
+    evidence: Evidence
+
+
+class Search:
+    """The indexes as they stand at one moment, for the questions of one turn."""
+
+    def __init__(
+        self,
+        lexicon: WordIndex,
+        vectors: VectorIndex | None,
+        archive: Archive,
+        register: Register,
+        session_id: str,
+        log: logging.Logger,
+    ) -> None:
+        self.missing: list[Missing] = []
+        self._lexicon = lexicon
+        self._vectors = vectors
+        self._archive = archive
+        self._register = register
+        self._session_id = session_id
+        self._hidden = archive.session_number(session_id)
+        self._log = log
+
+    def find(self, asked: Asked, vector: Vector | None) -> Searched:
+        """The evidence for one question. A part that fails is noted in ``missing`` and left out."""
+        import numpy as np
+
+        register = self._register
+        found = pool.found(register, self._postings("turn", asked.terms), self._near_turns(vector))
+        held = np.array([len(rows) for rows in found.rows], np.float32)
+        gathered = pool.gather(register, found, scores.rarity(held, len(register)), self._hidden)
+        sessions, of_session = np.unique(register.session[gathered.rows], return_inverse=True)
+        evidence = self._evidence(asked, vector, found, gathered, sessions.astype(np.int64), of_session)
+        return Searched(asked, gathered, sessions.astype(np.int64), found.terms, evidence)
+
+    def _evidence(
+        self,
+        asked: Asked,
+        vector: Vector | None,
+        found: pool.Found,
+        gathered: pool.Pool,
+        sessions: Numbers,
+        of_session: Numbers,
+    ) -> Evidence:
+        import numpy as np
+
+        register, rows = self._register, gathered.rows
+        held = np.array([len(posting) for posting in found.rows], np.float32)
+        rarity = scores.rarity(held, len(register))
+        counts, lengths, holding = _by_session(register, found, sessions)
+        mean = register.tokens / max(len(register), 1)
+        unspaced = words.unspaced_share(asked.text)
+        labelled = register.has_mark(rows, "named")
+        by_user = register.by_user[rows]
+        return Evidence(
+            counts=gathered.counts,
+            rarity=rarity,
+            share=rarity / max(float(rarity.sum()), 1e-9),
+            lengths=register.length[rows].astype(np.float32),
+            mean_length=mean,
+            joined=gathered.joined,
+            of_session=of_session,
+            position=register.position(rows),
+            session_counts=counts,
+            session_rarity=scores.rarity(holding, register.sessions),
+            session_lengths=lengths,
+            by_user=(by_user & ~labelled).astype(np.float32),
+            by_assistant=(~by_user & ~labelled).astype(np.float32),
+            asks=register.has_mark(rows, "asks").astype(np.float32),
+            has_time=register.has_mark(rows, "time").astype(np.float32),
+            has_number=register.has_mark(rows, "number").astype(np.float32),
+            near=_nearness(asked.windows, register.day[rows]),
+            meant=self._meant(asked, rows),
+            word_length=mean * (1.0 - unspaced + unspaced * UNSPACED_WORD),
+            remark=asked.remark,
+            asks_when=asked.asks_when,
+            asks_how_many=asked.asks_how_many,
+            you_said=asked.you_said,
+            i_said=asked.i_said,
+            clarity=scores.clarity(found.dense),
+            similarity=gathered.similarity,
+            summary_words=self._summary_words(asked, sessions),
+            summary_similarity=self._summary_similarity(vector, sessions),
+            fact_words=self._fact_words(asked, rows),
+        )
+
+    # -- words -------------------------------------------------------------------------------------------
+
+    def _postings(self, shelf: Shelf, terms: Sequence[str]) -> Mapping[str, Postings]:
+        try:
+            return self._lexicon.postings(shelf, terms, _CAP)
+        except errors.StorageError:
+            self._fails("words")
+            return {}
+
+    def _meant(self, asked: Asked, rows: Numbers) -> Floats:
+        """1 for a turn of a speaker whom the question names."""
+        import numpy as np
+
+        spoken = self._postings("turn", [words.speaker_term(term) for term in asked.terms])
+        by_them = [self._register.rows(posting.seqs) for posting in spoken.values()]
+        meant = np.isin(rows, np.concatenate(by_them)) if by_them else np.zeros(len(rows), np.bool_)
+        return meant.astype(np.float32)
+
+    def _summary_words(self, asked: Asked, sessions: Numbers) -> Floats | None:
+        """(S,) how well the words of each session's summary fit: idf * tf / (tf + 1.2)."""
+        seqs, scored = _fitting(self._postings("summary", asked.terms), self._lexicon.size("summary").rows)
+        if not len(seqs):
+            return None
+        session_of = self._archive.sessions_of_summaries(seqs=seqs.tolist())
+        return _placed(
+            {session_of.get(seq, -1): score for seq, score in zip(seqs.tolist(), scored, strict=True)},
+            sessions,
+        )
+
+    def _fact_words(self, asked: Asked, rows: Numbers) -> Floats | None:
+        """(P,) how well the words of the best fact that was drawn from each turn fit."""
+        import numpy as np
+
+        facts, scored = _fitting(self._postings("fact", asked.terms), self._lexicon.size("fact").rows)
+        if not len(facts):
+            return None
+        fits = dict(zip(facts.tolist(), scored.tolist(), strict=True))
+        best: dict[int, float] = {}
+        for fact, turn in self._archive.turns_of_facts(facts.tolist()):
+            best[turn] = max(best.get(turn, 0.0), fits[fact])
+        seqs = self._register.seq[rows].tolist()
+        return np.array([best.get(seq, 0.0) for seq in seqs], np.float32)
+
+    # -- vectors -----------------------------------------------------------------------------------------
+
+    def _near_turns(self, vector: Vector | None) -> dict[int, float]:
+        """Similarity of the nearest turns by number."""
+        hits = self._nearest(vector, "conversation", _NEAR_TURNS)
+        seqs = self._archive.seqs_of(list(hits))
+        return {seqs[text_id]: similarity for text_id, similarity in hits.items() if text_id in seqs}
+
+    def _summary_similarity(self, vector: Vector | None, sessions: Numbers) -> Floats | None:
+        """(S,) similarity of each session's summary; the least of those returned for the others."""
+        hits = self._nearest(vector, "summary", _NEAR_SUMMARIES)
+        if not hits:
+            return None
+        session_of = self._archive.sessions_of_summaries(text_ids=list(hits))
+        known = {session_of[text_id]: hits[text_id] for text_id in hits if text_id in session_of}
+        return _placed(known, sessions, min(hits.values()))
+
+    def _nearest(self, vector: Vector | None, kind: Kind, limit: int) -> dict[str, float]:
+        if vector is None or self._vectors is None:
+            return {}
+        try:
+            hits = self._vectors.search(vector, kind=kind, exclude_session=self._session_id, limit=limit)
+        except (errors.StorageError, errors.EmbeddingError):
+            self._fails("index")
+            return {}
+        return {hit.text_id: hit.similarity for hit in hits}
+
+    def _fails(self, part: Missing) -> None:
+        self._log.exception("recall does without: %s", part)
+        if part not in self.missing:
+            self.missing.append(part)
+
+
+def _fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Floats]:
+    """The rows that hold any of the terms, and for each the sum of idf * tf / (tf + 1.2)."""
+    import numpy as np
+
+    if not postings:
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+    seqs, place = np.unique(
+        np.concatenate([posting.seqs for posting in postings.values()]), return_inverse=True
+    )
+    held = np.array([len(posting.seqs) for posting in postings.values()])
+    weight = np.repeat(scores.rarity(held.astype(np.float32), total), held)
+    counts = np.concatenate([posting.counts for posting in postings.values()])
+    return seqs, np.bincount(place, weight * counts / (counts + 1.2)).astype(np.float32)
+
+
+def _placed(scored: Mapping[int, float], sessions: Numbers, otherwise: float = 0.0) -> Floats:
+    """(S,) the score of each session by its number."""
+    import numpy as np
+
+    return np.array([scored.get(session, otherwise) for session in sessions.tolist()], np.float32)
+
+
+def _by_session(register: Register, found: pool.Found, sessions: Numbers) -> tuple[Floats, Floats, Floats]:
+    """(T, S) counts of each term, (S,) lengths of whole sessions, (T,) how many sessions hold each term."""
+    import numpy as np
+
+    counts = np.zeros((len(found.rows), len(sessions)), np.float32)
+    holding = np.zeros(len(found.rows), np.float32)
+    for term, (rows, often) in enumerate(zip(found.rows, found.counts, strict=True)):
+        held = register.session[rows]
+        holding[term] = len(np.unique(held))
+        at = np.searchsorted(sessions, held)
+        known = at < len(sessions)
+        known[known] = sessions[at[known]] == held[known]
+        counts[term] = np.bincount(at[known], often[known], minlength=len(sessions))
+    return counts, register.session_lengths(sessions), holding
+
+
+def _nearness(found: tuple[times.Window, ...], days: npt.NDArray[np.int32]) -> Floats:
+    """(P,) how near each turn's day is to a time that the question speaks of; 0 everywhere when it speaks of none."""
+    import numpy as np
+
+    if not found:
+        return np.zeros(len(days), np.float32)
+    distinct, place = np.unique(days, return_inverse=True)
+    known = [date.fromordinal(int(day)) if day else date.min for day in distinct]
+    return np.array(list(times.nearest(found, known)), np.float32)[place]

@@ -1,0 +1,57 @@
+"""What recall reads from, as protocols: an index of words, an index of vectors, an archive of turns.
+
+Each is one class of ``storage`` in life, and anything of the same shape in a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from embedder import Vector
+    from recall.register import Placed
+    from storage.lexicon import Postings, Size
+    from storage.records import Kind, Summary, Turn
+    from storage.schema import Shelf
+
+#: Turns texts into vectors, all in one call; None for a text that has none.
+Embed = Callable[[Sequence[str]], "Sequence[Vector | None]"]
+
+
+class WordIndex(Protocol):
+    """``storage.lexicon.Lexicon``: rows and counts of terms."""
+
+    def postings(self, shelf: Shelf, terms: Sequence[str], cap: int) -> Mapping[str, Postings]: ...
+    def size(self, shelf: Shelf) -> Size: ...
+
+
+class Near(Protocol):
+    """One hit of the vector index; ``similarity`` is the cosine."""
+
+    @property
+    def text_id(self) -> str: ...
+    @property
+    def similarity(self) -> float: ...
+
+
+class VectorIndex(Protocol):
+    """``storage.vectors.Vectors``: the nearest texts of a kind."""
+
+    @property
+    def state(self) -> str: ...
+    def search(self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int) -> Sequence[Near]: ...
+
+
+class Archive(Protocol):
+    """``storage.places.Places``: turns and summaries by number."""
+
+    def after(self, seq: int) -> Sequence[Placed]: ...
+    def turns(self, seqs: Sequence[int]) -> Sequence[Turn]: ...
+    def seqs_of(self, text_ids: Sequence[str]) -> Mapping[str, int]: ...
+    def session_number(self, session_id: str) -> int | None: ...
+    def summaries(self, sessions: Sequence[int]) -> Mapping[int, Summary]: ...
+    def sessions_of_summaries(
+        self, *, seqs: Sequence[int] = (), text_ids: Sequence[str] = ()
+    ) -> Mapping[int | str, int]: ...
+    def turns_of_facts(self, facts: Sequence[int]) -> Sequence[tuple[int, int]]: ...

@@ -1,0 +1,189 @@
+"""What each part of the score counts, by the kind of conversation and by what is at hand.
+
+Four kinds, told apart by the data and never by name: ``talk`` (short turns, and a question), ``remark``
+(short turns, and something said that asks nothing), ``work`` (replies of a paragraph or two) and ``long``
+(replies of a page). A history between two kinds gets weights between them. The numbers were fitted on other
+histories by a listwise logistic loss and checked on histories, and whole sets, that were left out; ``python
+-m bench.recall`` does it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal
+
+from recall.ranking import Evidence, Parts
+
+Kind = Literal["talk", "remark", "work", "long"]
+Table = Mapping[Kind, Mapping[str, float]]
+
+#: Mean words a turn at which a history is wholly of one kind.
+_TALK, _WORK, _LONG = math.log(20), math.log(70), math.log(200)
+#: A token of an unspaced script is about so much of a word, since characters and their pairs are both
+#: counted.
+UNSPACED_WORD = 0.22
+
+#: For words alone: no embedder, or no index of vectors, or a text without a vector.
+WORDS_ALONE: Table = {
+    "talk": {
+        "words_near": 0.21,
+        "window": 0.34,
+        "coverage": 0.25,
+        "session": 0.17,
+        "session_best": 0.61,
+        "summary": 0.26,
+        "near": 3.23,
+        "meant": 0.94,
+        "by_user": 0.17,
+        "length": 0.8,
+        "asks": -0.24,
+        "time": 0.18,
+        "time_wanted": 1.0,
+        "number_wanted": 0.76,
+        "opening": -0.32,
+        "facts": 0.25,
+    },
+    "remark": {
+        "words": 0.09,
+        "words_long": 0.28,
+        "window": 0.28,
+        "length": 0.48,
+        "facts": 0.25,
+    },
+    "work": {
+        "words_near": 0.08,
+        "window": 0.1,
+        "coverage": 0.06,
+        "session": 0.55,
+        "session_best": 0.38,
+        "near": 0.3,
+        "by_user": 0.84,
+        "i_said": 0.3,
+        "length": 0.32,
+        "time": 0.12,
+        "number_wanted": 0.22,
+        "opening": 1.73,
+        "early": 0.82,
+        "facts": 0.6,
+    },
+    "long": {
+        "words": 0.02,
+        "words_long": 0.56,
+        "words_near": 0.17,
+        "coverage": 0.06,
+        "session_best": 0.36,
+        "near": 0.08,
+        "by_user": 0.18,
+        "you_said": 1.49,
+        "i_said": 0.36,
+        "length": -0.57,
+        "asks": -0.25,
+        "time": 0.02,
+        "number_wanted": 0.55,
+        "opening": 0.83,
+        "early": 0.74,
+        "facts": 0.6,
+    },
+}
+
+#: For words and vectors together.
+WITH_VECTORS: Table = {
+    "talk": {
+        "words_near": 0.11,
+        "window": 0.24,
+        "coverage": 0.18,
+        "session": 0.18,
+        "session_best": 0.48,
+        "summary": 0.22,
+        "near": 2.94,
+        "meant": 0.86,
+        "by_user": 0.17,
+        "length": 0.97,
+        "asks": -0.18,
+        "time": 0.23,
+        "time_wanted": 1.01,
+        "number_wanted": 0.66,
+        "opening": -0.15,
+        "dense": 0.31,
+        "dense_near": 0.32,
+        "dense_session_best": 0.16,
+        "dense_summary": 0.01,
+        "facts": 0.25,
+    },
+    "remark": {
+        "words": 0.2,
+        "words_long": 0.26,
+        "window": 0.26,
+        "length": 0.43,
+        "dense": 0.9,
+        "facts": 0.25,
+    },
+    "work": {
+        "window": 0.08,
+        "coverage": 0.03,
+        "session": 0.45,
+        "session_best": 0.22,
+        "near": 0.3,
+        "by_user": 0.9,
+        "i_said": 0.29,
+        "length": 0.37,
+        "time": 0.09,
+        "number_wanted": 0.22,
+        "opening": 1.7,
+        "early": 0.82,
+        "dense_near": 0.08,
+        "dense_session": 0.14,
+        "dense_session_best": 0.29,
+        "facts": 0.6,
+    },
+    "long": {
+        "words_long": 0.27,
+        "words_near": 0.01,
+        "coverage": 0.12,
+        "session_best": 0.26,
+        "near": 0.03,
+        "by_user": 0.43,
+        "you_said": 1.44,
+        "i_said": 0.38,
+        "length": -0.51,
+        "asks": -0.24,
+        "time": 0.06,
+        "number_wanted": 0.52,
+        "opening": 0.77,
+        "early": 0.63,
+        "dense": 0.26,
+        "dense_near": 0.1,
+        "dense_session": 0.06,
+        "dense_session_best": 0.41,
+        "facts": 0.6,
+    },
+}
+
+
+def weigh(evidence: Evidence, parts: Parts) -> Mapping[str, float]:
+    """The weight of each part for this question in this history."""
+    table = WITH_VECTORS if "dense" in parts else WORDS_ALONE
+    return blended(table, shares(evidence.word_length, remark=evidence.remark))
+
+
+def blended(table: Table, kinds: Mapping[Kind, float]) -> dict[str, float]:
+    """Weights between those of several kinds; a kind's part that is not in the table counts nothing."""
+    weights: dict[str, float] = {}
+    for kind, share in kinds.items():
+        for name, weight in table[kind].items():
+            weights[name] = weights.get(name, 0.0) + share * weight
+    return weights
+
+
+def shares(word_length: float, *, remark: bool) -> dict[Kind, float]:
+    """How far a history is of each kind, by the mean number of words in its turns; the shares sum to 1."""
+    short: Kind = "remark" if remark else "talk"
+    length = math.log(max(word_length, 1.0))
+    if length <= _TALK:
+        return {short: 1.0}
+    if length <= _WORK:
+        worked = (length - _TALK) / (_WORK - _TALK)
+        return {short: 1.0 - worked, "work": worked}
+    paged = min(1.0, (length - _WORK) / (_LONG - _WORK))
+    return {"work": 1.0 - paged, "long": paged}
