@@ -28,9 +28,11 @@ from bench import life
 
 if TYPE_CHECKING:
     from memory import Memory
+    from storage.records import Kind
 
 _FILL_AT_ONCE = 200
 _QUESTIONS = 60
+_ASKED_FOR: tuple[tuple[Kind, int], ...] = (("conversation", 300), ("summary", 50))
 _A_LONG_TIME = 36_000.0
 _WHEN = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 
@@ -70,7 +72,8 @@ def _report(asked: argparse.Namespace, folder: Path) -> None:
         store = folder / str(size)
         if not store.exists():
             _say(_run(asked, "fill", size, store))
-        results[size] = _run(asked, "recall", size, store) | _run(asked, "store", size, store)
+        measured = [_run(asked, measure, size, store) for measure in ("recall", "nearest", "store")]
+        results[size] = {name: value for part in measured for name, value in part.items()}
         _say(results[size])
     if len(sizes) > 1:
         few, many = results[sizes[0]], results[sizes[-1]]
@@ -164,6 +167,25 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
         "resident_mb": resident,
         "peak_mb": peak,
     }
+
+
+def _nearest(asked: argparse.Namespace) -> dict[str, Any]:
+    """The searches of the vector index alone, as recall asks them: 300 turns and 50 summaries."""
+    from storage.vectors import Vectors
+
+    embedder = life.WordSums(asked.dimension)
+    vectors = Vectors(Path(asked.folder) / "vectors", logging.getLogger("bench"))
+    vectors.open(embedder.model, asked.dimension)
+    took: dict[Kind, list[float]] = {"conversation": [], "summary": []}
+    for question, _ in _questions(asked.size):
+        for kind, limit in _ASKED_FOR:
+            query = embedder.embed([question])[0]
+            assert query is not None
+            began = time.perf_counter()
+            vectors.search(query, kind=kind, exclude_session=None, limit=limit)
+            took[kind].append((time.perf_counter() - began) * 1000)
+    vectors.close()
+    return {f"nearest_{kind}_ms": statistics.median(times) for kind, times in took.items()}
 
 
 def _questions(size: int) -> list[tuple[str, str]]:
@@ -263,6 +285,7 @@ _MEASURES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "fill": _fill,
     "recall": _recall,
     "store": _store_round,
+    "nearest": _nearest,
     "one_by_one": _one_by_one,
 }
 

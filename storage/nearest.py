@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _INDEXED_FROM = 1_000
 #: Every ``optimize`` adds a segment to the index; above this many it is built anew.
 _MOST_SEGMENTS = 16
-_PROBES = 20
+_PROBES = 40
 #: So many times the limit are compared by their true vectors, but not more than so many rows.
 _REFINE = 10
 _REFINED = 600
