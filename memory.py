@@ -104,7 +104,7 @@ class Memory:
             self.database, self.sessions, self.drafts, self.persona, lexicon, self._findable, embeddings
         )
         self.eraser = Eraser(parts, [self.folder, *also_searched], self._scrub_index, scrubbers)
-        self._finder = Finder(lexicon, self._vectors, Places(self.database), self._log)
+        self.finder = Finder(lexicon, self._vectors, Places(self.database), self._log)
 
     def start(self) -> None:
         """What may take its time, after the prompt stands: the index, and an erasure that a crash cut short."""
@@ -187,6 +187,11 @@ class Memory:
         self.index.drop(gone)
         self.index.wake()
         return spoken
+
+    def learn_fact(self, session_id: str, text: str, turns: Sequence[int]) -> None:
+        """Keep a fact that was drawn from turns, given by number: a key that finds them, never handed over itself."""
+        with self.database.write() as sql:
+            self._findable.learn_fact(sql, self._new_id(), session_id, self._now(), text, turns)
 
     def fold(self, session_id: str, upto: int, summary: str) -> None:
         """Let the rounds up to ``upto`` leave the context into ``summary``."""
@@ -338,7 +343,7 @@ class Memory:
         An index that is just being opened is waited for, a little: the first turn should remember as well as the next.
         """
         self.index.await_open(_OPENING)
-        return self._finder.recall(
+        return self.finder.recall(
             queries,
             self._embedder.embed,
             session_id=session_id,

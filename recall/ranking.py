@@ -31,13 +31,14 @@ class Evidence:
     """All that is known about the P turns of a pool, in S sessions, for one question of T terms.
 
     ``of_session`` (P,) is each turn's place among the sessions, ``position`` (P,) its place in its session.
-    Parts that are missing are None. What a turn is, is 0 or 1; ``near`` (a time that the question speaks
-    of) may lie between; ``meant``: spoken by somebody whom it names. ``share`` (T,) is the rarity as a
-    share of the sum, over all terms of the question, also those that nobody used. ``mean_length`` is in
-    tokens; ``word_length`` is the same in words, whatever the language. ``clarity``, 0 to 1: how far the
-    embedder tells texts apart.
+    ``seqs`` (P,) are the numbers of the turns. Parts that are missing are None. What a turn is, is 0 or 1;
+    ``near`` (a time that the question speaks of) may lie between; ``meant``: spoken by somebody whom it
+    names. ``share`` (T,) is the rarity as a share of the sum, over all terms of the question, also those
+    that nobody used. ``mean_length`` is in tokens; ``word_length`` is the same in words, whatever the
+    language. ``clarity``, 0 to 1: how far the embedder tells texts apart.
     """
 
+    seqs: Places
     counts: Floats
     rarity: Floats
     share: Floats

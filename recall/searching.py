@@ -100,6 +100,7 @@ class Search:
         labelled = register.has_mark(rows, "named")
         by_user = register.by_user[rows]
         return Evidence(
+            seqs=register.seq[rows],
             counts=gathered.counts,
             rarity=rarity,
             share=rarity / max(float(rarity.sum()), 1e-9),

@@ -44,6 +44,13 @@ class Findable:
         self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
         self._embeddings.enqueue(sql, summary.text_id, "summary")
 
+    def learn_fact(
+        self, sql: Sql, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]
+    ) -> None:
+        """A fact finds the turns it was drawn from, from this commit on."""
+        seq = self._facts.add(sql, text_id, session_id, now, text, turns)
+        self._lexicon.add(sql, "fact", seq, self._tokens(text))
+
     def unquote(self, sql: Sql, turn: Turn) -> None:
         """Take the quotations of older memories out of a turn."""
         words = without_quotations(turn.words)
