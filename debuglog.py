@@ -105,7 +105,7 @@ class DebugLog:
         """
         was_on = self.on
         self.switch(False)
-        self._errors.release()
+        self._errors.let_go()
         for path in sorted(self._folder.glob("*.log*")):
             if holds(path):
                 path.unlink(missing_ok=True)
@@ -135,13 +135,13 @@ class _Lazily(logging.Handler):
         except OSError:
             return
 
-    def release(self) -> None:
-        """Let go of the file; the next error opens it again."""
+    def let_go(self) -> None:
+        """Let go of the file; the next error opens it again. (``release`` is that of the handler's lock.)"""
         if self._file:
             self._file.close()
             self._file = None
 
     def close(self) -> None:
         """Close the file if one was made."""
-        self.release()
+        self.let_go()
         super().close()
