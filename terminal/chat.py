@@ -44,7 +44,7 @@ class Chat:
         """The next thing the person wants; None when they leave."""
         offered, self._offered = self._offered, ""
         typed = self.desk.reader.read(offered)
-        self.desk.stop.clear()
+        self.desk.begin()
         if typed is None:
             return None
         self._again = self._again and typed.kept
@@ -96,7 +96,7 @@ class Chat:
     def turn(self, text: str, *, again: bool = False) -> None:
         """Say something to the companion and show the reply; what failed stands at the prompt again."""
         desk = self.desk
-        desk.stop.clear()
+        desk.begin()
         self._gap()
         whole = not desk.interactive and not desk.screen.file.isatty()
         view = ReplyView(desk.screen, desk.aside, desk.words, self._moment, whole=whole)
@@ -113,7 +113,7 @@ class Chat:
 
     def silently(self, text: str) -> Replied:
         """Say something and hand over the reply, showing nothing."""
-        self.desk.stop.clear()
+        self.desk.begin()
         for event in self.desk.conversation.turn(text, self.desk.stop, stream=self._stream):
             if isinstance(event, Replied):
                 self._afterwards()

@@ -14,6 +14,7 @@ from conversation import Conversation
 from debuglog import DebugLog
 from llm import Llm
 from models.stop import Stop
+from terminal.interrupting import Wishes
 from terminal.messages import Language, Words
 from terminal.reading import Reader
 from terminal.screen import Screen
@@ -65,7 +66,7 @@ class Desk:
     aside: Screen
     words: Words
     reader: Reader
-    stop: Stop
+    wishes: Wishes
     commands: Mapping[str, Command]
     clock: Callable[[], datetime]
     #: Makes the models that settings name, for trying them.
@@ -74,6 +75,15 @@ class Desk:
     history: PromptHistory | None = None
     version: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def stop(self) -> Stop:
+        """What Ctrl-C sets for the work that was begun last."""
+        return self.wishes.stop
+
+    def begin(self) -> None:
+        """A piece of work begins, and can be stopped."""
+        self.wishes.begin()
 
     def tell(self, key: str, meaning: Meaning = "words", /, **details: object) -> None:
         """Say one message."""

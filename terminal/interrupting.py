@@ -12,12 +12,22 @@ from models.stop import Stop
 
 
 class Wishes:
-    """What the person, or the system, wants: to stop what is under way, or to leave."""
+    """What the person, or the system, wants: to stop what is under way, or to leave.
+
+    Each piece of work gets a ``Stop`` of its own, so that one which was given up never goes on again.
+    """
 
     def __init__(self) -> None:
         self.stop = Stop()
         self.leaving = False
         self._on_leave: list[Callable[[], None]] = []
+
+    def begin(self) -> Stop:
+        """A piece of work begins: what Ctrl-C stops from now on is this."""
+        self.stop = Stop()
+        if self.leaving:
+            self.stop.set()
+        return self.stop
 
     def when_leaving(self, work: Callable[[], None]) -> None:
         """Call this from the signal handler when the program is asked to end."""

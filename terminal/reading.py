@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TextIO
 
-from models.stop import Stop
+from terminal.interrupting import Wishes
 from terminal.parsing import Typed
 from terminal.screen import Screen
 from text import clean
@@ -43,10 +43,10 @@ class Reader(Protocol):
 class PlainReader:
     """Lines of standard input, as the terminal or the pipe gives them; nothing is drawn."""
 
-    def __init__(self, stdin: TextIO, screen: Screen, stop: Stop, hint: Callable[[], None]) -> None:
+    def __init__(self, stdin: TextIO, screen: Screen, wishes: Wishes, hint: Callable[[], None]) -> None:
         self._descriptor = stdin.fileno()
         self._screen = screen
-        self._stop = stop
+        self._wishes = wishes
         self._hint = hint
         self._held = b""
         self._ended = False
@@ -56,7 +56,7 @@ class PlainReader:
         """The next line. What is offered again is shown; an empty line sends it."""
         if prefill:
             self._screen.line(prefill, "quiet")
-        self._stop.clear()
+        self._wishes.begin()
         hinted = False
         while True:
             self._prompt(PROMPT)
@@ -73,7 +73,7 @@ class PlainReader:
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""
     ) -> str | None:
         """The answer to a question; None when it was broken off."""
-        self._stop.clear()
+        self._wishes.begin()
         self._prompt(question)
         with _Silence(self._descriptor, hidden and self._interactive):
             line = self._line()
@@ -95,8 +95,9 @@ class PlainReader:
     def _line(self) -> str | None:
         """One line without its end; None at the end of input, or when Ctrl-C was pressed."""
         while b"\n" not in self._held:
-            if self._stop.is_set:
-                self._stop.clear()
+            if self._wishes.stop.is_set:
+                self._ended = self._wishes.leaving
+                self._wishes.begin()
                 return None
             if not select.select([self._descriptor], [], [], _LOOK)[0]:
                 continue

@@ -82,7 +82,7 @@ def seated(
         aside,
         words_for(settings, streams.environment),
         reader=_Nobody(),
-        stop=wishes.stop,
+        wishes=wishes,
         commands=BY_NAME,
         clock=clock,
         connect=connect,
@@ -96,7 +96,7 @@ def seated(
         elif by_hand:
             warm()
             desk.reader = PlainReader(
-                streams.stdin, aside, wishes.stop, lambda: desk.tell("prompt.leave_hint", "quiet")
+                streams.stdin, aside, wishes, lambda: desk.tell("prompt.leave_hint", "quiet")
             )
         yield Chat(desk, stream=options.stream)
 

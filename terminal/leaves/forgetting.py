@@ -78,7 +78,7 @@ def _counts(desk: Desk, chosen: Selection) -> dict[str, object]:
 
 
 def _erase(desk: Desk, chosen: Selection) -> None:
-    desk.stop.clear()
+    desk.begin()
     if desk.history:
         for text in chosen.texts:
             desk.history.forget(text)

@@ -23,7 +23,7 @@ def save_session(desk: Desk) -> bool:
     if desk.conversation.incognito:
         desk.tell("save.incognito")
         return False
-    desk.stop.clear()
+    desk.begin()
     try:
         return _shown(desk)
     except errors.Interrupted:

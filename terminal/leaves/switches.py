@@ -56,7 +56,7 @@ def reindex(desk: Desk, argument: str) -> Next:
     """``/reindex``"""
     index = desk.conversation.memory.index
     desk.tell("reindex.start", "quiet")
-    desk.stop.clear()
+    desk.begin()
     index.start()
     index.reindex()
     while not index.settle(0.1):

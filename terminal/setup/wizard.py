@@ -47,7 +47,7 @@ class Answers:
 def setup(desk: Desk, argument: str) -> Next:
     """``/setup``"""
     desk.tell("setup.title", "title")
-    desk.stop.clear()
+    desk.begin()
     try:
         answers = _Wizard(desk).ask()
     except (_BrokenOffError, errors.Interrupted):

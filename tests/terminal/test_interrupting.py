@@ -120,7 +120,7 @@ def test_in_a_save_the_session_stays_active_and_the_save_goes_on_later(
     terminal.see("Hello, Ann.")
     terminal.prompt()
     terminal.say("/save")
-    terminal.see("2/3")
+    terminal.wait(lambda: len(server.chats) == 3, "the request for the self-image")
     terminal.send("\x03")
     terminal.see("stays active")
     terminal.prompt()
