@@ -342,6 +342,7 @@ class Memory:
 
         An index that is just being opened is waited for, a little: the first turn should remember as well as the next.
         """
+        self.index.start()
         self.index.await_open(_OPENING)
         return self.finder.recall(
             queries,
