@@ -75,11 +75,19 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
                 conversation, debug, options, streams, wishes,
                 clock=_now, connect=connect, warm=warm, version=VERSION,
             ) as room:  # fmt: skip
+                if options.new:
+                    room.begin_anew()
                 if not room.desk.interactive:
                     conversation.memory.start()
                     return play(room, options, streams)
                 chat(room)
                 return None if isinstance(room.ending, Restart) else Exit.OK
+    except errors.OldFriendError:
+        raise
+    except Exception as fault:
+        debug.log.error("unexpected", exc_info=fault)
+        log = settings.log_dir / "errors.log"
+        raise errors.OldFriendError("error.unexpected", kind=type(fault).__name__, log=log) from fault
     finally:
         debug.close()
 

@@ -15,6 +15,7 @@ from conversation import Replied
 from errors import Exit
 from terminal.desk import Command, Desk, Leave, Next, Offer, Restart, Say, is_no
 from terminal.explaining import explain
+from terminal.leaves.saving import begin_anew
 from terminal.opening import show_opening
 from terminal.parsing import Call, Entered, Farewell, Message, Unknown, parse
 from terminal.reply import ReplyView
@@ -35,6 +36,10 @@ class Chat:
         self._again = False
         #: The exit code of what failed last; OK while nothing did.
         self.exit = Exit.OK
+
+    def begin_anew(self) -> None:
+        """Save the present session and go on in a new one."""
+        begin_anew(self.desk)
 
     def open(self) -> None:
         """Show how the session stands."""

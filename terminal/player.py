@@ -13,10 +13,12 @@ from conversation import Replied
 from errors import Exit
 from recall.recollection import RecalledSummary, RecalledTurn, Recollection
 from storage.records import Kind
+from terminal import piped
 from terminal.arguments import Options
 from terminal.chat import Chat
 from terminal.desk import Desk
 from terminal.explaining import explain
+from terminal.interrupting import Wishes
 from terminal.parsing import Farewell, Message, Typed, parse
 from terminal.seating import Streams
 from text import clean
@@ -24,39 +26,46 @@ from text import clean
 
 def play(chat: Chat, options: Options, streams: Streams) -> Exit:
     """Play what the command line or the pipe gives. Returns the exit code."""
+    wishes = chat.desk.wishes
     _say_what_is_there(chat.desk)
     if options.json:
-        return _play_json(chat, said(options, streams))
+        return _play_json(chat, said(options, streams, wishes))
     if options.say is not None:
-        text = said(options, streams)
-        return _play(chat, [Typed(text, pasted="\n" in text)])
+        return _play_one(chat, said(options, streams, wishes))
     if options.batch in (None, "-"):
-        return _play(chat, (Typed(line) for line in streams.stdin))
-    assert options.batch is not None
+        return _play(chat, piped.lines(streams.stdin, wishes))
     try:
-        with open(options.batch, encoding="utf-8", errors="replace") as file:
-            return _play(chat, (Typed(line) for line in file))
+        with open(str(options.batch), encoding="utf-8", errors="replace") as file:
+            return _play(chat, file)
     except OSError as fault:
         raise errors.UsageError("player.no_file", path=options.batch, reason=fault.strerror) from fault
 
 
-def said(options: Options, streams: Streams) -> str:
+def said(options: Options, streams: Streams, wishes: Wishes) -> str:
     """What ``-p`` says: text that is piped in beside it comes first."""
     text = options.say or ""
-    piped = streams.stdin.read() if streams.alone or text == "-" else ""
-    parts = [piped] if text == "-" else [piped, text]
+    before = piped.whole(streams.stdin, wishes) if streams.alone or text == "-" else ""
+    parts = [before] if text == "-" else [before, text]
     return "\n\n".join(clean(part).strip() for part in parts if part.strip())
 
 
-def _play(chat: Chat, lines: Iterable[Typed]) -> Exit:
+def _play_one(chat: Chat, text: str) -> Exit:
+    entered = parse(Typed(text, pasted="\n" in text), chat.desk.commands)
+    chat.do(Message(text) if isinstance(entered, Farewell) else entered)
+    if not text:
+        raise errors.UsageError("input.empty")
+    return chat.exit
+
+
+def _play(chat: Chat, lines: Iterable[str]) -> Exit:
     for line in lines:
-        entered = parse(Typed(clean(line.text).rstrip("\n"), line.pasted), chat.desk.commands)
+        entered = parse(Typed(clean(line).rstrip("\n")), chat.desk.commands)
         if isinstance(entered, Message) and not entered.text.strip():
             continue
-        if isinstance(entered, Farewell):
+        if isinstance(entered, Farewell) or not chat.do(entered):
             break
-        if not chat.do(entered) or chat.exit is Exit.INTERRUPTED:
-            break
+        if chat.desk.stop.is_set:
+            raise errors.Interrupted
     return chat.exit
 
 

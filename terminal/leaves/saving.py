@@ -33,6 +33,18 @@ def save_session(desk: Desk) -> bool:
     return False
 
 
+def begin_anew(desk: Desk) -> None:
+    """Save the present session if anything was said in it. With nobody there, an error passes through."""
+    session_id = desk.conversation.session.session_id
+    if not desk.conversation.memory.sessions.rounds(session_id, 1):
+        return
+    if desk.interactive or desk.conversation.incognito:
+        save_session(desk)
+    else:
+        desk.begin()
+        _shown(desk)
+
+
 def _shown(desk: Desk) -> bool:
     saved = False
     for event in desk.watched(desk.conversation.save(desk.stop)):

@@ -94,7 +94,8 @@ def test_reasoning_is_one_dim_line_and_a_sign_shows_while_nothing_comes(
 def test_only_allowed_bytes_reach_the_terminal(
     chat: Chat, server: ScriptedServer, connected: dict[str, str]
 ) -> None:
-    nasty = "a\x1b[2Jb\x07c\x1b]52;c;aGk=\x07d\u202ee\x9b31mf\x00g\u200bh [x](http://y\x1b[1m) `\x1b[5m`\n\n```\x1b\n\x1b[3J\n```"
+    nasty = "a\x1b[2Jb\x07c\x1b]52;c;aGk=\x07d\u202ee\x9b31mf\x00g\u200bh [x](http://y\x1b[1m) `\x1b[5m`"
+    nasty += "\n\n```\x1b\n\x1b[3J\n```"
     server.script(say(nasty))
     terminal = chat(**connected)
     terminal.prompt()

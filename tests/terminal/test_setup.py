@@ -30,7 +30,9 @@ def other(terminal: Terminal, base: str) -> None:
 
 
 def env(tmp_path: Path) -> dict[str, str | None]:
-    return dotenv_values(stream=io.StringIO((tmp_path / "env").read_text(encoding="utf-8")), interpolate=False)
+    return dotenv_values(
+        stream=io.StringIO((tmp_path / "env").read_text(encoding="utf-8")), interpolate=False
+    )
 
 
 def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
@@ -63,14 +65,18 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     assert (found["CHAT_MODEL"], found["EMBEDDING_MODEL"]) == ("chat-small", "text-embed-1")
     assert found["COMPANION_NAME"] == "Ada"
     assert "# MAX_CONV_NUM=20" in (tmp_path / "env").read_text(encoding="utf-8")
-    assert (tmp_path / "data/persona/self_image.txt").read_text(encoding="utf-8") == "Ada is calm, she's “wise”.\n"
+    assert (tmp_path / "data/persona/self_image.txt").read_text(
+        encoding="utf-8"
+    ) == "Ada is calm, she's “wise”.\n"
     terminal.say("hello Ada")
     terminal.see("You said: hello Ada")
     assert server.chats[-1]["model"] == "chat-small"
     assert "Ada is calm" in server.chats[-1]["messages"][0]["content"]
 
 
-@pytest.mark.parametrize("after", ["Number [1]:", "Base URL:", "Key (not shown", "Model [", "What is your companion"])
+@pytest.mark.parametrize(
+    "after", ["Number [1]:", "Base URL:", "Key (not shown", "Model [", "What is your companion"]
+)
 def test_ctrl_c_at_any_question_leaves_nothing_half_written(
     chat: Chat, server: ScriptedServer, tmp_path: Path, after: str
 ) -> None:
@@ -78,7 +84,13 @@ def test_ctrl_c_at_any_question_leaves_nothing_half_written(
     terminal = chat(columns=110)
     terminal.prompt()
     terminal.say("/setup")
-    steps = [("Number [1]:", None), ("Base URL:", server.base), ("Key (not shown", ""), ("Model [", ""), ("What is your", "")]
+    steps = [
+        ("Number [1]:", None),
+        ("Base URL:", server.base),
+        ("Key (not shown", ""),
+        ("Model [", ""),
+        ("What is your", ""),
+    ]
     for question, answer in steps:
         terminal.see(question)
         if question.startswith(after[:12]):
@@ -96,13 +108,23 @@ def test_settings_that_stood_in_the_file_are_kept(chat: Chat, server: ScriptedSe
     (tmp_path / "env").write_text("MAX_CONV_NUM=7\nREFRESH_EVERY_CONV_NUM=3\nOTHER_PROGRAM='its value'\n")
     terminal = chat(columns=110)
     other(terminal, server.base)
-    for question in ("Key (not shown", "Model [", "What is your companion", "What should it call", "Who is it?"):
+    for question in (
+        "Key (not shown",
+        "Model [",
+        "What is your companion",
+        "What should it call",
+        "Who is it?",
+    ):
         terminal.see(question)
         terminal.send("\r")
     terminal.see("is written")
     terminal.prompt()
     found = env(tmp_path)
-    assert (found["MAX_CONV_NUM"], found["REFRESH_EVERY_CONV_NUM"], found["OTHER_PROGRAM"]) == ("7", "3", "its value")
+    assert (found["MAX_CONV_NUM"], found["REFRESH_EVERY_CONV_NUM"], found["OTHER_PROGRAM"]) == (
+        "7",
+        "3",
+        "its value",
+    )
 
 
 def test_a_model_that_does_not_answer_is_written_only_after_a_yes(
