@@ -12,6 +12,11 @@ _ASKS = re.compile(
     r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how)\b|什么|谁|哪|几|多少|怎|吗|呢|是否",
     re.IGNORECASE,
 )
+_SEEKS = re.compile(
+    r"(?:^|[.!?,;]\s+|\band\s+|\bso\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|\bremember\b|\brecall\b"
+    r"|什么|谁|哪|几|多少|怎么|记得|上次|曾经",
+    re.IGNORECASE,
+)
 _WHEN = re.compile(r"^\s*when\b|什么时候|哪天|几号|what (?:date|day|month|year)", re.IGNORECASE)
 _MANY = re.compile(r"how (?:many|much|long|old|often)|多少|几|多久|多大", re.IGNORECASE)
 _SAID = "recommend|suggest|told|tell|said|say|mention"
@@ -28,12 +33,17 @@ _I_SAID = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as it is searched for. ``remark`` says that it asks nothing: a thought that may remind of another."""
+    """A question as it is searched for.
+
+    ``remark`` says that it asks nothing: a thought that may remind of another. ``seeks`` says that it looks for
+    something that can be named, so that it can be searched for without what was said before it.
+    """
 
     text: str
     terms: tuple[str, ...]
     windows: tuple[times.Window, ...]
     remark: bool
+    seeks: bool
     asks_when: bool
     asks_how_many: bool
     you_said: bool
@@ -47,6 +57,7 @@ def read(text: str, today: date) -> Asked:
         terms=words.terms(text),
         windows=times.windows(text, today),
         remark=not _ASKS.search(text),
+        seeks=bool(_SEEKS.search(text)),
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -67,8 +68,8 @@ class Finder:
     ) -> Recollection:
         """The memories that belong to ``queries``: the last round first, if there is one, the new input last.
 
-        The input is searched for by itself, and once more together with the last round; the better counts. A
-        remark, which asks nothing, means something only with what came before it, so it is searched for
+        A question that seeks something is searched for by itself, and once more together with the last round;
+        the better counts. Anything else means something only with what came before it, and is searched for
         only so. ``embed`` turns texts into vectors and is called once; None where there is no embedder.
         ``recent`` are the messages before the input, oldest first, for what "she" and "it" mean. With
         ``gated`` false the best are handed over however weak they are. An empty recollection is a good
@@ -120,4 +121,4 @@ def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[aski
         return [alone]
     before = " ".join(said[:-1])[-_CONTEXT:]
     together = asking.read(f"{before} {said[-1]}", today)
-    return [together] if alone.remark else [together, alone]
+    return [together, alone] if alone.seeks else [replace(together, remark=alone.remark)]

@@ -1,0 +1,238 @@
+"""A history lived in the real ``Memory``: sessions stored and archived one after the other, questions in between."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import logging
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.recall_sets import Question, Said, Set, Talk
+from config import Settings, load
+from llm import Llm
+from memory import Memory
+from models.stop import Stop
+from recall.ranking import Evidence, Parts
+from recall.recollection import Recollection
+from recall.weights import weigh
+from storage.records import Round
+
+if TYPE_CHECKING:
+    from embedder import Embedder, Vector
+
+_PATIENCE = 3600.0
+_AT_MOST = 20
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question as it was searched for: what was handed over, and the evidence and parts behind it.
+
+    ``tids`` (P,) gives each turn of the pool its id in the set, ``sessions`` (S,) those found best, best
+    first.
+    """
+
+    question: Question
+    recollection: Recollection
+    evidence: Evidence
+    parts: Parts
+    tids: tuple[str, ...]
+    found: tuple[str, ...]
+    sessions: tuple[int, ...]
+    session_of: Mapping[str, int]
+    milliseconds: float
+    gated: bool
+
+
+@dataclass
+class Clock:
+    """A clock that stands where it was put, and goes on by a second at every look."""
+
+    now: datetime
+
+    def __call__(self) -> datetime:
+        """The time."""
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+class Timed:
+    """An embedder that remembers what it embedded, in a folder too if there is one, and how long its calls took."""
+
+    def __init__(self, inner: Embedder, folder: Path | None) -> None:
+        self.seconds = 0.0
+        self._inner = inner
+        self._folder = folder
+        self._known: dict[str, Vector | None] = {}
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self._inner.model
+
+    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        """One vector a text."""
+        started = time.perf_counter()
+        new = [text for text in dict.fromkeys(texts) if not self._knows(text)]
+        for text, vector in zip(new, self._inner.embed(new) if new else [], strict=True):
+            self._keep(text, vector)
+        vectors = [self._known[text] for text in texts]
+        self.seconds += time.perf_counter() - started
+        return vectors
+
+    def _knows(self, text: str) -> bool:
+        if text not in self._known and self._folder and (path := self._path(text)).exists():
+            import numpy as np
+
+            self._known[text] = np.load(path)
+        return text in self._known
+
+    def _keep(self, text: str, vector: Vector | None) -> None:
+        self._known[text] = vector
+        if self._folder and vector is not None:
+            import numpy as np
+
+            self._path(text).parent.mkdir(parents=True, exist_ok=True)
+            np.save(self._path(text), vector)
+
+    def _path(self, text: str) -> Path:
+        digest = hashlib.sha256(f"{self.model}\0{text}".encode()).hexdigest()
+        assert self._folder is not None
+        return self._folder / digest[:2] / f"{digest}.npy"
+
+
+@dataclass
+class Life:
+    """One history, as far as it has been lived."""
+
+    memory: Memory
+    llm: Llm
+    clock: Clock
+    settings: Settings
+    embedder: Timed
+    language: str
+    tid_of: dict[int, str] = field(default_factory=dict)
+    text_tid: dict[str, str] = field(default_factory=dict)
+    number_of: dict[str, int] = field(default_factory=dict)
+    session_of: dict[str, int] = field(default_factory=dict)
+    seen: list[tuple[Evidence, Parts]] = field(default_factory=list)
+
+    def live(self, number: int, talk: Talk) -> None:
+        """Store a session and archive it."""
+        session = self.memory.resume_or_start()[0]
+        self.clock.now = talk.date
+        self.number_of[session.session_id] = number
+        self.session_of.update((said.tid, number) for one in talk.rounds for said in one if said)
+        stored: list[Round] = []
+        with self.memory.database.write():
+            for user, assistant in talk.rounds:
+                stored.append(self._store(session.session_id, user, assistant))
+            for text, tids in talk.facts:
+                seqs = [seq for seq, tid in self.tid_of.items() if tid in tids]
+                self.memory.learn_fact(session.session_id, text, seqs)
+        summary = talk.summary or self.llm.summarise(
+            "", stored, "zh" if self.language == "zh" else "en", Stop()
+        )
+        self.memory.archive(session.session_id, summary, {})
+
+    def _store(self, session_id: str, user: Said | None, assistant: Said | None) -> Round:
+        started = self.clock().isoformat(timespec="seconds")
+        words = [said.text if said else "" for said in (user, assistant)]
+        spoken = self.memory.store_round(session_id, words[0], words[1], started, "stop")
+        for turn, said in ((spoken.user, user), (spoken.assistant, assistant)):
+            if said:
+                self.tid_of[turn.seq] = self.text_tid[turn.text_id] = said.tid
+        return spoken
+
+    def ask(self, question: Question, when: datetime) -> Asked:
+        """Search for a question, once with the gate and once without."""
+        self.memory.index.settle(_PATIENCE)
+        session = self.memory.resume_or_start()[0].session_id
+        queries = [*([question.context] if question.context else []), question.text]
+        gated = self.memory.search(queries, session, when, self.settings)
+        self.seen.clear()
+        self.embedder.seconds, started = 0.0, time.perf_counter()
+        recollection = self.memory.search(queries, session, when, self.settings, gated=False)
+        spent = time.perf_counter() - started - self.embedder.seconds
+        evidence, parts = self.seen[0]
+        return Asked(
+            question,
+            recollection,
+            evidence,
+            parts,
+            tuple(self.tid_of.get(int(seq), "") for seq in evidence.seqs),
+            tuple(dict.fromkeys(self.text_tid[text_id] for text_id in recollection.ranked)),
+            tuple(self.number_of[summary.session_id] for summary in recollection.summaries),
+            self.session_of,
+            spent * 1000,
+            bool(gated),
+        )
+
+    def notice(self, evidence: Evidence, parts: Parts) -> Mapping[str, float]:
+        """The weights of life, after a look at what is weighed."""
+        self.seen.append((evidence, parts))
+        return weigh(evidence, parts)
+
+
+def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterator[Asked]:
+    """Every question of a set, asked when the sessions before it, and no others, had been lived."""
+    for name, talks in data.histories.items():
+        waiting = sorted(
+            (question for question in data.questions if question.history == name), key=lambda q: q.before
+        )
+        with _opened(data.language, embedding, cache) as life:
+            for number in range(len(talks) + 1):
+                while waiting and waiting[0].before == number:
+                    when = talks[min(number, len(talks) - 1)].date + timedelta(days=number == len(talks))
+                    yield life.ask(waiting.pop(0), when)
+                if not waiting:
+                    break
+                life.live(number, talks[number])
+
+
+def elsewhere(data: Set, embedding: Mapping[str, str], cache: Path | None, most: int) -> Iterator[Asked]:
+    """Questions asked where their answer is not: each history is asked the questions of the others."""
+    for name, talks in data.histories.items():
+        foreign = [question for question in data.questions if question.history != name]
+        with _opened(data.language, embedding, cache) as life:
+            for number, talk in enumerate(talks):
+                life.live(number, talk)
+            for question in itertools.islice(foreign[:: max(1, len(foreign) // most)], most):
+                yield life.ask(question, talks[-1].date + timedelta(days=1))
+
+
+@contextmanager
+def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> Iterator[Life]:
+    with tempfile.TemporaryDirectory(prefix="old-friend-bench-") as folder:
+        home = Path(folder)
+        flags = {
+            **embedding,
+            "RECALL_SESSION_NUM": "5",
+            "RECALL_CONV_NUM": str(_AT_MOST * 2),
+            "RECALL_TOKENS": "100000",
+        }
+        settings, log = load(home, {}, flags), logging.Logger("bench", logging.CRITICAL)
+        clock = Clock(datetime(2020, 1, 1).astimezone())
+        llm = Llm(settings, log, clock=clock)
+        embedder = Timed(llm.embedder, cache)
+        memory = Memory(home / "data", embedder, clock=clock, new_id=_ids(), log=log)
+        try:
+            memory.start()
+            life = Life(memory, llm, clock, settings, embedder, language)
+            memory.finder.weigh = life.notice
+            yield life
+        finally:
+            memory.close()
+            llm.close()
+
+
+def _ids() -> Callable[[], str]:
+    numbers = itertools.count()
+    return lambda: f"{next(numbers):08x}"

@@ -1,0 +1,148 @@
+"""Sets of conversations with questions, as they are read for measuring recall.
+
+A set is one gzip'ed JSON file, ``{name, lang, hays, questions}``: ``hays[id].sessions[]`` has ``date``,
+``summary``, ``facts`` (``{text, tids}``) and ``turns`` (``{tid, speaker, text, reply?}``); a question has
+``hid``, ``q``, ``cat``, ``groups`` of evidence (a group is found when any of its turns is), ``before``
+(only sessions with a smaller index exist when it is asked) and ``ctx`` (the last messages, ending with the
+question). Answers are not read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from storage.records import Role
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+_MONTH = "|".join(_MONTHS)
+_DATES = (
+    re.compile(r"(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})"),
+    re.compile(rf"(?P<d>\d{{1,2}}) (?P<name>{_MONTH}),? (?P<y>\d{{4}})"),
+    re.compile(rf"(?P<name>{_MONTH})[- ](?P<d>\d{{1,2}}),?[- ](?P<y>\d{{4}})"),
+)
+_BEGINNING = datetime(2023, 1, 1, 9, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message: who said it, and the id of the turn of the set that it belongs to."""
+
+    role: Role
+    text: str
+    tid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """One session: rounds of a user's and an assistant's message, either of which may be missing."""
+
+    date: datetime
+    rounds: tuple[tuple[Said | None, Said | None], ...]
+    summary: str
+    facts: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, what was said right before it, and which turns answer it."""
+
+    text: str
+    context: str
+    category: str
+    history: str
+    groups: tuple[frozenset[str], ...]
+    before: int
+
+
+@dataclass(frozen=True)
+class Set:
+    """Histories by id, and the questions to them."""
+
+    name: str
+    language: str
+    histories: dict[str, tuple[Talk, ...]]
+    questions: tuple[Question, ...]
+
+
+def read(path: Path) -> Set:
+    """Read one set."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        data = json.load(file)
+    histories = {name: _talks(hay["sessions"]) for name, hay in data["hays"].items()}
+    questions = tuple(_question(asked, histories) for asked in data["questions"])
+    return Set(path.name.removesuffix(".json.gz"), data["lang"], histories, questions)
+
+
+def _question(asked: dict[str, Any], histories: dict[str, tuple[Talk, ...]]) -> Question:
+    everything = len(histories[asked["hid"]])
+    return Question(
+        text=asked["q"],
+        context=str(asked.get("ctx") or "").removesuffix(asked["q"]).strip(),
+        category=asked["cat"],
+        history=asked["hid"],
+        groups=tuple(frozenset(map(str, group)) for group in asked["groups"]),
+        before=min(int(asked.get("before", everything)), everything),
+    )
+
+
+def _talks(sessions: Sequence[dict[str, Any]]) -> tuple[Talk, ...]:
+    talks: list[Talk] = []
+    for session in sessions:
+        day = _date(session["date"]) or (talks[-1].date + timedelta(hours=1) if talks else _BEGINNING)
+        facts = tuple((fact["text"], tuple(map(str, fact["tids"]))) for fact in session["facts"])
+        talks.append(Talk(day, _rounds(session["turns"]), session["summary"], facts))
+    return tuple(talks)
+
+
+def _date(text: str) -> datetime | None:
+    """The day that a free text names."""
+    for pattern in _DATES:
+        if found := pattern.search(text.lower()):
+            parts = found.groupdict()
+            month = int(parts["m"]) if "m" in parts else _MONTHS.index(parts["name"]) + 1
+            return datetime(int(parts["y"]), month, int(parts["d"]), 9, 0, tzinfo=UTC)
+    return None
+
+
+def _rounds(turns: Sequence[dict[str, Any]]) -> tuple[tuple[Said | None, Said | None], ...]:
+    """Messages paired into rounds; where one side speaks twice, the other's place stays empty."""
+    said = [message for turn in turns for message in _messages(turn)]
+    if any(message is None for message in said):
+        return _taking_turns(turns)
+    rounds: list[tuple[Said | None, Said | None]] = []
+    for message in (message for message in said if message):
+        if message.role == "assistant" and rounds and rounds[-1][1] is None:
+            rounds[-1] = (rounds[-1][0], message)
+        else:
+            rounds.append((message, None) if message.role == "user" else (None, message))
+    return tuple(rounds)
+
+
+def _messages(turn: dict[str, Any]) -> list[Said | None]:
+    """A turn's messages; [None] where the speaker is neither a user nor an assistant but a person with a name."""
+    tid, speaker, text = str(turn["tid"]), str(turn["speaker"]).lower(), turn["text"]
+    if "reply" in turn:
+        return [Said("user", text, tid), Said("assistant", turn["reply"], tid)]
+    if speaker in ("user", ""):
+        return [Said("user", text, tid)]
+    return [Said("assistant", text, tid)] if speaker == "assistant" else [None]
+
+
+def _taking_turns(turns: Sequence[dict[str, Any]]) -> tuple[tuple[Said | None, Said | None], ...]:
+    """People talking to each other: each message says who speaks, as in a chat that was taken in from elsewhere."""
+    roles: tuple[Role, Role] = ("user", "assistant")
+    said = [
+        Said(roles[at % 2], f"{turn['speaker']}: {turn['text']}", str(turn["tid"]))
+        for at, turn in enumerate(turns)
+    ]
+    return tuple((said[at], said[at + 1] if at + 1 < len(said) else None) for at in range(0, len(said), 2))
