@@ -77,9 +77,13 @@ def _switch(value: str) -> bool:
 
 
 def _language(value: str) -> str:
-    if value.strip().lower() not in ("auto", "en", "zh"):
+    """``auto``, ``en``, ``zh``, or a list of locales as many systems set it: ``zh_CN:zh``."""
+    word = value.strip().lower()
+    if word in ("auto", "en", "zh"):
+        return word
+    if not re.fullmatch(r"[a-z]{2}(?:_[a-z]{2})?(?:[.@:][\w.@:-]*)?", word):
         raise Wrong("language")
-    return value.strip().lower()
+    return word[:2] if word[:2] in ("en", "zh") else "auto"
 
 
 def _folder(value: str) -> Path:
