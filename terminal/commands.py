@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from terminal.completion import Choice
-from terminal.desk import Command, Desk, Next
+from terminal.desk import Choice, Choices, Command, Desk, Next
 from terminal.leaves import forgetting, inspecting, memories, persona, saving, sessions, switches, talk
 from terminal.messages import Language
 
@@ -276,7 +275,7 @@ TABLE: tuple[Command, ...] = (
 BY_NAME: Mapping[str, Command] = {command.name: command for command in TABLE}
 
 
-def choices_for(desk: Callable[[], Desk]) -> Callable[[tuple[str, ...]], Iterable[Choice]]:
+def choices_for(desk: Callable[[], Desk]) -> Choices:
     """What may follow the words of a line, for completion."""
 
     def choices(words: tuple[str, ...]) -> Iterable[Choice]:

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from terminal.desk import Choices
 from text import inert
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One thing that may stand here, and what it means."""
-
-    text: str
-    help: str = ""
-
-
-#: What may stand at the cursor; called with the words before the present one.
-Choices = Callable[[tuple[str, ...]], Iterable[Choice]]
 
 
 class CommandCompleter(Completer):

@@ -27,6 +27,18 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class Choice:
+    """One thing that may stand at the cursor, and what it means."""
+
+    text: str
+    help: str = ""
+
+
+#: What may stand at the cursor; called with the words before the present one.
+Choices = Callable[[tuple[str, ...]], Iterable[Choice]]
+
+
+@dataclass(frozen=True)
 class Leave:
     """The person leaves."""
 

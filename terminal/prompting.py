@@ -18,7 +18,8 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Attrs, Style
 
-from terminal.completion import Choices, CommandCompleter, ListCompleter
+from terminal.completion import CommandCompleter, ListCompleter
+from terminal.desk import Choices
 from terminal.history import PromptHistory
 from terminal.keys import Pasting, bindings, teach_new_line_keys
 from terminal.parsing import Typed
