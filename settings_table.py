@@ -81,7 +81,7 @@ def _language(value: str) -> str:
     word = value.strip().lower()
     if word in ("auto", "en", "zh"):
         return word
-    if not re.fullmatch(r"[a-z]{2}(?:_[a-z]{2})?(?:[.@:][\w.@:-]*)?", word):
+    if not re.fullmatch(r"[a-z]{2}[_:.@][\w.@:-]*", word):
         raise Wrong("language")
     return word[:2] if word[:2] in ("en", "zh") else "auto"
 
