@@ -1,9 +1,8 @@
 """How the nearest vectors are found in a LanceDB table that is too large to be held in memory.
 
 The index is IVF with RaBitQ (one bit a dimension), refined by the true vectors; it is built in seconds where
-others take minutes. It is not trusted: once built, it answers a sample of questions beside an exact search.
-Where one bit does not tell vectors apart (they lie on a sphere without structure) four bits are taken, and
-where those fail too the search stays exact.
+others take minutes. It is not trusted: once built, it answers a sample of questions beside an exact search, and
+where one bit does not tell vectors apart (they lie on a sphere without structure) four bits are taken.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ _PROBES = 40
 #: So many times the limit are compared by their true vectors, but not more than so many rows.
 _REFINE = 10
 _REFINED = 600
-_GOOD_ENOUGH = 0.97
+_BITS = (1, 4)
+_GOOD_ENOUGH = 0.95
 _ASKED = 10
 _NAME = "vector_idx"
 OF_KIND: dict[Kind, str] = {"conversation": "type = 'conversation'", "summary": "type = 'summary'"}
@@ -74,16 +74,15 @@ def optimize(table: Any) -> None:
 
 
 def _build(table: Any, log: logging.Logger) -> None:
-    """The index that passes its own test, or none."""
+    """The smallest index that passes its own test; the largest, if none does."""
     from lancedb.index import IvfRq
 
-    for bits in (1, 4):
+    for bits in _BITS:
         table.create_index("vector", config=IvfRq(distance_type="cosine", num_bits=bits), name=_NAME)
         share = _share_found(table)
         log.debug("vectors index: %s bits find %.3f of the nearest", bits, share)
         if share >= _GOOD_ENOUGH:
             return
-    table.drop_index(_NAME)
 
 
 def _share_found(table: Any) -> float:

@@ -80,6 +80,7 @@ class Vectors:
             self._furnish(dimension)
             for kind in shelf.KINDS:
                 self._load(kind)
+            lance.give_back_memory()
         self.state = "ready"
 
     def open_empty(self) -> None:
@@ -209,6 +210,7 @@ class Vectors:
             table = self._ready()
             nearest.keep_index(table, self._log)
             nearest.optimize(table)
+            lance.give_back_memory()
             index_folder.narrow(self.folder)
 
     def _furnish(self, dimension: int) -> None:
