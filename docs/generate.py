@@ -1,7 +1,7 @@
-"""Writes what is generated from the program: docs/commands.md, and the tables and the transcript of both READMEs.
+"""Writes what is generated from the program: the commands, the tables, the transcripts.
 
-make docs                 everything, the transcript and the screenshot from a real run
-python -m docs.generate --tables     the tables alone
+``make docs`` writes all of it, the transcript and the screenshot from a real run;
+``python -m docs.generate --tables`` writes the tables alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A transcript and a screenshot from a real run: the program in a pseudo-terminal, the built-in stand-in behind it."""
+"""A transcript and a screenshot from a real run, in a pseudo-terminal, with the stand-in."""
 
 from __future__ import annotations
 
