@@ -99,12 +99,15 @@ class Shelf:
 
 
 class Shelves:
-    """A shelf for each type that has few enough rows; the others are searched on the disk."""
+    """A shelf for each type that has few enough rows; the others are searched on the disk.
+
+    With a dimension of 0, of an index that is not open yet, there are none, and numpy is not loaded.
+    """
 
     def __init__(self, dimension: int, most: int) -> None:
         self._dimension = dimension
         self._most = most
-        self._held: dict[Kind, Shelf] = {kind: Shelf(dimension) for kind in KINDS}
+        self._held: dict[Kind, Shelf] = {kind: Shelf(dimension) for kind in KINDS} if dimension else {}
 
     def of(self, kind: Kind) -> Shelf | None:
         """The shelf of a type; None when its rows are too many."""
