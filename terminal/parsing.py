@@ -90,5 +90,6 @@ def parse(typed: Typed, names: Collection[str]) -> Entered:
 
 def nearest(name: str, names: Collection[str]) -> str:
     """The name that resembles this one most; ``help`` where none does."""
-    begins = sorted(known for known in names if known.startswith(name) or name.startswith(known))
-    return (difflib.get_close_matches(name, names, 1, 0.5) or begins or ["help"])[0]
+    begun = sorted(known for known in names if known.startswith(name))
+    inside = sorted(known for known in names if name.startswith(known))
+    return (begun or difflib.get_close_matches(name, names, 1, 0.5) or inside or ["help"])[0]
