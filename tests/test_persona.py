@@ -195,7 +195,7 @@ def test_a_crash_after_the_file_was_laid_out_is_no_edit(persona: Persona, databa
 
 def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Persona, database: Database) -> None:
     persona.write("user", "old", "model")
-    with pytest.raises(RuntimeError), database.write() as sql:  # noqa: PT012 - the transaction is tested
+    with pytest.raises(RuntimeError), database.write() as sql:
         persona.record(sql, "user", "new", "model")
         raise RuntimeError
     persona.publish()
