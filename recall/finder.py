@@ -18,6 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 import errors
+from embedder import BuiltIn
 from recall import asking, gate, keys, ranking, references
 from recall.handover import HandOver, Limits, Result
 from recall.recollection import Recollection
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 #: How much of the last round is read together with the input, in characters from its end.
 _CONTEXT = 1200
+#: How many of the best turns, and how many characters of each, are looked at for whether any is like the question.
+_LOOKED_AT, _READ = 8, 600
 
 
 class Finder:
@@ -85,7 +88,7 @@ class Finder:
         for each, vector in zip(asked, vectors, strict=True):
             searched = search.find(each, vector)
             results.append(Result(searched, ranking.rank(searched.evidence, self.weigh)))
-        kept = [result for result in results if not gated or gate.is_relevant(result.searched.evidence)]
+        kept = [result for result in results if not gated or self._is_relevant(result)]
         limits = Limits(session_num, conv_num, budget_tokens, gated)
         turns, summaries, ranked = HandOver(self._archive, self._known(), limits).of(kept)
         resolved = tuple(each.text for each in asked)
@@ -97,6 +100,16 @@ class Finder:
             register = self._register = self._register or Register()
             register.extend(self._archive.after(register.last_seq))
             return register
+
+    def _is_relevant(self, result: Result) -> bool:
+        """Whether the likeliest turns are like the question at all; see ``gate``."""
+        evidence = result.searched.evidence
+        best = result.ranked.turns.argsort()[::-1][:_LOOKED_AT]
+        likely = self._archive.turns(evidence.seqs[best].tolist())
+        texts = [keys.turn_key(turn, ())[:_READ] for turn in likely]
+        asked, *others = BuiltIn().embed([result.searched.asked.text[-_CONTEXT:], *texts])
+        alike = [float(asked @ other) for other in others if asked is not None and other is not None]
+        return gate.is_relevant(gate.signs(evidence, len(self._known()), max(alike, default=0.0)))
 
     def _embedded(
         self, texts: Sequence[str], embed: Embed | None, missing: list[Missing]

@@ -7,14 +7,16 @@ memory is handed over only where the words or the vectors really meet it.
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import dataclass
 
 from recall import words
 from recall.ranking import Evidence
-from recall.scores import from_neighbours
+from recall.scores import bm25, from_neighbours
 
 #: The least confidence at which something is handed over.
-LEAST = 0.2
+LEAST = -1.8
 
 _SMALL_TALK = re.compile(
     r"(?:ok(?:ay)?|yes|yeah|yep|no|nope|sure|thanks?(?: you| a lot| so much)?|thx|ty|cool|nice|great|good|perfect"
@@ -61,24 +63,63 @@ def needs_memory(text: str) -> bool:
     return not (_ORDER.search(rest) and not _PERSONAL.search(rest) and len(rest) < 200)
 
 
-def is_relevant(evidence: Evidence) -> bool:
-    """Whether the best that was found is worth handing over."""
-    return confidence(evidence) >= LEAST
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What speaks for a memory being there at all. Shares are of the question's weight in rare words.
 
-
-def confidence(evidence: Evidence) -> float:
-    """How sure it is that something that was found belongs to the question, 0 to about 2.
-
-    The greatest share of the question's weight in words that one turn holds, read with its neighbours, and
-    how far the best vector stands out.
+    ``held``: the most that one turn holds. ``held_near``: the same, each turn read with the turns next to it.
+    ``heard``: what was ever said by anybody. ``best``: the best BM25, and ``rare`` the same as a share of what the
+    four rarest words could give. ``terms`` and ``turns`` count. ``likeness``: the built-in embedder's similarity
+    between the question and the likeliest turns, which means the same whatever embedder is in use.
     """
-    import numpy as np
 
-    if not evidence.counts.size and evidence.similarity is None:
-        return 0.0
-    held = evidence.counts + from_neighbours(evidence.counts, evidence.joined, (1.0,))
-    coverage = float((evidence.share[:, None] * (held > 0)).sum(axis=0).max()) if held.size else 0.0
-    best = 0.0
-    if evidence.similarity is not None and len(evidence.similarity):
-        best = float(np.max(evidence.similarity)) * evidence.clarity
-    return coverage + best
+    held: float
+    held_near: float
+    heard: float
+    best: float
+    rare: float
+    terms: int
+    turns: int
+    likeness: float
+
+
+def signs(evidence: Evidence, turns: int, likeness: float) -> Signs:
+    """Read the signs out of the evidence for one question in a history of ``turns``."""
+    counts, share = evidence.counts, evidence.share[:, None]
+    if not counts.size:
+        return Signs(0.0, 0.0, 0.0, 0.0, 0.0, len(counts), turns, likeness)
+    near = counts + from_neighbours(counts, evidence.joined, (1.0,))
+    best = bm25(counts, evidence.rarity, evidence.lengths, evidence.mean_length, k1=1.2, b=0.6).max()
+    return Signs(
+        held=float((share * (counts > 0)).sum(axis=0).max()),
+        held_near=float((share * (near > 0)).sum(axis=0).max()),
+        heard=float((evidence.share * (counts.sum(axis=1) > 0)).sum()),
+        best=float(best),
+        rare=float(best) / max(1.0, float(sum(sorted(evidence.rarity.tolist())[-4:]))),
+        terms=len(counts),
+        turns=turns,
+        likeness=likeness,
+    )
+
+
+def confidence(found: Signs) -> float:
+    """How sure it is that the history holds something for the question, as a logit: 0 is even odds.
+
+    A logistic regression over questions asked of the right history and of others.
+    """
+    return (
+        -1.85
+        - 4.27 * found.held
+        + 3.42 * found.held_near
+        + 0.72 * found.heard
+        + 1.16 * math.log(max(found.best, 0.1))
+        + 2.16 * found.rare
+        - 1.9 * math.log(found.terms + 1)
+        - 0.77 * math.log(min(max(found.turns, 150), 1500))
+        + 20.07 * found.likeness
+    )
+
+
+def is_relevant(found: Signs) -> bool:
+    """Whether the best that was found is worth handing over."""
+    return confidence(found) >= LEAST

@@ -1,0 +1,118 @@
+"""The index of words: found at once, gone at once, and the bytes too."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import pytest
+
+from recall import words
+from storage.database import Database
+from storage.lexicon import Lexicon
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database(tmp_path / "memory.db", logging.Logger("test"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def lexicon(database):
+    return Lexicon(database)
+
+
+def _seqs(lexicon, term, cap=100):
+    postings = lexicon.postings("turn", (term,), cap)
+    return postings[term].seqs.tolist() if term in postings else None
+
+
+def test_a_row_is_found_as_soon_as_its_transaction_ends_with_how_often_each_word_stands_in_it(
+    database, lexicon
+):
+    with database.write() as sql:
+        lexicon.add(sql, "turn", 7, words.tokens("a cat and a cat and a dog"))
+    found = lexicon.postings("turn", ("cat", "dog"), 100)
+    assert found["cat"].seqs.tolist() == [7]
+    assert found["cat"].counts.tolist() == [2]
+    assert found["dog"].counts.tolist() == [1]
+
+
+def test_a_row_of_a_transaction_that_was_taken_back_is_not_found(database, lexicon):
+    with pytest.raises(ZeroDivisionError), database.write() as sql:
+        lexicon.add(sql, "turn", 7, ["cat"])
+        raise ZeroDivisionError
+    assert _seqs(lexicon, "cat") == []
+
+
+def test_adding_a_row_again_puts_it_in_place_of_the_old(database, lexicon):
+    with database.write() as sql:
+        lexicon.add(sql, "turn", 7, ["cat"])
+        lexicon.add(sql, "turn", 7, ["dog"])
+    assert _seqs(lexicon, "cat") == []
+    assert _seqs(lexicon, "dog") == [7]
+    assert lexicon.size("turn").rows == 1
+
+
+def test_what_was_removed_is_not_found_and_its_bytes_go(database, lexicon, tmp_path):
+    with database.write() as sql:
+        lexicon.add(sql, "turn", 7, ["zanzibarmarker"])
+        lexicon.add(sql, "turn", 8, ["cat"])
+    with database.write() as sql:
+        lexicon.remove(sql, "turn", [7])
+        lexicon.optimize(sql)
+    database.vacuum()
+    assert _seqs(lexicon, "zanzibarmarker") == []
+    assert _seqs(lexicon, "cat") == [8]
+    assert b"zanzibarmarker" not in (tmp_path / "memory.db").read_bytes()
+
+
+def test_a_term_in_too_many_rows_is_left_out_and_one_in_none_is_empty(database, lexicon):
+    with database.write() as sql:
+        for seq in range(1, 12):
+            lexicon.add(sql, "turn", seq, ["common", f"own{seq}"])
+    assert _seqs(lexicon, "common", cap=10) is None
+    assert _seqs(lexicon, "common", cap=11) == list(range(1, 12))
+    assert _seqs(lexicon, "own3", cap=10) == [3]
+    assert _seqs(lexicon, "nobody", cap=10) == []
+
+
+def test_marks_are_kept_beside_the_length_and_are_no_words(database, lexicon):
+    with database.write() as sql:
+        lexicon.add(sql, "turn", 7, words.tokens("Ann: where were you yesterday?"))
+    assert _seqs(lexicon, words.ASKS) == []
+    assert _seqs(lexicon, words.speaker_term("ann")) == [7]
+    row = database.read("SELECT length, marks FROM turn_length")[0]
+    assert tuple(row) == (2, 0b1011)
+
+
+@pytest.mark.parametrize("term", ['"', "a OR b", "x*", "NEAR(", "c++", "'; --", "^", "@:ann"])
+def test_nothing_in_a_term_is_read_as_a_command(lexicon, term):
+    assert _seqs(lexicon, term) == []
+
+
+def test_shelves_do_not_mix(database, lexicon):
+    with database.write() as sql:
+        lexicon.add(sql, "summary", 1, ["cat"])
+    assert _seqs(lexicon, "cat") == []
+    assert lexicon.postings("summary", ("cat",), 9)["cat"].seqs.tolist() == [1]
+
+
+def test_an_index_that_lost_its_way_is_made_again_from_its_tokens(database, lexicon):
+    with database.write() as sql:
+        lexicon.add(sql, "turn", 7, ["cat"])
+        lexicon.rebuild(sql)
+        lexicon.check(sql)
+    assert _seqs(lexicon, "cat") == [7]
+
+
+def test_a_search_costs_no_more_than_the_cap_however_large_the_shelf(database, lexicon):
+    with database.write() as sql:
+        for seq in range(1, 8001):
+            lexicon.add(sql, "turn", seq, ["common", f"own{seq}"])
+    started = time.perf_counter()
+    for _ in range(20):
+        lexicon.postings("turn", ("common", "own77"), 50)
+    assert (time.perf_counter() - started) / 20 < 0.01

@@ -1,0 +1,81 @@
+"""Times that people speak of become windows of days."""
+
+from __future__ import annotations
+
+import time
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall.times import Window, windows
+
+TODAY = date(2026, 11, 20)  # a Friday
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("yesterday", "2026-11-19", "2026-11-19"),
+        ("the day before yesterday", "2026-11-18", "2026-11-18"),
+        ("last May", "2026-05-01", "2026-05-31"),
+        ("last December", "2025-12-01", "2025-12-31"),
+        ("last summer", "2026-06-01", "2026-08-31"),
+        ("last Friday", "2026-11-13", "2026-11-13"),
+        ("last week", "2026-11-09", "2026-11-15"),
+        ("three years ago", "2023-01-01", "2023-12-31"),
+        ("a couple of weeks ago", "2026-11-02", "2026-11-10"),
+        ("on 8 May 2023", "2023-05-08", "2023-05-08"),
+        ("May 8th, 2023", "2023-05-08", "2023-05-08"),
+        ("in 2022", "2022-01-01", "2022-12-31"),
+        ("2023-05-08", "2023-05-08", "2023-05-08"),
+        ("昨天", "2026-11-19", "2026-11-19"),
+        ("大前天", "2026-11-17", "2026-11-17"),
+        ("上周三", "2026-11-11", "2026-11-11"),
+        ("上上周末", "2026-11-07", "2026-11-08"),
+        ("上个月", "2026-10-01", "2026-10-31"),
+        ("三年前", "2023-01-01", "2023-12-31"),
+        ("去年夏天", "2025-06-01", "2025-08-31"),
+        ("二〇二三年五月", "2023-05-01", "2023-05-31"),
+        ("十二天前", "2026-11-07", "2026-11-09"),
+    ],
+)
+def test_a_time_in_words_is_a_window_of_days(text, first, last):
+    assert windows(f"What about {text}?", TODAY) == (
+        Window(date.fromisoformat(first), date.fromisoformat(last)),
+    )
+
+
+@pytest.mark.parametrize(("text", "day"), [("May 4th", date(2019, 5, 4)), ("5月4日", date(2024, 5, 4))])
+def test_a_day_without_a_year_is_meant_in_any_year(text, day):
+    (window,) = windows(text, TODAY)
+    assert window.nearness(day) == 1.0
+
+
+@pytest.mark.parametrize(
+    "text", ["I may go", "日前", "march on", "What is new?", "2 cats", "February 31st", "0月"]
+)
+def test_what_names_no_time_has_no_window(text):
+    assert windows(text, TODAY) == ()
+
+
+def test_nearness_falls_with_the_distance_and_never_hides_anything():
+    window = Window(date(2026, 5, 1), date(2026, 5, 31))
+    near = [
+        window.nearness(date(2026, 5, 15)),
+        window.nearness(date(2026, 6, 5)),
+        window.nearness(date(2026, 9, 1)),
+    ]
+    assert near[0] == 1.0 > near[1] > near[2] == 0.0
+
+
+@given(st.text(max_size=200))
+def test_no_text_makes_it_fail(text):
+    windows(text, TODAY)
+
+
+def test_a_long_text_is_read_quickly():
+    started = time.perf_counter()
+    windows("last 三年 may 5 " * 10_000, TODAY)
+    assert time.perf_counter() - started < 2.0

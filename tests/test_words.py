@@ -1,0 +1,165 @@
+"""Words of any language are cut the same way on both sides, and nothing else is promised of them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall import words
+from recall.finder import Finder
+from storage.database import Database
+from storage.lexicon import Lexicon
+from storage.places import Places
+from storage.sessions import Sessions
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("running runs", ["run", "run"], id="English words are stemmed"),
+        pytest.param("what is the", [], id="stop words are left out"),
+        pytest.param("Tim's café", ["tim", "cafe"], id="possession and accents go"),
+        pytest.param("北京", ["北", "北京", "京"], id="characters and pairs"),
+        pytest.param("我们去北京", ["去北", "北", "北京", "京"], id="stop characters count only in pairs"),
+        pytest.param("ｃａｆé", ["cafe"], id="full-width letters are letters"),
+        pytest.param(
+            "quickSort quick_sort", ["quick", "sort", "quicksort"] * 2, id="code gives parts and whole"
+        ),
+        pytest.param("C++ and C#", ["c++", "c#"], id="languages keep their signs"),
+        pytest.param("हिन्दी", ["हिन्दी"], id="vowel signs belong to the word"),
+    ],
+)
+def test_words_are_cut_as_people_read_them(text, expected):
+    assert list(words.terms(text)) == list(dict.fromkeys(expected))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("1,000", "1000"), ("08", "8"), ("5th", "5"), ("５月", "5月"), ("don’t", "don't"), ("RUNNING", "run")],
+)
+def test_what_means_the_same_is_one_word(one, other):
+    assert set(words.terms(other)) <= set(words.terms(one)) or words.terms(one) == words.terms(other)
+
+
+def test_a_number_joins_the_character_that_counts_it():
+    assert {"5月", "4日", "5", "4"} <= set(words.terms("5月4日"))
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        pytest.param("Where is it?", words.ASKS, id="asks"),
+        pytest.param("你好吗？", words.ASKS, id="asks in Chinese"),
+        pytest.param("I went yesterday", words.TIME, id="time"),
+        pytest.param("我昨天去了", words.TIME, id="time in Chinese"),
+        pytest.param("three cats", words.NUMBER, id="number"),
+        pytest.param("Caroline: hello", words.NAMED, id="named speaker"),
+    ],
+)
+def test_what_a_text_is_stands_beside_its_words_and_never_in_a_question(text, mark):
+    assert mark in words.tokens(text)
+    assert not any(term.startswith("@") for term in words.terms(text))
+
+
+def test_a_speaker_named_in_front_is_known():
+    assert words.speaker_term("carolin") in words.tokens("Caroline: I went out")
+    assert words.label_of("I went out: nothing") == "I went out"
+    assert words.label_of("so I said to her yesterday: go") == ""
+
+
+@given(st.text(max_size=200))
+def test_tokens_never_hold_a_space_and_never_fail(text):
+    assert not any(set(token) & set(" \n\t") or not token for token in words.tokens(text))
+
+
+@given(st.text(max_size=60))
+def test_sqlite_keeps_every_token_as_it_is(text):
+    import sqlite3
+
+    from storage.schema import _TOKENIZER
+
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE VIRTUAL TABLE held USING fts5(tokens, tokenize='{_TOKENIZER}')")
+    connection.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(held, 'row')")
+    connection.execute("INSERT INTO held VALUES (?)", (" ".join(words.terms(text)),))
+    assert {row[0] for row in connection.execute("SELECT term FROM terms")} == set(words.terms(text))
+    connection.close()
+
+
+def test_work_grows_with_the_length_of_the_text_and_no_faster():
+    def spent(size: int) -> float:
+        text = "quick_sort北京Aa1" * (size // 14)
+        started = time.perf_counter()
+        words.tokens(text)
+        return time.perf_counter() - started
+
+    assert min(spent(160_000) for _ in range(3)) < 12 * min(spent(20_000) for _ in range(3)) + 0.05
+
+
+#: Twenty things a person said, and thirteen questions each of which one of them answers.
+SAID = (
+    "我家的猫叫团子，今年三岁。",
+    "上个月我搬到杭州了，房租比北京便宜。",
+    "妈妈做的红烧肉最好吃。",
+    "王小明是我大学室友，现在在腾讯上班。",
+    "我对花生过敏，吃了会起疹子。",
+    "周末我们去爬了黄山，看到了日出。",
+    "最近在学 Python，写了一个爬虫。",
+    "我的生日是5月4日。",
+    "爷爷喜欢下象棋，每天都去公园。",
+    "我买了一台 iPhone 15，花了六千块。",
+    "她送了我一条蓝色的围巾。",
+    "我在读《百年孤独》，人名太难记了。",
+    "公司要求每周三开会。",
+    "医生说我的血压有点高。",
+    "我养过一条狗，后来送给了表哥。",
+    "昨晚做梦梦见自己会飞。",
+    "楼下新开了一家咖啡馆，拿铁很香。",
+    "弟弟今年考上了复旦大学。",
+    "我不太会游泳，小时候溺过水。",
+    "我最喜欢的歌手是周杰伦。",
+)
+PROBE = (
+    ("猫", 0),
+    ("杭州", 1),
+    ("红烧肉", 2),
+    ("王小明", 3),
+    ("过敏", 4),
+    ("黄山", 5),
+    ("Python 爬虫", 6),
+    ("5月4日", 7),
+    ("象棋", 8),
+    ("iPhone", 9),
+    ("围巾", 10),
+    ("狗", 14),
+    ("周杰伦", 19),
+)
+
+
+@pytest.fixture
+def probe(tmp_path):
+    database = Database(tmp_path / "memory.db", logging.Logger("test"))
+    sessions, lexicon = Sessions(database), Lexicon(database)
+    with database.write() as sql:
+        sessions.start(sql, "old", "2026-01-01T09:00:00+00:00")
+        for number, text in enumerate(SAID):
+            told = ((f"u{number}", "2026-01-01T09:00:00+00:00", "user", text),)
+            answered = ((f"a{number}", "2026-01-01T09:00:01+00:00", "assistant", "嗯，记住了。"),)
+            spoken = sessions.add_round(sql, "old", told + answered, "stop")
+            for turn in (spoken.user, spoken.assistant):
+                lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
+        sessions.close(sql, "old", "2026-01-01T10:00:00+00:00")
+    yield Finder(lexicon, None, Places(database), logging.Logger("test"))
+    database.close()
+
+
+@pytest.mark.parametrize(("question", "answer"), PROBE)
+def test_chinese_words_of_any_length_names_and_mixed_ones_are_found(probe, question, answer):
+    now = datetime(2026, 1, 9, tzinfo=UTC)
+    recalled = probe.recall([question], None, session_id="new", now=now, conv_num=3)
+    assert f"u{answer}" in recalled.ranked[:1]
