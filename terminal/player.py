@@ -6,16 +6,11 @@ Replies go to stdout, everything else to stderr; commands that would ask run wit
 from __future__ import annotations
 
 import json
-import os
-import select
-from collections.abc import Iterable, Iterator
-from typing import TextIO
+from collections.abc import Iterable
 
 import errors
 from conversation import Replied
 from errors import Exit
-from models.stop import Stop
-from models.waiting import BEAT
 from recall.recollection import RecalledSummary, RecalledTurn, Recollection
 from storage.records import Kind
 from terminal import piped
@@ -60,23 +55,6 @@ def _play_one(chat: Chat, text: str) -> Exit:
     if not text:
         raise errors.UsageError("input.empty")
     return chat.exit
-
-
-def piped_lines(stdin: TextIO, stop: Stop) -> Iterator[str]:
-    """The lines of standard input as they come. Raises Interrupted when the person stops waiting for them."""
-    held, ended = b"", False
-    while not ended:
-        part = None
-        if select.select([stdin], [], [], BEAT)[0]:
-            part = os.read(stdin.fileno(), 65536)
-        if stop.is_set:
-            raise errors.Interrupted()
-        if part is not None:
-            *lines, held = (held + part).split(b"\n")
-            yield from (line.decode("utf-8", "replace") + "\n" for line in lines)
-            ended = not part
-    if held:
-        yield held.decode("utf-8", "replace")
 
 
 def _play(chat: Chat, lines: Iterable[str]) -> Exit:
