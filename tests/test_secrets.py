@@ -1,0 +1,240 @@
+"""Secrets reach no file and no screen; what is private stays so, whatever the umask."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from debuglog import MASK, DebugLog, mask
+from tests.program import run
+from tests.server import Exchange, ScriptedServer, status
+from tests.terminal.pseudo import chatting
+
+CANARY = "sk-canary-4f1c9a7e2b6d8035"
+OTHER = "emb-canary-77aa01bc93de"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo\n-----END RSA PRIVATE KEY-----"
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Authorization: Bearer {CANARY}", f"bearer {OTHER}", f"GET /v1?key={OTHER}&x=1", f"?api_key={OTHER}",
+        f"&access_token={OTHER}", f"api-key: {OTHER}", f"'api_key': '{OTHER}'", f'{{"api-key":"{OTHER}"}}',
+        f"the key {CANARY} is wrong", "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789", "gsk_0123456789abcdefABCDEF",
+        "AIzaSyA-0123456789abcdefghijklmnopqrstu", f"token {JWT} ends", f"say\n{PEM}\nso", "Basic dXNlcjpwYXNzd29yZA==",
+        PEM.replace("RSA ", ""), PEM.replace("\n", "\\n"),
+    ],
+)  # fmt: skip
+def test_whatever_looks_like_a_key_is_masked(text):
+    shown = mask(text)
+    assert MASK in shown
+    for secret in (CANARY, OTHER, JWT, "MIIEpAIBAA", "abcdefghijklmnop", "0123456789abcdef", "dXNlcjpw"):
+        assert secret not in shown
+
+
+@pytest.mark.parametrize(
+    "text", ["I like sketches", "the bearer of news", "skating", "key=value", "a ? b", "eyJ", ""]
+)
+def test_ordinary_words_stay(text):
+    assert mask(text) in (text, text.replace("of", MASK))
+
+
+def test_a_known_key_of_any_shape_is_masked():
+    assert mask("pass=hunter2hunter2!", ("hunter2hunter2!",)) == f"pass={MASK}"
+
+
+def test_masking_takes_time_in_proportion_to_the_text():
+    for piece in (
+        "bearer ",
+        "sk-" + "a" * 20 + " ",
+        "eyJ" + "a" * 9 + ".",
+        "-----BEGIN PRIVATE KEY-----",
+        "api_key=",
+        "a",
+        "?key=",
+        "-----BEGIN A ",
+    ):
+        assert growth(lambda size, piece=piece: mask(piece * (size // len(piece)))) < 8, piece
+
+
+def growth(work, size: int = 60_000) -> float:
+    """How much longer four times as much takes; 4 is linear, 16 quadratic."""
+
+    def least(length: int) -> float:
+        times = []
+        for _ in range(5):
+            started = time.perf_counter()
+            work(length)
+            times.append(time.perf_counter() - started)
+        return max(min(times), 1e-4)
+
+    return least(size * 4) / least(size)
+
+
+def test_two_threads_may_log_errors(tmp_path):
+    debug = DebugLog(tmp_path / "logs", (CANARY,))
+    other = threading.Thread(target=lambda: debug.log.error("from a thread"), daemon=True)
+    other.start()
+    other.join(10)
+    mine = threading.Thread(target=lambda: debug.log.error("from another"), daemon=True)
+    mine.start()
+    mine.join(10)
+    assert not mine.is_alive(), "the first thread kept the lock"
+    debug.close()
+    assert "from another" in (tmp_path / "logs" / "errors.log").read_text()
+
+
+def test_a_traceback_is_masked_too(tmp_path):
+    debug = DebugLog(tmp_path / "logs", (OTHER,), on=True)
+    try:
+        raise ValueError(f"could not use {OTHER}, Bearer {CANARY}")
+    except ValueError:
+        debug.log.exception("failed with %s", OTHER)
+    debug.log.debug("a lone half: \ud800")
+    debug.close()
+    for path in (tmp_path / "logs").iterdir():
+        written = path.read_text()
+        assert "Traceback" in written
+        assert OTHER not in written
+        assert CANARY not in written
+
+
+# -- the program, with canaries for keys
+
+
+def echo(exchange: Exchange) -> None:
+    """A server that repeats every header it was sent, in its body and in its own headers."""
+    sent = exchange.request.headers
+    told = f"Bad header authorization: {sent.get('authorization')} in {sent}"
+    status(400, told, X_Echo=sent.get("authorization", ""))(exchange)
+
+
+def holds_canary(folder: Path) -> list[str]:
+    """Every file under a folder that holds a key."""
+    needles = (CANARY.encode(), OTHER.encode())
+    return [
+        str(path) for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != ".env" and any(needle in path.read_bytes() for needle in needles)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        yield running
+
+
+@pytest.mark.parametrize("place", ["environment", ".env"])
+def test_a_key_is_in_no_file_and_on_no_screen(tmp_path, server, place):
+    settings = {
+        "OPENAI_API_KEY": CANARY, "OPENAI_API_BASE": server.base, "CHAT_MODEL": "m", "EMBEDDING_MODEL": "e",
+        "EMBEDDING_API_KEY": OTHER,
+    }  # fmt: skip
+    written = tmp_path / ".env"
+    written.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    written.chmod(0o600)
+    flags = ["--env-file", str(written)] if place == ".env" else []
+    given = settings if place == "environment" else {}
+    server.script("Hello.", echo, status(401, f"Incorrect API key provided: {CANARY}"), status(500, CANARY),
+                  f"Your key is {CANARY}, is it not?")  # fmt: skip
+    server.script_embeddings(*[echo] * 4)
+    lines = "one\ntwo\nthree\n/status\n/context\n/debug on\n/setup\n"
+    ran = run(tmp_path, *flags, "--debug", "--batch", "-", given=lines, **given)
+    told = ran.out + ran.err
+    assert "Hello." in ran.out
+    assert CANARY not in told
+    assert OTHER not in told
+    assert (tmp_path / "logs" / "debug.log").stat().st_size > 1_000
+    assert holds_canary(tmp_path) == []
+    assert [request.headers["authorization"] for request in server.requests if "chat" in request.path][0] == (
+        f"Bearer {CANARY}")  # fmt: skip
+
+
+def test_a_key_with_a_fault_in_it_is_refused_without_being_shown(tmp_path):
+    ran = run(
+        tmp_path,
+        "-p",
+        "Hello",
+        OPENAI_API_KEY=CANARY + " x",
+        OPENAI_API_BASE="http://127.0.0.1:9/v1",
+        CHAT_MODEL="m",
+    )
+    assert ran.code == 2
+    assert CANARY not in ran.out + ran.err
+    assert holds_canary(tmp_path) == []
+
+
+def test_a_key_that_a_traceback_may_hold_is_not_in_the_log_folder(tmp_path, server):
+    server.script(*[echo] * 3)
+    ran = run(
+        tmp_path, "-p", "Hello", OPENAI_API_KEY=CANARY, OPENAI_API_BASE=server.base, CHAT_MODEL="m", DEBUG="1"
+    )
+    assert ran.code == 1
+    assert holds_canary(tmp_path) == []
+
+
+# -- what is private
+
+
+def loose(folder: Path) -> list[str]:
+    """Everything under a folder that others than its owner may use."""
+    return [
+        f"{stat.filemode(path.stat().st_mode)} {path}" for path in [folder, *sorted(folder.rglob("*"))]
+        if path.stat().st_mode & 0o077
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("mask_of_files", [0o000, 0o022])
+def test_everything_that_is_written_is_for_its_owner_only(tmp_path, mask_of_files):
+    before = os.umask(mask_of_files)
+    try:
+        ran = run(
+            tmp_path,
+            "--debug",
+            "--batch",
+            "-",
+            given="My cat is Mimi.\n/save\nHello\n/export all json out.json\n",
+        )
+        terminal = next(opened := chatting(tmp_path))
+        terminal.prompt()
+        terminal.say("typed by hand")
+        terminal.see("stand-in", times=2)
+        terminal.prompt()
+        terminal.send("\x04")
+        assert terminal.ended() == 0
+        next(opened, None)
+    finally:
+        os.umask(before)
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "data" / "vectors").exists()
+    assert (tmp_path / "data" / "history").exists()
+    assert loose(tmp_path / "data") == []
+    assert loose(tmp_path / "logs") == []
+    assert loose(tmp_path / "out.json") == []
+
+
+def test_a_world_readable_env_is_pointed_out(tmp_path, server):
+    written = tmp_path / ".env"
+    written.write_text(f"OPENAI_API_KEY={CANARY}\nOPENAI_API_BASE={server.base}\nCHAT_MODEL=m\n")
+    written.chmod(0o644)
+    server.script("Hello.", "Hello.")
+    ran = run(tmp_path, "--env-file", str(written), "-p", "Hello")
+    assert f"chmod 600 {written}" in ran.err
+    written.chmod(0o600)
+    assert "chmod" not in run(tmp_path, "--env-file", str(written), "-p", "Hello").err
+
+
+def test_a_quiet_logger_writes_nothing(tmp_path):
+    debug = DebugLog(tmp_path / "logs")
+    debug.log.debug("nothing")
+    assert debug.log.level == logging.INFO
+    debug.close()
+    assert not (tmp_path / "logs").exists()
