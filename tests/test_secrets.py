@@ -154,8 +154,8 @@ def test_a_key_is_in_no_file_and_on_no_screen(tmp_path, server, place):
     assert OTHER not in told
     assert (tmp_path / "logs" / "debug.log").stat().st_size > 1_000
     assert holds_canary(tmp_path) == []
-    assert [request.headers["authorization"] for request in server.requests if "chat" in request.path][0] == (
-        f"Bearer {CANARY}")  # fmt: skip
+    chats = [request for request in server.requests if "chat" in request.path]
+    assert chats[0].headers["authorization"] == f"Bearer {CANARY}"
 
 
 def test_a_key_with_a_fault_in_it_is_refused_without_being_shown(tmp_path):
