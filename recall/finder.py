@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: How much of the last round is read together with the input, in characters from its end.
 _CONTEXT = 1200
 #: How many of the best turns, and how many characters of each, are looked at for whether any is like the question.
-_LOOKED_AT, _READ = 8, 600
+_LOOKED_AT, _READ = 6, 400
 
 
 class Finder:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
-from typing import TYPE_CHECKING, Literal, Protocol
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     Flags = npt.NDArray[np.bool_]
     Lengths = npt.NDArray[np.float32]
 
+#: Rows there is room for at first.
+_FIRST_ROOM = 1024
+Column = Literal["seq", "session", "by_user", "length", "marks", "day"]
 Mark = Literal["asks", "time", "number", "named"]
 #: The bit of each mark, as ``storage.lexicon.MARKS`` has them.
 _MARKS: tuple[Mark, ...] = ("asks", "time", "number", "named")
@@ -41,47 +45,90 @@ class Placed(Protocol):
 
 
 class Register:
-    """Columns of all turns; ``length`` is in tokens, ``marks`` bits, ``day`` an ordinal (0: unknown)."""
+    """Columns of all turns; ``length`` is in tokens, ``marks`` bits, ``day`` an ordinal (0: unknown).
+
+    The columns grow by doubling, so that taking in a round costs the same however many there are.
+    """
 
     def __init__(self) -> None:
         import numpy as np
 
-        self.seq = np.zeros(0, np.int64)
-        self.session = np.zeros(0, np.int32)
-        self.by_user = np.zeros(0, np.bool_)
-        self.length = np.zeros(0, np.int32)
-        self.marks = np.zeros(0, np.uint8)
-        self.day = np.zeros(0, np.int32)
+        self._size = 0
+        self._room: dict[Column, npt.NDArray[Any]] = {
+            "seq": np.zeros(_FIRST_ROOM, np.int64),
+            "session": np.zeros(_FIRST_ROOM, np.int32),
+            "by_user": np.zeros(_FIRST_ROOM, np.bool_),
+            "length": np.zeros(_FIRST_ROOM, np.int32),
+            "marks": np.zeros(_FIRST_ROOM, np.uint8),
+            "day": np.zeros(_FIRST_ROOM, np.int32),
+        }
         self.tokens = 0
+        self._named = False
         self._first_of: dict[int, int] = {}
         self._tokens_of: dict[int, int] = {}
 
     def __len__(self) -> int:
-        return len(self.seq)
+        return self._size
+
+    @property
+    def seq(self) -> npt.NDArray[np.int64]:
+        """The number of each turn, ascending."""
+        return self._room["seq"][: self._size]
+
+    @property
+    def session(self) -> npt.NDArray[np.int32]:
+        """The number of its session."""
+        return self._room["session"][: self._size]
+
+    @property
+    def by_user(self) -> npt.NDArray[np.bool_]:
+        """Whether the person said it."""
+        return self._room["by_user"][: self._size]
+
+    @property
+    def length(self) -> npt.NDArray[np.int32]:
+        """How many tokens it has."""
+        return self._room["length"][: self._size]
+
+    @property
+    def marks(self) -> npt.NDArray[np.uint8]:
+        """What it is, as bits."""
+        return self._room["marks"][: self._size]
+
+    @property
+    def day(self) -> npt.NDArray[np.int32]:
+        """The day it was said, as an ordinal; 0 when unknown."""
+        return self._room["day"][: self._size]
 
     @property
     def last_seq(self) -> int:
         """The number of the newest turn known here; 0 before the first."""
-        return int(self.seq[-1]) if len(self.seq) else 0
+        return int(self._room["seq"][self._size - 1]) if self._size else 0
 
     def extend(self, places: Iterable[Placed]) -> None:
         """Take in turns that were stored since."""
         import numpy as np
 
         new = list(places)
-        if not new:
-            return
-        self.seq = np.append(self.seq, np.array([place.seq for place in new], np.int64))
-        self.session = np.append(self.session, np.array([place.session for place in new], np.int32))
-        self.by_user = np.append(self.by_user, np.array([place.by_user for place in new], np.bool_))
-        self.length = np.append(self.length, np.array([place.length for place in new], np.int32))
-        self.marks = np.append(self.marks, np.array([place.marks for place in new], np.uint8))
-        self.day = np.append(self.day, np.array([_ordinal(place.timestamp) for place in new], np.int32))
-        start = len(self.seq) - len(new)
+        start, end = self._size, self._size + len(new)
+        while end > len(self._room["seq"]):
+            self._room = {
+                name: np.concatenate([held, np.zeros_like(held)]) for name, held in self._room.items()
+            }
+        for name, column in self._room.items():
+            read = (lambda place: _ordinal(place.timestamp)) if name == "day" else attrgetter(name)
+            column[start:end] = [read(place) for place in new]
         for row, place in enumerate(new, start):
             self._first_of.setdefault(place.session, row)
             self._tokens_of[place.session] = self._tokens_of.get(place.session, 0) + place.length
         self.tokens += sum(place.length for place in new)
+        self._size = end
+        self._named = self._named or bool(self.has_mark(np.arange(start, end), "named").any())
+
+    @property
+    def has_named(self) -> bool:
+        """Whether any turn names its speaker."""
+        return self._named
 
     @property
     def sessions(self) -> int:

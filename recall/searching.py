@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 
 Missing = Literal["embeddings", "index", "words"]
 
-#: A term in more rows than this is left out: it says little, and reading it would cost much.
-_CAP = 20_000
+#: So many rows are read for one question of a large history; see ``Search._cap``.
+_ROWS = 40_000
+#: So many summaries, and facts, are looked at for what their words say.
+_FITTING = 600
+#: A question of fewer terms than this is not asked to be rarer for it.
+_FEW_TERMS = 12
 #: How many vectors are asked for.
 _NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
 
@@ -134,9 +138,16 @@ class Search:
 
     # -- words -------------------------------------------------------------------------------------------
 
+    def _cap(self, terms: int) -> int:
+        """A term in more rows than this is left out: the longer the question, the rarer must be what is looked for.
+
+        A history that is looked at whole loses nothing by it.
+        """
+        return pool.WHOLE if len(self._register) <= pool.WHOLE else _ROWS // max(terms, _FEW_TERMS)
+
     def _postings(self, shelf: Shelf, terms: Sequence[str]) -> Mapping[str, Postings]:
         try:
-            return self._lexicon.postings(shelf, terms, _CAP)
+            return self._lexicon.postings(shelf, terms, self._cap(len(terms)))
         except errors.StorageError:
             self._fails("words")
             return {}
@@ -145,6 +156,8 @@ class Search:
         """1 for a turn of a speaker whom the question names."""
         import numpy as np
 
+        if not self._register.has_named:
+            return np.zeros(len(rows), np.float32)
         spoken = self._postings("turn", [words.speaker_term(term) for term in asked.terms])
         by_them = [self._register.rows(posting.seqs) for posting in spoken.values()]
         meant = np.isin(rows, np.concatenate(by_them)) if by_them else np.zeros(len(rows), np.bool_)
@@ -152,7 +165,7 @@ class Search:
 
     def _summary_words(self, asked: Asked, sessions: Numbers) -> Floats | None:
         """(S,) how well the words of each session's summary fit: idf * tf / (tf + 1.2)."""
-        seqs, scored = _fitting(self._postings("summary", asked.terms), self._lexicon.size("summary").rows)
+        seqs, scored = _fitting(self._postings("summary", asked.terms), self._lexicon.rows("summary"))
         if not len(seqs):
             return None
         session_of = self._archive.sessions_of_summaries(seqs=seqs.tolist())
@@ -165,7 +178,7 @@ class Search:
         """(P,) how well the words of the best fact that was drawn from each turn fit."""
         import numpy as np
 
-        facts, scored = _fitting(self._postings("fact", asked.terms), self._lexicon.size("fact").rows)
+        facts, scored = _fitting(self._postings("fact", asked.terms), self._lexicon.rows("fact"))
         if not len(facts):
             return None
         fits = dict(zip(facts.tolist(), scored.tolist(), strict=True))
@@ -209,7 +222,7 @@ class Search:
 
 
 def _fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Floats]:
-    """The rows that hold any of the terms, and for each the sum of idf * tf / (tf + 1.2)."""
+    """The rows that fit best, ascending, and how well: the sum over terms of idf * tf / (tf + 1.2)."""
     import numpy as np
 
     if not postings:
@@ -220,7 +233,9 @@ def _fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Flo
     held = np.array([len(posting.seqs) for posting in postings.values()])
     weight = np.repeat(scores.rarity(held.astype(np.float32), total), held)
     counts = np.concatenate([posting.counts for posting in postings.values()])
-    return seqs, np.bincount(place, weight * counts / (counts + 1.2)).astype(np.float32)
+    scored = np.bincount(place, weight * counts / (counts + 1.2), minlength=len(seqs)).astype(np.float32)
+    best = np.sort(np.argpartition(scored, -_FITTING)[-_FITTING:]) if len(seqs) > _FITTING else slice(None)
+    return seqs[best], scored[best]
 
 
 def _placed(scored: Mapping[int, float], sessions: Numbers, otherwise: float = 0.0) -> Floats:
@@ -238,7 +253,7 @@ def _by_session(register: Register, found: pool.Found, sessions: Numbers) -> tup
     holding = np.zeros(len(found.rows), np.float32)
     for term, (rows, often) in enumerate(zip(found.rows, found.counts, strict=True)):
         held = register.session[rows]
-        holding[term] = len(np.unique(held))
+        holding[term] = np.count_nonzero(np.diff(held, prepend=-1))
         at = np.searchsorted(sessions, held)
         known = at < len(sessions)
         known[known] = sessions[at[known]] == held[known]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from embedder import Vector
     from recall.register import Placed
-    from storage.lexicon import Postings, Size
+    from storage.lexicon import Postings
     from storage.records import Kind, Summary, Turn
     from storage.schema import Shelf
 
@@ -23,7 +23,7 @@ class WordIndex(Protocol):
     """``storage.lexicon.Lexicon``: rows and counts of terms."""
 
     def postings(self, shelf: Shelf, terms: Sequence[str], cap: int) -> Mapping[str, Postings]: ...
-    def size(self, shelf: Shelf) -> Size: ...
+    def rows(self, shelf: Shelf) -> int: ...
 
 
 class Near(Protocol):

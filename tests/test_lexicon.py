@@ -53,7 +53,7 @@ def test_adding_a_row_again_puts_it_in_place_of_the_old(database, lexicon):
         lexicon.add(sql, "turn", 7, ["dog"])
     assert _seqs(lexicon, "cat") == []
     assert _seqs(lexicon, "dog") == [7]
-    assert lexicon.size("turn").rows == 1
+    assert lexicon.rows("turn") == 7
 
 
 def test_what_was_removed_is_not_found_and_its_bytes_go(database, lexicon, tmp_path):
