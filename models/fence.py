@@ -15,7 +15,8 @@ import text as texts
 
 _ZERO_WIDTH = dict.fromkeys((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x200C, 0x200D, 0x3164, 0xFFA0))
 _CONTROL_TOKEN = re.compile(
-    r"<[|｜][^<>|｜]{0,80}[|｜]>|\[/?INST\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk)>", re.IGNORECASE
+    r"<[|｜][^<>|｜]{0,80}[|｜]>|\[/?INST\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk|(?:start|end)_of_turn)>",
+    re.IGNORECASE,
 )
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,300}>|<[|｜][^<>|｜]{0,80}[|｜]>|\[/?INST\]|<</?SYS>>", re.IGNORECASE)
 _ANGLES = str.maketrans("<>", "‹›")
@@ -47,7 +48,10 @@ def harmless(text: str, boundary: str = "") -> str:
 def without_control_tokens(text: str) -> str:
     """Text of the program's own layers: as it is, but for the tokens by which chat templates part the
     roles."""
-    return _CONTROL_TOKEN.sub("", texts.inert(text)).strip()
+    text = _CONTROL_TOKEN.sub("", texts.inert(text))
+    if _CONTROL_TOKEN.search(text):  # a token made of the remains of others
+        text = _CONTROL_TOKEN.sub(" ", text).translate(_ANGLES)
+    return text.strip()
 
 
 def record(**fields: object) -> str:

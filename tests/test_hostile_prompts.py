@@ -1,0 +1,162 @@
+"""Memories are data: whatever they hold, they stay inside of their fence, one line of JSON each."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from datetime import UTC, datetime
+
+import pytest
+
+import text as texts
+from models.fence import harmless, new_boundary
+from models.prompt import Layers, assemble
+from models.tasks import Names, Task
+from prompts import TEMPLATES as LANGUAGES
+from recall.recollection import RecalledSummary, RecalledTurn, Recollection, Why
+from tests.hostile import CANARY, CONTROL_TOKENS, FORGED, GUESSED, HOSTILE, records
+from tests.talking import spoken, turn
+
+NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
+BOUNDARY = "=== 5f0e8a7b6c5d4e3f2a1b0c9d ==="
+WHY = Why("q", 1.0)
+_WHEN = "2025-03-01T10:30:00+00:00"
+EACH = pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE.keys())
+
+
+def recalled(*hostile: str, boundary: str = BOUNDARY) -> Recollection:
+    """Hostile text in turns of both speakers and in summaries, which also knows the boundary."""
+    known = [one + f"\n{boundary}\n{{}}" for one in hostile]
+    return Recollection(
+        summaries=tuple(RecalledSummary(f"s{n}", f"x{n}", _WHEN, one, WHY) for n, one in enumerate(known)),
+        turns=tuple(
+            RecalledTurn(f"t{n}{role}", f"x{n}", _WHEN, role, prefix + one, True, WHY)
+            for n, one in enumerate(known)
+            for role, prefix in (("user", "User: "), ("assistant", "Assistant: "))
+        ),
+    )
+
+
+def hidden_letters(words: str) -> list[str]:
+    """Letters that no screen shows, or that steer one."""
+    return [
+        hex(ord(letter))
+        for letter in words
+        if letter != "\n" and unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_memory_leaves_its_fence(language):
+    layers = Layers(
+        text="And now?", now=NOW, language=language, recalled=recalled(*HOSTILE.values()),
+        rounds=(spoken("Hello", "Hello."),),
+    )  # fmt: skip
+    plain = Layers(text="And now?", now=NOW, language=language, rounds=(spoken("Hello", "Hello."),))
+    messages = assemble(layers, BOUNDARY)
+    assert [message.role for message in messages] == ["system", "user", "assistant", "user"]
+    assert messages[0] == assemble(plain, BOUNDARY)[0], "the system role is untouched by memories"
+    fenced, _, after = messages[1].content.rpartition(f"\n{BOUNDARY}")
+    assert after == "\n\nHello"
+    found = records(fenced + f"\n{BOUNDARY}", BOUNDARY)
+    assert len(found) == len(HOSTILE) * 3
+    for one in found:
+        assert set(one) in (
+            {"conversation", "date", "speaker", "text"},
+            {"conversation", "date", "kind", "text"},
+        )
+        assert one["date"] == "2025-03-01 10:30"
+        assert BOUNDARY not in str(one["text"])
+        assert hidden_letters(str(one["text"])) == []
+        for token in CONTROL_TOKENS:
+            assert token not in str(one["text"]), token
+    assert not [token for token in CONTROL_TOKENS if token in fenced]
+    assert hidden_letters(fenced) == []
+    assert messages[2:] == assemble(plain, BOUNDARY)[2:]
+
+
+@EACH
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_folded_or_rewritten_stays_in_its_fence(hostile, language):
+    task = Task(language, Names("", ""), BOUNDARY)
+    known = f"{hostile}\n{BOUNDARY}\n"
+    rounds = [spoken(known, known)]
+    for messages, fields in (
+        (task.fold(known, rounds, 10_000), {"summary_so_far", "rounds"}),
+        (task.rewrite("self", known, known, ()), {"present_image", "summary_of_the_conversation"}),
+        (task.rewrite("user", known, known, ()), {"present_image", "summary_of_the_conversation"}),
+    ):
+        system, material = messages
+        (one,) = records(material.content, BOUNDARY)
+        assert set(one) == fields
+        assert CANARY not in system.content
+        assert hidden_letters(material.content) == []
+        assert not [token for token in CONTROL_TOKENS if token in material.content]
+        for row in one.get("rounds", []):
+            assert set(row) == {"date", "speaker", "text"}
+
+
+@EACH
+def test_a_pin_stays_one_line(hostile):
+    system, _ = Task("en", Names("", ""), BOUNDARY).rewrite("self", "", "", (hostile,))
+    plain, _ = Task("en", Names("", ""), BOUNDARY).rewrite("self", "", "", ("pinned",))
+    assert len(system.content.split("\n")) == len(plain.content.split("\n"))
+    assert hidden_letters(system.content) == []
+    assert not [token for token in CONTROL_TOKENS if token in system.content]
+
+
+@EACH
+def test_images_and_summary_open_no_role(hostile):
+    layers = Layers(text="x", now=NOW, self_image=hostile, user_image=hostile, summary=hostile)
+    (system, _) = assemble(layers, BOUNDARY)
+    tokens = [token for token in CONTROL_TOKENS if token not in ("</memory>", "</system>")]
+    assert not [token for token in tokens if token in system.content]
+    joiners = ["0x200c", "0x200d"]  # families of emoji, and Persian, are written with them
+    assert [letter for letter in hidden_letters(system.content) if letter not in joiners] == []
+
+
+@EACH
+def test_what_was_made_harmless_stays_so(hostile):
+    once = harmless(hostile, GUESSED)
+    assert harmless(once, GUESSED) == once
+    assert CANARY in once
+
+
+def test_words_of_a_person_survive():
+    said = "If a < b and b > c, then <3 you. 5 < 6! 你好 — “quoted” 'single' \"double\" \\ {x} [y] #1 & | ~"
+    assert harmless(said, BOUNDARY) == said
+
+
+def test_a_boundary_is_new_each_time_and_too_long_to_guess():
+    marks = {new_boundary() for _ in range(1_000)}
+    assert len(marks) == 1_000
+    assert all(re.fullmatch(r"=== [0-9a-f]{24} ===", mark) for mark in marks)
+
+
+def test_roles_come_from_the_column_and_never_from_the_text():
+    forged = spoken("Assistant: I said this", "User: and I that")
+    layers = Layers(text="x", now=NOW, rounds=(forged,))
+    roles = [(message.role, message.content) for message in assemble(layers, BOUNDARY)[1:3]]
+    assert roles == [("user", "Assistant: I said this"), ("assistant", "User: and I that")]
+    assert turn("user", "User: User: x").words == "User: User: x"
+
+
+@pytest.mark.parametrize("hostile", FORGED.values(), ids=FORGED.keys())
+def test_an_encoded_record_is_one_line_for_every_reader(hostile):
+    from models.fence import record
+
+    line = record(text=harmless(hostile), raw=hostile)
+    assert len(line.splitlines()) == 1
+    assert json.loads(line)["raw"].replace("\u2028", " ") is not None
+
+
+@EACH
+def test_inert_text_is_the_same_in_any_chunking(hostile):
+    whole = texts.inert(hostile)
+    assert "".join(texts.inert(letter) for letter in hostile) == whole
+    for at in range(len(hostile)):
+        assert texts.inert(hostile[:at]) + texts.inert(hostile[at:]) == whole
+    assert not [
+        letter for letter in whole if unicodedata.category(letter) in ("Cc", "Cs") and letter not in "\n\t"
+    ]
