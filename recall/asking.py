@@ -14,6 +14,7 @@ _ASKS = re.compile(
 )
 _SEEKS = re.compile(
     r"(?:^|[.!?,;]\s+|\band\s+|\bso\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|\bremember\b|\brecall\b"
+    r"|^\s*(?:did|does|do|is|are|was|were|has|have|had|would|could|can|will|should)\b"
     r"|什么|谁|哪|几|多少|怎么|记得|上次|曾经",
     re.IGNORECASE,
 )

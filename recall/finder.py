@@ -102,7 +102,12 @@ class Finder:
             return register
 
     def _is_relevant(self, result: Result) -> bool:
-        """Whether the likeliest turns are like the question at all; see ``gate``."""
+        """Whether the likeliest turns are like the question at all; see ``gate``.
+
+        What seeks nothing may remind of something in quite other words, so it is not held to that.
+        """
+        if not result.searched.asked.seeks:
+            return True
         evidence = result.searched.evidence
         best = result.ranked.turns.argsort()[::-1][:_LOOKED_AT]
         likely = self._archive.turns(evidence.seqs[best].tolist())

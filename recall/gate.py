@@ -16,11 +16,11 @@ from recall.ranking import Evidence
 from recall.scores import bm25, from_neighbours
 
 #: The least confidence at which something is handed over.
-LEAST = -1.8
+LEAST = -1.5
 
 _SMALL_TALK = re.compile(
-    r"(?:ok(?:ay)?|yes|yeah|yep|no|nope|sure|thanks?(?: you| a lot| so much)?|thx|ty|cool|nice|great|good|perfect"
-    r"|awesome|wow|lol|haha+|hi|hello|hey|bye|goodbye|good (?:night|morning|evening|afternoon)|see you|got it|i see"
+    r"(?:good (?:night|morning|evening|afternoon)|ok(?:ay)?|yes|yeah|yep|no|nope|sure|thx|ty|cool|nice|great|good"
+    r"|thanks?(?: you| a lot| so much)?|perfect|awesome|wow|lol|haha+|hi|hello|hey|bye|goodbye|see you|got it|i see"
     r"|alright|fine|right|go on|continue"
     r"|好的?|嗯+|哦+|谢谢你?|多谢|感谢|不客气|是的?|对的?|行|可以|没事|你好|您好|嗨|再见|拜拜|晚安|早安|早上好|晚上好"
     r"|哈哈+|知道了|明白了?|继续|不错|太好了|很好)"
@@ -108,15 +108,15 @@ def confidence(found: Signs) -> float:
     A logistic regression over questions asked of the right history and of others.
     """
     return (
-        -1.85
-        - 4.27 * found.held
-        + 3.42 * found.held_near
-        + 0.72 * found.heard
-        + 1.16 * math.log(max(found.best, 0.1))
-        + 2.16 * found.rare
-        - 1.9 * math.log(found.terms + 1)
-        - 0.77 * math.log(min(max(found.turns, 150), 1500))
-        + 20.07 * found.likeness
+        -4.06
+        - 4.32 * found.held
+        + 4.02 * found.held_near
+        + 2.11 * found.heard
+        + 0.52 * math.log(max(found.best, 0.1))
+        + 1.67 * found.rare
+        - 0.71 * math.log(found.terms + 1)
+        - 0.57 * math.log(min(max(found.turns, 150), 1500))
+        + 18.2 * found.likeness
     )
 
 

@@ -1,0 +1,93 @@
+"""What is embedded for a turn, what a reply has room for, and whether anything is needed at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall import deliver
+from recall.gate import needs_memory
+from recall.keys import query_key, summary_key, turn_key
+from storage.records import Summary, Turn
+
+
+def _turn(words, role="user", at="2023-05-08T13:56:00+00:00"):
+    prefix = {"user": "User: ", "assistant": "Assistant: "}[role]
+    return Turn(1, "t", "s", at, role, prefix + words, 1)
+
+
+def test_the_key_of_a_turn_begins_with_day_and_speaker_and_itself_then_the_two_turns_before():
+    before = [_turn("How was it?", "assistant"), _turn("I went out."), _turn("too far back")]
+    assert (
+        turn_key(_turn("Lovely."), before)
+        == "8 May 2023 User: Lovely.\nAssistant: How was it?\nUser: I went out."
+    )
+
+
+def test_the_day_is_written_in_the_language_of_the_turn():
+    assert turn_key(_turn("我去了海边"), []).startswith("2023年5月8日 User: 我去了海边")
+
+
+def test_a_person_has_a_name_where_it_is_known():
+    assert "Ann: Hello" in turn_key(_turn("Hello"), [], {"user": "Ann", "assistant": "Mo"})
+
+
+def test_keys_of_long_texts_and_odd_times_are_bounded_and_never_fail():
+    assert len(turn_key(_turn("x " * 100_000, at="never"), [_turn("y " * 9999)])) < 3000
+    assert len(query_key("x " * 100_000)) <= 2000
+    assert summary_key(Summary(1, "m", "s", "2023-05-08", "They met.", 3)) == "8 May 2023: They met."
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 300)), unique_by=lambda one: one[0]),
+    st.integers(0, 2000),
+)
+def test_what_is_chosen_fits_the_budget_and_stands_in_order(costs, budget):
+    cost = dict(costs)
+    ranked = [row for row, _ in costs[: len(costs) // 2]]
+    around = {row: [near for near in (row + 1, row - 1) if near in cost] for row in ranked}
+    chosen = deliver.choose(ranked, around, cost, budget)
+    assert sum(cost[one.row] for one in chosen) <= budget
+    assert [one.row for one in chosen] == sorted({one.row for one in chosen})
+    assert {one.row for one in chosen if one.hit} <= set(ranked)
+
+
+def test_one_long_hit_does_not_shut_out_the_rest():
+    chosen = deliver.choose([1, 2, 3], {}, {1: 50, 2: 5000, 3: 40}, 100)
+    assert [one.row for one in chosen] == [1, 3]
+
+
+def test_weak_hits_are_cut_by_score_and_not_by_count_alone():
+    assert deliver.cut([10.0, 9.0, 4.0, 1.0], 6) == 3
+    assert deliver.cut([10.0, 9.9, 9.8, 9.7], 3) == 3
+    assert deliver.cut([], 3) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "most"), [("hello there, how are you", 8), ("你好，今天天气怎么样", 12), ("", 1)]
+)
+def test_the_estimate_of_tokens_is_near(text, most):
+    assert most / 2 <= deliver.estimate_tokens(text) <= most
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where did I park?",
+        "我妹妹叫什么？",
+        "Thanks! And what was her name?",
+        "write to my mother",
+        "OK, but why?",
+        "okra",
+    ],
+)
+def test_what_may_need_memory_is_searched_for(text):
+    assert needs_memory(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["thanks!", "谢谢", "Good night.", "写个快排", "sort this list: 3, 1, 2", "haha", "嗯嗯", "OK."]
+)
+def test_small_talk_and_plain_orders_are_not(text):
+    assert not needs_memory(text)

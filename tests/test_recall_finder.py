@@ -1,0 +1,267 @@
+"""Recall as a whole, over a real database: what is found, what never is, and what happens when a part is missing."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import errors
+from embedder import BuiltIn
+from recall import words
+from recall.finder import Finder
+from recall.keys import turn_key
+from storage.database import Database
+from storage.facts import Facts
+from storage.lexicon import Lexicon
+from storage.places import Places
+from storage.sessions import Sessions
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LOG = logging.Logger("test")
+LOG.addHandler(logging.NullHandler())
+
+OLD = (
+    ("Hi there!", "Hello, how are you?"),
+    ("We adopted a puppy called Biscuit last weekend.", "How lovely! What breed is he?"),
+    ("A beagle, and he chews every shoe.", "Hide the good ones."),
+    ("My sister moved to Lisbon for a job at a bank.", "That is far away."),
+    ("I am learning the violin.", "Since when?"),
+    ("Since March, every Tuesday.", "Good luck with it."),
+)
+OLDER = (
+    ("I cooked ramen for twelve people.", "Twelve! Did it work?"),
+    ("The broth took two days.", "Worth it, I hope."),
+    ("The garden is full of tomatoes.", "Make sauce of them."),
+)
+
+
+@dataclass(frozen=True)
+class Hit:
+    text_id: str
+    similarity: float
+
+
+_EMBED = BuiltIn().embed
+
+
+class Vectors:
+    """An index of vectors in a list."""
+
+    def __init__(self):
+        self.state = "ready"
+        self.rows = []
+        self.fault = None
+
+    def search(self, vector, *, kind, exclude_session, limit):
+        if self.fault:
+            raise self.fault
+        near = [
+            Hit(text_id, float(held @ vector))
+            for text_id, session_id, of, held in self.rows
+            if of == kind and session_id != exclude_session
+        ]
+        return sorted(near, key=lambda hit: -hit.similarity)[:limit]
+
+
+class Life:
+    """A database that sessions are stored in, and a finder over it."""
+
+    def __init__(self, folder):
+        self.database = Database(folder / "memory.db", LOG)
+        self.sessions, self.lexicon = Sessions(self.database), Lexicon(self.database)
+        self.vectors = Vectors()
+        self.finder = Finder(self.lexicon, self.vectors, Places(self.database), LOG)
+
+    def live(self, session_id, rounds, when, *, summary="", archived=True):
+        with self.database.write() as sql:
+            self.sessions.start(sql, session_id, when.isoformat())
+            for number, (said, answered) in enumerate(rounds):
+                at = (when + timedelta(minutes=number)).isoformat()
+                told = (
+                    (f"{session_id}-{number}u", at, "user", said),
+                    (f"{session_id}-{number}a", at, "assistant", answered),
+                )
+                spoken = self.sessions.add_round(sql, session_id, told, "stop")
+                for turn in (spoken.user, spoken.assistant):
+                    self.lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
+                    (vector,) = BuiltIn().embed([turn_key(turn, [])])
+                    self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
+            if summary:
+                kept = self.sessions.put_summary(
+                    sql, f"{session_id}-m", session_id, when.isoformat(), summary, len(rounds)
+                )
+                self.lexicon.add(sql, "summary", kept.seq, words.tokens(summary))
+            if archived:
+                self.sessions.close(sql, session_id, when.isoformat())
+
+    def recall(self, *queries, embed=_EMBED, **options):
+        asked = {"session_id": "now", "now": NOW, "conv_num": 4, **options}
+        return self.finder.recall(queries, embed, **asked)
+
+
+@pytest.fixture
+def life(tmp_path):
+    lived = Life(tmp_path)
+    lived.live("older", OLDER, NOW - timedelta(days=200), summary="They spoke of ramen and tomatoes.")
+    lived.live("old", OLD, NOW - timedelta(days=9), summary="They spoke of a puppy, Lisbon and the violin.")
+    yield lived
+    lived.database.close()
+
+
+def test_what_was_said_is_found_with_where_and_when_and_why(life):
+    recalled = life.recall("What is the puppy called?")
+    assert recalled.ranked[0] == "old-1u"
+    (best,) = [turn for turn in recalled.turns if turn.text_id == "old-1u"]
+    assert (best.session_id, best.role, best.hit) == ("old", "user", True)
+    assert best.text.startswith("User: We adopted")
+    assert "puppi" in best.why.words
+    assert dict(best.why.parts)
+    assert recalled.summaries[0].session_id == "old"
+    assert recalled.degraded == ()
+
+
+def test_turns_stand_oldest_first_with_their_neighbours_and_hits_are_named_best_first(life):
+    recalled = life.recall("Where did my sister move for a job, to Lisbon?")
+    times = [turn.timestamp for turn in recalled.turns]
+    assert times == sorted(times)
+    assert {"old-3u", "old-3a"} <= {turn.text_id for turn in recalled.turns}
+    assert set(recalled.ranked) == {turn.text_id for turn in recalled.turns if turn.hit}
+
+
+def test_the_current_session_is_never_recalled(life):
+    life.live("now", OLD, NOW, archived=False)
+    recalled = life.recall("What is the puppy called?", session_id="now", gated=False)
+    assert recalled
+    assert {turn.session_id for turn in recalled.turns} <= {"old", "older"}
+    assert {summary.session_id for summary in recalled.summaries} <= {"old", "older"}
+
+
+def test_a_turn_can_be_found_the_moment_it_is_stored(life):
+    life.recall("What is the puppy called?")
+    life.live("late", (("My passport number begins with X77.", "Noted."),), NOW - timedelta(days=1))
+    assert life.recall("What does my passport number begin with?").ranked[0] == "late-0u"
+
+
+@pytest.mark.parametrize(
+    "said", ["thanks!", "ok", "写个快排", "谢谢你", "好的，晚安", "Write a quicksort in Rust", "", "   "]
+)
+def test_what_needs_no_memory_gets_none(life, said):
+    assert not life.recall(said)
+
+
+def test_a_question_about_nothing_that_was_ever_said_gets_nothing(life):
+    assert not life.recall("What colour was the submarine of the Norwegian embassy?")
+
+
+def test_a_time_that_is_named_makes_its_turns_likelier(life):
+    life.live("may", (("I cooked soup.", "Nice."),), datetime(2026, 5, 4, tzinfo=UTC))
+    life.live("july", (("I cooked soup.", "Nice."),), datetime(2026, 7, 9, tzinfo=UTC))
+    assert life.recall("What did I cook on May 4th?").ranked[0] == "may-0u"
+    assert life.recall("What soup did I cook in July?").ranked[0] == "july-0u"
+
+
+def test_she_is_looked_up_in_the_messages_before(life):
+    life.live(
+        "anna",
+        (("Anna works at the harbour.", "Good."), ("Peter bakes bread.", "Good.")),
+        NOW - timedelta(days=3),
+    )
+    recalled = life.recall("Where does she work?", recent=["I saw my friend Anna today.", "Nice!"])
+    assert recalled.ranked[0] == "anna-0u"
+    assert recalled.resolved[-1].endswith("(Anna)")
+
+
+def test_the_last_round_and_the_input_are_both_searched_for_and_embedded_in_one_call(life):
+    calls = []
+
+    def embed(texts):
+        calls.append(list(texts))
+        return BuiltIn().embed(texts)
+
+    recalled = life.recall("I planted tomatoes again.", "What did we say about the violin?", embed=embed)
+    assert len(calls) == 1
+    assert "old-4u" in recalled.ranked
+
+
+def _refuses(texts):
+    raise errors.EmbeddingError
+
+
+def _index_fails(life):
+    life.vectors.fault = errors.StorageError("index.failed")
+
+
+def _index_is_rebuilt(life):
+    life.vectors.state = "rebuilding"
+
+
+@pytest.mark.parametrize(
+    ("change", "embed", "missing"),
+    [
+        pytest.param(lambda life: None, None, "embeddings", id="no embedder"),
+        pytest.param(lambda life: None, _refuses, "embeddings", id="server away"),
+        pytest.param(_index_is_rebuilt, BuiltIn().embed, "index", id="index being rebuilt"),
+        pytest.param(_index_fails, BuiltIn().embed, "index", id="index broken"),
+    ],
+)
+def test_without_vectors_it_goes_on_by_words_and_says_so(life, change, embed, missing):
+    change(life)
+    recalled = life.recall("What is the puppy called?", embed=embed)
+    assert recalled.ranked[0] == "old-1u"
+    assert recalled.degraded == (missing,)
+
+
+def test_without_words_it_goes_on_by_vectors_and_says_so(life):
+    with life.database.write() as sql:
+        sql("DROP TABLE turn_postings")
+    recalled = life.recall("puppy called Biscuit", gated=False)
+    assert "old-1u" in recalled.ranked
+    assert recalled.degraded == ("words",)
+
+
+def test_what_is_handed_over_stays_inside_the_budget_best_first(life):
+    recalled = life.recall("What is the puppy called?", budget_tokens=20, gated=False)
+    assert recalled.ranked == ("old-1u",)
+    assert not life.recall("What is the puppy called?", budget_tokens=3).turns
+
+
+def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
+    life.recall("What is the puppy called?")
+    with life.database.write() as sql:
+        sql("DELETE FROM conversation WHERE text_id = 'old-1u'")
+    assert "old-1u" not in {
+        turn.text_id for turn in life.recall("What is the puppy called?", gated=False).turns
+    }
+
+
+def test_a_fact_finds_the_turn_it_was_drawn_from(life):
+    question = "Which musical instrument?"
+    with life.database.write() as sql:
+        seq = Places(life.database).seqs_of(["old-4u"])["old-4u"]
+        fact = Facts(life.database).add(
+            sql, "f1", "old", NOW.isoformat(), "plays a musical instrument", [seq]
+        )
+        life.lexicon.add(sql, "fact", fact, words.tokens("plays a musical instrument"))
+    assert life.recall(question, embed=None, gated=False).ranked[0] == "old-4u"
+
+
+def test_an_empty_memory_gives_nothing_and_no_fault(tmp_path):
+    empty = Life(tmp_path)
+    assert not empty.recall("What is the puppy called?")
+    assert not empty.recall("What is the puppy called?", gated=False)
+    empty.database.close()
+
+
+def test_asking_twice_gives_the_same(life):
+    assert life.recall("Where is my sister?") == life.recall("Where is my sister?")
+
+
+def test_a_large_history_is_searched_like_a_small_one(life):
+    for number in range(20):
+        rounds = [(f"Today was number {number} and {at}, nothing new.", "I see.") for at in range(90)]
+        life.live(f"dull{number}", rounds, NOW - timedelta(days=8))
+    recalled = life.recall("What is the puppy called?")
+    assert recalled.ranked[0] == "old-1u"

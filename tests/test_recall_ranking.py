@@ -1,0 +1,156 @@
+"""The ranking is arithmetic: the same evidence gives the same order, and each part does what it is there for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall import scores
+from recall.ranking import Evidence, parts, rank
+from recall.weights import WITH_VECTORS, WORDS_ALONE, blended, shares, weigh
+
+
+def _evidence(**changed):
+    """Six turns in two sessions of three, one term that stands in the fifth."""
+    size = 6
+    nothing = np.zeros(size, np.float32)
+    counts = np.zeros((1, size), np.float32)
+    counts[0, 4] = 1
+    evidence = Evidence(
+        seqs=np.arange(1, size + 1),
+        counts=counts,
+        rarity=np.array([2.0], np.float32),
+        share=np.array([1.0], np.float32),
+        lengths=np.full(size, 10, np.float32),
+        mean_length=10.0,
+        joined=np.array([True, True, False, True, True]),
+        of_session=np.array([0, 0, 0, 1, 1, 1]),
+        position=np.array([0, 1, 2, 0, 1, 2], np.float32),
+        session_counts=np.array([[0, 1]], np.float32),
+        session_rarity=np.array([1.0], np.float32),
+        session_lengths=np.array([30, 30], np.float32),
+        by_user=np.array([1, 0, 1, 1, 0, 1], np.float32),
+        by_assistant=np.array([0, 1, 0, 0, 1, 0], np.float32),
+        asks=nothing,
+        has_time=nothing,
+        has_number=nothing,
+        near=nothing,
+        meant=nothing,
+        word_length=10.0,
+        remark=False,
+        asks_when=False,
+        asks_how_many=False,
+        you_said=False,
+        i_said=False,
+    )
+    return replace(evidence, **changed)
+
+
+def _best(evidence):
+    return int(rank(evidence, weigh).turns.argmax())
+
+
+def _at(place, size=6):
+    flags = np.zeros(size, np.float32)
+    flags[place] = 1
+    return flags
+
+
+def test_the_turn_that_holds_the_word_comes_first_and_its_neighbours_before_strangers():
+    ranked = rank(_evidence(), weigh).turns
+    assert ranked.argmax() == 4
+    assert ranked[3] > ranked[0]
+    assert ranked[5] > ranked[2]
+
+
+@pytest.mark.parametrize("part", ["near", "meant"])
+def test_a_time_or_a_speaker_that_the_question_means_lifts_a_turn(part):
+    plain = rank(_evidence(), weigh).turns
+    lifted = rank(_evidence(**{part: _at(1)}), weigh).turns
+    assert lifted[1] > plain[1]
+
+
+def test_when_asks_for_turns_that_speak_of_a_time_and_how_many_for_numbers():
+    when = _evidence(has_time=_at(1), asks_when=True)
+    many = _evidence(has_number=_at(1), asks_how_many=True)
+    assert parts(when)["time_wanted"][1] == 1
+    assert parts(many)["number_wanted"][1] == 1
+    assert not parts(_evidence(has_time=_at(1)))["time_wanted"].any()
+
+
+def test_vectors_of_an_embedder_that_finds_all_alike_do_not_count():
+    dense = np.array([0.9, 0.1, 0.1, 0.1, 0.1, 0.1], np.float32)
+    assert _best(_evidence(similarity=dense, clarity=0.0)) == 4
+    assert parts(_evidence(similarity=dense, clarity=1.0))["dense"][0] > 0
+    assert scores.clarity(np.array([0.55, 0.5, 0.5, 0.48], np.float32)) == 0.0
+    assert scores.clarity(np.array([0.6, 0.1, 0.1, 0.1], np.float32)) == 1.0
+
+
+def test_a_fact_lifts_the_turn_it_was_drawn_from():
+    assert rank(_evidence(fact_words=_at(0)), weigh).turns[0] > rank(_evidence(), weigh).turns[0]
+
+
+def test_a_session_is_as_good_as_its_best_turn():
+    assert rank(_evidence(), weigh).sessions.argmax() == 1
+
+
+def test_every_weight_belongs_to_a_part_that_exists():
+    known = set(
+        parts(
+            _evidence(
+                similarity=_at(0), summary_words=_at(0, 2), summary_similarity=_at(0, 2), fact_words=_at(0)
+            )
+        )
+    )
+    for table in (WORDS_ALONE, WITH_VECTORS):
+        for weights in table.values():
+            assert set(weights) <= known
+
+
+@given(st.floats(0, 5000), st.booleans())
+def test_the_kinds_of_conversation_share_the_weights_whatever_the_length(length, remark):
+    kinds = shares(length, remark=remark)
+    assert sum(kinds.values()) == pytest.approx(1.0)
+    assert all(share >= 0 for share in kinds.values())
+    assert blended(WORDS_ALONE, kinds)
+
+
+def test_an_empty_pool_is_ranked_as_nothing():
+    nothing, none = np.zeros(0, np.float32), np.zeros(0, np.int64)
+    turns = (
+        "lengths",
+        "position",
+        "by_user",
+        "by_assistant",
+        "asks",
+        "has_time",
+        "has_number",
+        "near",
+        "meant",
+    )
+    empty = _evidence(
+        seqs=none,
+        of_session=none,
+        joined=np.zeros(0, np.bool_),
+        counts=np.zeros((1, 0), np.float32),
+        session_counts=np.zeros((1, 0), np.float32),
+        session_lengths=nothing,
+        **dict.fromkeys(turns, nothing),
+    )
+    assert len(rank(empty, weigh).turns) == 0
+
+
+@given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=1, max_size=30))
+def test_standard_scores_are_finite_whatever_comes(values):
+    standard = scores.z(np.array(values, np.float32))
+    assert np.isfinite(standard).all()
+    assert abs(float(standard.mean())) < 1e-2
+
+
+def test_what_neighbours_lend_stays_in_the_session():
+    lent = scores.from_neighbours(_at(2), np.array([True, True, False, True, True]), (0.5, 0.25))
+    assert lent.tolist() == [0.25, 0.5, 0.0, 0.0, 0.0, 0.0]
