@@ -12,7 +12,7 @@ import os
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -57,6 +57,8 @@ def main(given: Sequence[str] | None = None) -> int:
     except errors.OldFriendError as error:
         print(words_for(None, streams.environment).error(error), file=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:
+        return Exit.FAILED
 
 
 def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
@@ -82,7 +84,7 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
                     return play(room, options, streams)
                 chat(room)
                 return None if isinstance(room.ending, Restart) else Exit.OK
-    except errors.OldFriendError:
+    except (errors.OldFriendError, BrokenPipeError):
         raise
     except Exception as fault:
         debug.log.error("unexpected", exc_info=fault)
@@ -153,8 +155,9 @@ def _new_id() -> str:
 
 def _end(code: int) -> NoReturn:
     """End at once: everything is closed, and a thread that is still loading a library must not hold the process."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with suppress(OSError):  # whoever read what we wrote may be gone
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(code)
 
 

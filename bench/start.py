@@ -1,8 +1,10 @@
-"""How long a person waits for the first prompt, and how quickly keys answer. ``python -m bench.start --help``
+"""How long a person waits for the first prompt, and how quickly keys answer. ``python -m bench.start
+--help``
 
-The program runs in a pseudo-terminal with a memory of many sessions, as it does for a person. With peers, other
-chat programs that pip can install start beside it in the same run, in turn, from a virtual environment of their own
-(``.venv/peers``): trust the ratios. What cannot be installed is skipped with a line.
+The program runs in a pseudo-terminal with a memory of many sessions, as it does for a person. With
+peers, other chat programs that pip can install start beside it in the same run, in turn, from a
+virtual environment of their own (``.venv/peers``): trust the ratios. What cannot be installed is
+skipped with a line.
 """
 
 from __future__ import annotations

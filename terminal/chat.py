@@ -135,6 +135,8 @@ class Chat:
 
     def _unexpected(self, fault: Exception) -> None:
         """Something that should not happen: the traceback goes to the log, one line to the person."""
+        if isinstance(fault, BrokenPipeError):  # nobody reads any more, so there is nobody to tell
+            raise fault
         self.desk.debug.log.error("unexpected", exc_info=fault)
         self.exit = Exit.FAILED
         self.desk.aside.fresh_line()

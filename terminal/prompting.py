@@ -93,7 +93,10 @@ class EditorLine:
         offered = "\n".join(part for part in (prefill, typed) if part)
         self._pasting.begin()
         warm, self._warm = self._warm, None
-        text = self._session.prompt(default=offered, pre_run=warm)
+        try:
+            text = self._session.prompt(default=offered, pre_run=warm)
+        except (EOFError, KeyboardInterrupt):  # the terminal is gone
+            return None
         return None if text is None else Typed(clean(text), self._pasting.block, not self._pasting.cleared)
 
     def ask(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from terminal.style import Meaning, Meanings, style
+from terminal.widths import cells_of
 from text import inert, one_line
 
 if TYPE_CHECKING:
@@ -75,12 +76,23 @@ class Screen:
         else:
             self.spans(self._wrapped(text, (meaning,)))
 
-    def _wrapped(self, text: str, meanings: Meanings) -> list[Span]:
+    def pair(self, name: str, text: str, column: int, looks: tuple[Meaning, Meaning]) -> None:
+        """A name, and from a column on what is said of it; in a narrow window that begins on the next row."""
+        lead = name + " " * (column - cells_of(name))
+        if self.plain:
+            self.spans([(f"{lead}{text}\n", (looks[1],))])
+        elif column * 2 > self.width:
+            self.line(name, looks[0])
+            self.spans(self._wrapped(text, (looks[1],), lead=("  ", ("words",))))
+        else:
+            self.spans(self._wrapped(text, (looks[1],), lead=(lead, (looks[0],))))
+
+    def _wrapped(self, text: str, meanings: Meanings, lead: Span = ("", ("words",))) -> list[Span]:
         from terminal.markdown.flow import Flow
 
         flow = Flow(lambda: self.width)
         for line in text.split("\n"):
-            flow.begin([], ("", meanings))
+            flow.begin([lead], (" " * cells_of(lead[0]), ("words",)))
             flow.write(line, meanings)
             flow.end_row()
         return flow.take()
@@ -157,7 +169,5 @@ class Screen:
 
 def _fitting(text: str, cells: int) -> str:
     from rich.cells import set_cell_size
-
-    from terminal.widths import cells_of
 
     return text if cells_of(text) <= cells else set_cell_size(text, max(1, cells - 1)).rstrip() + "…"

@@ -84,7 +84,7 @@ def status(desk: Desk, argument: str) -> Next:
 def _table(desk: Desk, rows: list[tuple[str, str]]) -> None:
     column = max(cells_of(name) for name, _ in rows) + 2
     for name, value in rows:
-        desk.aside.spans([(name + " " * (column - cells_of(name)), ("quiet",)), (value + "\n", ("words",))])
+        desk.aside.pair(name, value, column, ("quiet", "words"))
 
 
 def _model_rows(desk: Desk) -> list[tuple[str, str]]:

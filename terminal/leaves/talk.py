@@ -23,11 +23,7 @@ def show_help(desk: Desk, argument: str) -> Next:
     rows = [desk.commands[wanted]] if wanted else list(desk.commands.values())
     column = max(cells_of(usage(command)) for command in rows) + 2
     for command in rows:
-        shown = usage(command)
-        pad = " " * (column - cells_of(shown))
-        desk.aside.spans(
-            [(shown, ("strong",)), (pad, ("words",)), (command.help[desk.words.language] + "\n", ("words",))]
-        )
+        desk.aside.pair(usage(command), command.help[desk.words.language], column, ("strong", "words"))
     if not wanted:
         desk.aside.line()
         desk.tell("help.keys", "quiet")

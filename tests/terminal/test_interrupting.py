@@ -64,6 +64,7 @@ def test_while_waiting_it_cancels_and_the_text_returns(
     terminal.prompt()
     terminal.say("are you there")
     terminal.see("thinking")
+    terminal.wait(lambda: len(server.chats) == 1, "the request")
     before = time.monotonic()
     terminal.send("\x03")
     terminal.wait(lambda: terminal.line().startswith("> are you there"), "the text at the prompt")

@@ -145,6 +145,14 @@ def test_ctrl_c_while_a_line_is_awaited_ends_with_130(tmp_path: Path) -> None:
     process.communicate()
 
 
+def test_a_reader_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
+    process = started(tmp_path, "--env-file", str(tmp_path / "env"), "-p", "hello")
+    assert process.stdout
+    process.stdout.close()
+    process.stdout = None
+    assert "BrokenPipe" not in ended(process).err
+
+
 def test_version_and_help_print_and_end(tmp_path: Path) -> None:
     assert run(tmp_path, "--version").out.startswith("Old Friend ")
     helped = run(tmp_path, "--help")
