@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 import errors
 from embedder import BuiltIn
-from recall import asking, gate, keys, ranking, references
+from recall import asking, gate, keys, ranking, references, words
 from recall.handover import HandOver, Limits, Result
+from recall.pool import WHOLE
 from recall.recollection import Recollection
 from recall.register import Register
 from recall.searching import Missing, Search
@@ -54,6 +55,7 @@ class Finder:
         self._archive = archive
         self._log = log
         self._register: Register | None = None
+        self._background: dict[bool, list[Vector]] = {}
         self._lock = Lock()
 
     def recall(
@@ -86,7 +88,9 @@ class Finder:
         vectors = self._embedded([each.text for each in asked], embed, search.missing)
         results = []
         for each, vector in zip(asked, vectors, strict=True):
-            searched = search.find(each, vector)
+            searched = search.find(
+                each, vector, self._background.get(words.unspaced_share(each.text) > 0.5, ())
+            )
             results.append(Result(searched, ranking.rank(searched.evidence, self.weigh)))
         kept = [result for result in results if not gated or self._is_relevant(result)]
         limits = Limits(session_num, conv_num, budget_tokens, gated)
@@ -100,6 +104,21 @@ class Finder:
             register = self._register = self._register or Register()
             register.extend(self._archive.after(register.last_seq))
             return register
+
+    def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:
+        """The vectors of texts; with the first text of a script also those of its background, in the same call.
+
+        A history that is looked at whole is its own background.
+        """
+        if len(self._known()) <= WHOLE:
+            return embed(texts)
+        new = {words.unspaced_share(text) > 0.5 for text in texts} - self._background.keys()
+        known = [(script, sentence) for script in sorted(new) for sentence in keys.BACKGROUND[script]]
+        vectors = embed([*texts, *(sentence for _, sentence in known)])
+        for script in new:
+            of_script = [v for (of, _), v in zip(known, vectors[len(texts) :], strict=True) if of == script]
+            self._background[script] = [vector for vector in of_script if vector is not None]
+        return vectors[: len(texts)]
 
     def _is_relevant(self, result: Result) -> bool:
         """Whether the likeliest turns are like the question at all; see ``gate``.
@@ -125,7 +144,7 @@ class Finder:
             missing.append("index")
         else:
             try:
-                return embed([keys.query_key(text) for text in texts])
+                return self._with_background(embed, [keys.query_key(text) for text in texts])
             except errors.EmbeddingError:
                 self._log.exception("recall goes on by words")
                 missing.append("embeddings")
@@ -139,4 +158,4 @@ def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[aski
         return [alone]
     before = " ".join(said[:-1])[-_CONTEXT:]
     together = asking.read(f"{before} {said[-1]}", today)
-    return [together, alone] if alone.seeks else [replace(together, remark=alone.remark)]
+    return [together, alone] if alone.seeks else [replace(together, remark=alone.remark, seeks=False)]

@@ -17,6 +17,18 @@ _OWN, _BEFORE = 2000, 240
 #: How many turns before a turn stand in its key.
 TURNS_BEFORE = 2
 
+#: Everyday sentences that have nothing to do with each other or with anything asked, by whether the script is
+#: unspaced: how alike an embedder finds them and a question tells whether it speaks the language.
+BACKGROUND: Mapping[bool, tuple[str, ...]] = {
+    False: (
+        "The lamp in the hallway flickers a little.",
+        "Copper is heavier than aluminium.",
+        "A ferry crosses the strait twice a day.",
+        "The committee approved the minutes.",
+    ),
+    True: ("走廊里的灯有点闪。", "铜比铝重。", "渡轮每天往返海峡两次。", "委员会通过了会议纪要。"),
+}
+
 Names = Mapping[Role, str]
 NO_NAMES: Names = {"user": "User", "assistant": "Assistant"}
 

@@ -72,8 +72,11 @@ class Search:
         self._hidden = archive.session_number(session_id)
         self._log = log
 
-    def find(self, asked: Asked, vector: Vector | None) -> Searched:
-        """The evidence for one question. A part that fails is noted in ``missing`` and left out."""
+    def find(self, asked: Asked, vector: Vector | None, background: Sequence[Vector] = ()) -> Searched:
+        """The evidence for one question. A part that fails is noted in ``missing`` and left out.
+
+        ``background`` are vectors of sentences that have nothing to do with it.
+        """
         import numpy as np
 
         register = self._register
@@ -81,13 +84,17 @@ class Search:
         held = np.array([len(rows) for rows in found.rows], np.float32)
         gathered = pool.gather(register, found, scores.rarity(held, len(register)), self._hidden)
         sessions, of_session = np.unique(register.session[gathered.rows], return_inverse=True)
-        evidence = self._evidence(asked, vector, found, gathered, sessions.astype(np.int64), of_session)
+        clarity = _clarity(found.dense, len(register), vector, background)
+        evidence = self._evidence(
+            asked, vector, clarity, found, gathered, sessions.astype(np.int64), of_session
+        )
         return Searched(asked, gathered, sessions.astype(np.int64), found.terms, evidence)
 
     def _evidence(
         self,
         asked: Asked,
         vector: Vector | None,
+        clarity: float,
         found: pool.Found,
         gathered: pool.Pool,
         sessions: Numbers,
@@ -129,7 +136,7 @@ class Search:
             asks_how_many=asked.asks_how_many,
             you_said=asked.you_said,
             i_said=asked.i_said,
-            clarity=scores.clarity(found.dense),
+            clarity=clarity,
             similarity=gathered.similarity,
             summary_words=self._summary_words(asked, sessions),
             summary_similarity=self._summary_similarity(vector, sessions),
@@ -219,6 +226,18 @@ class Search:
         self._log.exception("recall does without: %s", part)
         if part not in self.missing:
             self.missing.append(part)
+
+
+def _clarity(similar: Floats, turns: int, vector: Vector | None, background: Sequence[Vector]) -> float:
+    """How far the embedder tells texts apart; the nearest of a large history say little about the rest of it."""
+    import numpy as np
+
+    if vector is None or not len(similar) or turns <= pool.WHOLE or not background:
+        return scores.clarity(similar)
+    apart = (
+        np.stack(background) @ vector / np.linalg.norm(np.stack(background), axis=1) / np.linalg.norm(vector)
+    )
+    return scores.clarity(np.append(apart, similar.max()).astype(np.float32))
 
 
 def _fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Floats]:
