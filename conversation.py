@@ -200,8 +200,8 @@ class Conversation:
     def _degraded(self, recollection: Recollection) -> Iterator[Notice]:
         """Say once that recall has to do without one of its parts, and once more when another one fails."""
         missing: set[str] = set(recollection.degraded)
-        if "index" in missing and self.memory.index.status().doing == "starting":
-            missing.remove("index")  # it is opened when the first prompt stands; words serve until then
+        if "index" in missing and self.memory.index.status().doing in ("starting", "ready"):
+            missing.remove("index")  # it was being opened a moment ago, right after the start; words served
         if new := missing - self._known_degraded:
             yield Notice("recall.degraded", {"parts": tuple(sorted(new))})
         self._known_degraded = missing
