@@ -60,8 +60,10 @@ def z(scores: Floats) -> Floats:
     """Standard scores over the pool; all zero where nothing differs."""
     import numpy as np
 
-    spread = float(scores.std()) if len(scores) else 0.0
-    if not np.isfinite(spread) or spread < 1e-9:
+    if not len(scores):
+        return scores
+    spread = float(scores.std())
+    if not np.isfinite(spread) or spread < 1e-9 + 1e-5 * abs(float(scores.mean())):
         return np.zeros_like(scores)
     standard: Floats = (scores - scores.mean()) / spread
     return standard
