@@ -19,7 +19,7 @@ from terminal.reply import Quoted, stream_for
 from terminal.screen import Screen
 from tests.hostile import CANARY, HOSTILE, STEERING
 from tests.program import connected, run
-from tests.server import ScriptedServer, answer, delta, encode, say, status, stream
+from tests.server import Play, ScriptedServer, answer, delta, encode, status, stream
 from tests.terminal.pseudo import Terminal, chatting
 
 #: Styles in use: sixteen colours, bold, dim, italic, underline, reverse, and their ends. No blinking, nothing hidden.
@@ -84,9 +84,10 @@ def test_the_allow_list_takes_what_is_ours() -> None:
     assert foreign(b"\x1b[2mquiet\x1b[0m\r\x1b[K\x1b[?25l\x1b[3A\x1b[?2004h\r\n") == []
 
 
-def spelled(text: str):  # type: ignore[no-untyped-def]
-    """A reply that comes letter by letter."""
-    return stream(*[delta(content=letter) for letter in text], delta("stop"))
+def spelled(text: str, thought: str = "") -> Play:
+    """A reply that comes letter by letter, after a thought."""
+    thinking = [delta(reasoning_content=thought)] if thought else []
+    return stream(*thinking, *[delta(content=letter) for letter in text], delta("stop"))
 
 
 @pytest.fixture
@@ -101,9 +102,8 @@ def terminal(tmp_path: Path, server: ScriptedServer) -> Iterator[Terminal]:
     folder.mkdir(parents=True, mode=0o700)
     for name in ("self_image", "user_image"):
         (folder / f"{name}.txt").write_text("\n".join(HOSTILE.values()), encoding="utf-8")
-    yield from chatting(
-        tmp_path, rows=40, columns=100, **connected(server.base, COMPANION_NAME="Ann\x1b]0;owned\x07")
-    )
+    odd = {"COMPANION_NAME": "Ann\x1b]0;owned\x07", "MAX_CONV_NUM": "1000"}
+    yield from chatting(tmp_path, rows=40, columns=100, **connected(server.base, **odd))
 
 
 def test_a_terminal_gets_nothing_but_the_programs_own_sequences(
@@ -111,14 +111,9 @@ def test_a_terminal_gets_nothing_but_the_programs_own_sequences(
 ) -> None:
     terminal.prompt()
     for number, hostile in enumerate(STEERING.values()):
-        server.script(spelled(f"{hostile}\n\nend of {number}."))
+        server.script(spelled(f"{hostile}\n\nend of {number}.", hostile), status(400, hostile))
         terminal.say(f"say {number}")
         terminal.see(f"end of {number}.")
-        terminal.prompt()
-    for number, hostile in enumerate(STEERING.values()):
-        server.script(say(f"thought {number}.", reasoning=hostile), status(400, hostile))
-        terminal.say(f"think {number}")
-        terminal.see(f"thought {number}.")
         terminal.prompt()
         terminal.say(f"fail {number}")
         terminal.wait(lambda said=f"> fail {number}": terminal.text().count(said) > 1, "the words again")
