@@ -49,6 +49,8 @@ class Stage:
         self.talk = Conversation(
             self.settings, self.memory, self.llm, self.debug.log, clock=now, new_id=new_id
         )
+        # Recall would load the index in threads of its own, whose writes are none of the scene's.
+        self.talk.recalling = index
 
     def say(self, text: str) -> None:
         """One round, and the fold that is due."""
