@@ -108,6 +108,7 @@ class Conversation:
         self._new_id = new_id
         self._unwritten = _Unwritten() if incognito else None
         self._known_degraded: set[str] = set()
+        self._index_missing = False
         self._told_truncated = False
         self._folding = Folding(settings, memory, llm, log, clock)
         self.session, self._resumed = memory.resume_or_start()
@@ -200,8 +201,9 @@ class Conversation:
     def _degraded(self, recollection: Recollection) -> Iterator[Notice]:
         """Say once that recall has to do without one of its parts, and once more when another one fails."""
         missing: set[str] = set(recollection.degraded)
-        if "index" in missing and self.memory.index.status().doing in ("starting", "ready"):
-            missing.remove("index")  # it was being opened a moment ago, right after the start; words served
+        opening, self._index_missing = not self._index_missing, "index" in missing
+        if opening:
+            missing.discard("index")  # it opens right after the start; told when the next turn misses it too
         if new := missing - self._known_degraded:
             yield Notice("recall.degraded", {"parts": tuple(sorted(new))})
         self._known_degraded = missing

@@ -57,7 +57,8 @@ def main(given: Sequence[str] | None = None) -> int:
     except errors.OldFriendError as error:
         print(words_for(None, streams.environment).error(error), file=sys.stderr)
         return error.exit_code
-    except BrokenPipeError:
+    except Exception as fault:  # before there is a log
+        print(words_for(None, streams.environment).say("error.unstarted", kind=fault), file=sys.stderr)
         return Exit.FAILED
 
 
@@ -84,12 +85,18 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
                     return play(room, options, streams)
                 chat(room)
                 return None if isinstance(room.ending, Restart) else Exit.OK
-    except (errors.OldFriendError, BrokenPipeError):
-        raise
+    except errors.OldFriendError as error:
+        print(words_for(settings, streams.environment).error(error), file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:  # whoever read what we wrote is gone
+        return Exit.FAILED
     except Exception as fault:
         debug.log.error("unexpected", exc_info=fault)
-        log = settings.log_dir / "errors.log"
-        raise errors.OldFriendError("error.unexpected", kind=type(fault).__name__, log=log) from fault
+        told = words_for(settings, streams.environment).say(
+            "error.unexpected", kind=type(fault).__name__, log=settings.log_dir / "errors.log"
+        )
+        print(told, file=sys.stderr)
+        return Exit.FAILED
     finally:
         debug.close()
 

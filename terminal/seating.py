@@ -47,7 +47,7 @@ def steady(stream: TextIO) -> TextIO:
 
 def words_for(settings: Settings | None, environment: Mapping[str, str]) -> Words:
     """The messages in the language of the settings, or of the locale while there are none."""
-    return Words(choose(settings.language if settings else "auto", environment))
+    return Words(choose(settings.language if settings else environment.get("LANGUAGE", "auto"), environment))
 
 
 @contextmanager

@@ -24,8 +24,8 @@ def choose(setting: str, environment: Mapping[str, str]) -> Language:
     >>> choose("auto", {"LANG": "zh_CN.UTF-8"})
     'zh'
     """
-    if setting in ("en", "zh"):
-        return "zh" if setting == "zh" else "en"
+    if setting[:2] in ("en", "zh"):
+        return "zh" if setting.startswith("zh") else "en"
     locale = next(
         (environment[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environment.get(name)), ""
     )

@@ -8,6 +8,7 @@ MESSAGES: Mapping[str, str] = {
     # -- errors in general
     "error.unknown": "Something went wrong ({key}). The log folder has the details in errors.log.",
     "error.unexpected": "Something went wrong that should not ({kind}). Nothing stored is lost; the details are in {log}.",
+    "error.unstarted": "Old Friend cannot start: {kind}. Look at the folder it is started in, and at its settings.",
     "error.key_hint": " {key} from {source}",
     "error.nearest_hint": " It has {names}.",
     "interrupted": "Stopped. Nothing was stored; what you typed is kept.",

@@ -8,6 +8,7 @@ MESSAGES: Mapping[str, str] = {
     # -- 一般错误
     "error.unknown": "出了点问题（{key}）。详情在日志文件夹的 errors.log 里。",
     "error.unexpected": "出了不该出的问题（{kind}）。已存的内容都在；详情见 {log}。",
+    "error.unstarted": "老友启动不了：{kind}。请看看启动时所在的文件夹和各项设置。",
     "error.key_hint": "（{key}，来自{source}）",
     "error.nearest_hint": "它有 {names}。",
     "interrupted": "已停止。什么都没有存；你输入的内容还在。",
