@@ -107,9 +107,10 @@ class Memory:
         self.finder = Finder(lexicon, self._vectors, Places(self.database), self._log)
 
     def start(self) -> None:
-        """What may take its time, after the prompt stands: the index, and an erasure that a crash cut short."""
+        """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short."""
         self.index.start()
         self.finish_erasing()
+        self.finder.warm()
 
     def close(self, settle: float = 0.0) -> None:
         """Let the index catch up for ``settle`` seconds at the most, then let go of everything."""

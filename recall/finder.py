@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: How much of the last round is read together with the input, in characters from its end.
 _CONTEXT = 1200
+#: So many turns are taken into the register at once.
+_AT_ONCE = 20_000
 #: How many of the best turns, and how many characters of each, are looked at for whether any is like the question.
 _LOOKED_AT, _READ = 6, 400
 
@@ -98,11 +100,16 @@ class Finder:
         resolved = tuple(each.text for each in asked)
         return Recollection(summaries, turns, ranked, tuple(queries), resolved, tuple(search.missing))
 
+    def warm(self) -> None:
+        """Read where all turns stand, so that the first question does not wait for it."""
+        self._known()
+
     def _known(self) -> Register:
         """The register, with what was stored since the last question."""
         with self._lock:
             register = self._register = self._register or Register()
-            register.extend(self._archive.after(register.last_seq))
+            while new := self._archive.after(register.last_seq, _AT_ONCE):
+                register.extend(new)
             return register
 
     def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:

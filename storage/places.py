@@ -33,13 +33,13 @@ class Places:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def after(self, seq: int) -> list[Place]:
-        """The places of all turns stored after ``seq``, in order."""
+    def after(self, seq: int, most: int) -> list[Place]:
+        """The places of the next ``most`` turns stored after ``seq``, in order."""
         rows = self._database.read(
             "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp"
             " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
-            " WHERE c.seq > ? ORDER BY c.seq",
-            (seq,),
+            " WHERE c.seq > ? ORDER BY c.seq LIMIT ?",
+            (seq, most),
         )
         return [Place(row[0], row[1], bool(row[2]), row[3], row[4], row[5]) for row in rows]
 
