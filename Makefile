@@ -34,7 +34,7 @@ chat: .venv/.ready
 	@$(BIN)/python main.py $(ARGS)
 
 test: .venv/.ready-dev
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n auto $(ARGS)
 
 check: .venv/.ready-dev
 	@$(BIN)/python -m ruff check .
