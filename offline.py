@@ -1,9 +1,10 @@
 """The built-in stand-in: answers when no model is configured, speaking the real protocol.
 
 It is a transport for the official client, so the code path is that of a real server: chat (streamed and
-whole), embeddings, the model list. It knows nothing and pretends nothing: it says what it is, quotes a
-recalled memory that shares words with the input, extracts sentences where a summary is asked for, and
-appends what was stated where an image is. The same request always gets the same answer.
+whole), embeddings, the model list. It knows nothing and pretends nothing: it says what it is, quotes the
+one sentence of its memories that shares most words with the input, extracts what was stated where a summary is asked
+for, and appends what was stated about the one whose image is asked for. It never takes its own phrases for anybody's
+words. The same request always gets the same answer.
 """
 
 from __future__ import annotations
@@ -22,9 +23,27 @@ MODEL = "stand-in"
 _CHUNK = 12
 _MOST_SENTENCES = 40
 _LONGEST_SENTENCE = 300
-_LONGEST_QUOTATION = 600
+#: Shorter statements ("Yes.", "好的。") say nothing once they stand alone.
+_SHORTEST_SENTENCE = 6
 _CJK = re.compile("[\u3400-\u9fff]")
-_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+#: A sentence ends at its mark and what closes after it; a full stop only before a space, and not after a title.
+_SENTENCE = re.compile(
+    r".+?(?:[。！？…]+[”’\"'」』）)]*"
+    r"|(?<!\bMr)(?<!\bDr)(?<!\bSt)(?<!\bMs)(?<!\bMrs)[.!?]+[”’\"')]*(?=\s|$)|$)",
+    re.MULTILINE,
+)
+_QUESTION = re.compile(r"[?？][”’\"'」』）)!！]*$")
+_ATTRIBUTED = re.compile(r"(\d{4}-\d{2}-\d{2}) (.{1,80}?)(?: said: |说：)(.+)")
+_OF_ONESELF = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b|[我咱]", re.IGNORECASE)
+_OF_THE_OTHER = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
+#: How prompts tell who is who, in both languages.
+_COMPANION = (
+    re.compile(r"(?:image of|with) ([^()]{1,80}?) \(the assistant\)"), re.compile(r"(?:形式的|与)([^（）]{1,80}?)（助手）"),
+    re.compile(r"\AYou are (.{1,80}?), an old friend of"), re.compile(r"\A你是(.{1,80}?)，"),
+)  # fmt: skip
+_PERSON = (
+    re.compile(r"(?:image of|with) ([^()]{1,80}?) \(the user\)"), re.compile(r"(?:形式的|与)([^（）]{1,80}?)（用户）"),
+)  # fmt: skip
 _COMMON_WORDS = """
 the and for are was were you your that this with what who how when where why does did have has had not but
 can will would should about from they them his her our there here which please tell remember know
@@ -40,6 +59,8 @@ class _Words:
     """date, text"""
     plain: str
     """text"""
+    known: dict[str, str]
+    """companion, person: what an image says while nothing more is known"""
 
 
 _EN = _Words(
@@ -47,10 +68,12 @@ _EN = _Words(
     "I am only the built-in stand-in; no model is connected yet.",
     "You said: “{text}” I will remember it. I am only the built-in stand-in: no model is connected, "
     "so I cannot really answer.",
+    {"self": "{companion} is an old friend of {person}.", "user": "{person} talks with {companion}."},
 )
 _ZH = _Words(
     "我记得 {date} 说过的话：\n<blockquote>{text}</blockquote>\n我只是内置的替身，还没有接上模型。",
     "你说：“{text}”。我会记住。我只是内置的替身，还没有接上模型，不能真正回答。",
+    {"self": "{companion}是{person}的老朋友。", "user": "{person}和{companion}聊天。"},
 )
 
 
@@ -112,37 +135,63 @@ def reply_to(messages: Sequence[tuple[str, str]]) -> str:
     asked = messages[-1][1] if messages else ""
     for task, marks in TASK_MARKS.items():
         if system.startswith(marks):
-            return _summary(_fenced(asked)) if task == "fold" else _image(_fenced(asked))
-    return _talk(messages)
+            fields = next(iter(_fenced(asked)), {})
+            return (
+                _summary(fields, system.startswith(marks[1]))
+                if task == "fold"
+                else _image(fields, task, system)
+            )
+    return _talk(messages, _named(_COMPANION, system))
 
 
-def _talk(messages: Sequence[tuple[str, str]]) -> str:
-    """A memory where one fits, else a plain word about what this is."""
+def _named(forms: Sequence[re.Pattern[str]], system: str) -> str:
+    """What the system prompt calls somebody; empty where it does not tell."""
+    return next((found[1] for form in forms if (found := form.search(system))), "")
+
+
+def _talk(messages: Sequence[tuple[str, str]], companion: str) -> str:
+    """A sentence that was said once where one fits, else a plain word about what this is."""
     said = _without_fence(messages[-1][1]).strip() if messages else ""
     memories = [memory for role, content in messages if role == "user" for memory in _fenced(content)]
-    found = _nearest(said, [memory for memory in memories if not _own(str(memory.get("text", "")))])
-    chinese = bool(_CJK.search(said))
+    found = _nearest(said, [one for memory in memories for one in _statements(memory)], companion)
+    words = _ZH if _CJK.search(said) else _EN
     if found is None:
-        return _plain(said, chinese)
-    words = _ZH if chinese else _EN
-    return words.remembered.format(
-        date=found.get("date", ""), text=str(found.get("text", ""))[:_LONGEST_QUOTATION]
-    )
+        return words.plain.format(text=_shortened(" ".join(said.split())))
+    return words.remembered.format(date=found.date, text=found.sentence)
 
 
-def _plain(said: str, chinese: bool) -> str:
-    words = _ZH if chinese else _EN
-    return words.plain.format(text=_shortened(" ".join(said.split())))
+@dataclass(frozen=True)
+class _Statement:
+    """One sentence, when it was said and by whom."""
+
+    date: str
+    speaker: str
+    sentence: str
 
 
-def _nearest(said: str, memories: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The memory that shares most words with the input; the later one of equals; None if none shares any."""
+def _statements(memory: dict[str, Any]) -> Iterator[_Statement]:
+    """The sentences of one memory; a summary of the stand-in's own making tells who said each."""
+    date, speaker, text = (str(memory.get(name, "")) for name in ("date", "speaker", "text"))
+    if _own(text):
+        return
+    for line in text.splitlines():
+        if found := _ATTRIBUTED.fullmatch(line):
+            yield _Statement(found[1], found[2], found[3])
+        else:
+            yield from (_Statement(date[:10], speaker, one) for one in _sentences(line))
+
+
+def _nearest(said: str, statements: Sequence[_Statement], companion: str) -> _Statement | None:
+    """The sentence that shares most words with the input; of equals one of the person's own, then the latest.
+
+    None where no sentence shares any.
+    """
     words = _words(said)
-    best, most = None, 0
-    for memory in memories:
-        shared = len(words & _words(str(memory.get("text", ""))))
-        if shared >= max(most, 1):
-            best, most = memory, shared
+    best, most = None, (1, False)
+    for one in statements:
+        fit = (len(words & _words(one.sentence)), one.speaker not in ("", companion))
+        if fit >= most and one.sentence != said:
+            best, most = one, fit
     return best
 
 
@@ -158,28 +207,25 @@ def _words(text: str) -> set[str]:
 # --------------------------------------------------------------------------------------------
 
 
-def _summary(material: Sequence[dict[str, Any]]) -> str:
+def _summary(fields: dict[str, Any], chinese: bool) -> str:
     """The summary so far and, line by line, who said what; the oldest lines go when it grows too long."""
-    fields = material[0] if material else {}
-    lines = [line for line in str(fields.get("summary_so_far", "")).splitlines() if line.strip()]
+    lines = [line for line in str(fields.get("summary_so_far", "")).splitlines() if line.strip("- ")]
+    form = "{date} {speaker}说：{sentence}" if chinese else "{date} {speaker} said: {sentence}"
     for one in fields.get("rounds", []):
-        for sentence in _sentences(str(one.get("text", ""))):
-            lines.append(_attributed(str(one.get("date", ""))[:10], str(one.get("speaker", "")), sentence))
-    kept = list(dict.fromkeys(lines))[-_MOST_SENTENCES:]
-    return "\n".join(kept) or "-"
-
-
-def _attributed(date: str, speaker: str, sentence: str) -> str:
-    if _CJK.search(sentence):
-        return f"{date} {speaker}说：{sentence}"
-    return f"{date} {speaker} said: {sentence}"
+        date, speaker, text = (str(one.get(name, "")) for name in ("date", "speaker", "text"))
+        stated = (
+            []
+            if _own(text)
+            else [sentence for sentence in _sentences(text) if len(sentence) >= _SHORTEST_SENTENCE]
+        )
+        lines += [form.format(date=date[:10], speaker=speaker, sentence=sentence) for sentence in stated[:3]]
+    return "\n".join(list(dict.fromkeys(lines))[-_MOST_SENTENCES:]) or "-"
 
 
 def _sentences(text: str) -> list[str]:
-    """The statements of a turn: no questions, no single words, at most three."""
-    found = [sentence.strip() for sentence in _SENTENCE.findall(text)]
-    stated = [one for one in found if len(one) >= 6 and not one.endswith(("?", "？")) and not _own(one)]
-    return [_shortened(one) for one in stated[:3]]
+    """The statements of a text, whole: no questions. One that is too long is left out rather than cut."""
+    found = [sentence.strip() for line in text.splitlines() for sentence in _SENTENCE.findall(line)]
+    return [one for one in found if one and len(one) <= _LONGEST_SENTENCE and not _QUESTION.search(one)]
 
 
 def _own(text: str) -> bool:
@@ -187,12 +233,28 @@ def _own(text: str) -> bool:
     return "built-in stand-in" in text or "内置的替身" in text
 
 
-def _image(material: Sequence[dict[str, Any]]) -> str:
-    """The image as it is, and below it what the summary stated and the image does not have yet."""
-    fields = material[0] if material else {}
-    lines = [line for line in str(fields.get("present_image", "")).splitlines() if line.strip()]
-    new = [line for line in str(fields.get("summary_of_the_conversation", "")).splitlines() if line.strip()]
-    return "\n".join(dict.fromkeys([*lines, *new])) or "-"
+def _image(fields: dict[str, Any], task: str, system: str) -> str:
+    """The image as it is, and below it what the summary states about the one it shows."""
+    names = {"self": _named(_COMPANION, system), "user": _named(_PERSON, system)}
+    lines = [line for line in str(fields.get("present_image", "")).splitlines() if line.strip("- ")]
+    new = str(fields.get("summary_of_the_conversation", "")).splitlines()
+    kept = dict.fromkeys([*lines, *(line for line in new if _concerns(line, names, task))])
+    words = _ZH if system.startswith(TASK_MARKS[task][1]) else _EN
+    return "\n".join(kept) or words.known[task].format(companion=names["self"], person=names["user"])
+
+
+def _concerns(line: str, names: dict[str, str], whom: str) -> bool:
+    """Whether a line of a summary says something about ``whom``: what one says of oneself, or the other to one.
+
+    The person's image takes only what the person says; the companion's also what is said to it.
+    """
+    found = _ATTRIBUTED.fullmatch(line)
+    if not found:
+        other = names["user" if whom == "self" else "self"]
+        return bool(names[whom]) and line.startswith(names[whom]) and not line.startswith(other or "\n")
+    by_themselves = found[2] == names[whom] and bool(_OF_ONESELF.search(found[3]))
+    to_the_companion = whom == "self" and found[2] == names["user"] and bool(_OF_THE_OTHER.search(found[3]))
+    return by_themselves or to_the_companion
 
 
 # --- reading a prompt

@@ -118,13 +118,73 @@ def test_its_own_words_are_not_kept_as_facts(llm):
     assert "stand-in" not in llm.summarise("", [spoken("I live in Berlin.", own)], "en", Stop())
 
 
-def test_an_image_keeps_what_it_had_and_gets_what_was_stated(llm):
+SUMMARY = """2026-05-01 Ann said: I moved to Berlin.
+2026-05-01 Ann said: The trains are late.
+2026-05-01 Ann said: Please call me Annie, and be less formal when you answer.
+2026-05-01 Sam said: I shall be less formal.
+2026-05-01 Sam said: Berlin is large.
+2026-05-01 Ann说：我喜欢喝茶。"""
+
+
+@pytest.fixture
+def named():
+    opened = models_at("", openai_api_key="", openai_api_base="", companion_name="Sam", user_name="Ann")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_image_keeps_what_it_had_and_gets_only_what_concerns_it(named, language):
     before = "Ann has a cat.\nAnn likes tea."
-    after = llm.rewrite_image(
-        "user", before, "2026-05-01 Ann said: I moved to Berlin.\nAnn has a cat.", (), "en", Stop()
+    lines = SUMMARY.splitlines()
+    user = named.rewrite_image("user", before, SUMMARY, (), language, Stop())
+    assert user.splitlines() == [*before.splitlines(), lines[0], lines[2], lines[5]]
+    own = named.rewrite_image("self", "Sam is calm.", SUMMARY, (), language, Stop())
+    assert own.splitlines() == ["Sam is calm.", lines[2], lines[3]]
+    assert named.rewrite_image("user", user, SUMMARY, (), language, Stop()) == user
+
+
+def test_an_image_of_which_nothing_is_known_says_no_more_than_that(named):
+    assert named.rewrite_image("self", "", "", (), "en", Stop()) == "Sam is an old friend of Ann."
+    assert named.rewrite_image("user", "", "", (), "zh", Stop()) == "Ann和Sam聊天。"
+
+
+def test_sentences_are_whole_and_neither_questions_nor_its_own_phrases(llm):
+    own = answer(llm, "I live in Berlin.", Recollection())
+    remembered = answer(llm, "Where was Mimi born?")
+    said = 'Dr. Li said "It is 3.5 kg." yesterday. Is it? She told me: “Come at ten.” Good.'
+    summary = llm.summarise(
+        "", [spoken(said, own, 1), spoken("你好吗？我很好，我在成都。", remembered, 2)], "en", Stop()
     )
-    assert after == before + "\n2026-05-01 Ann said: I moved to Berlin."
-    assert llm.rewrite_image("user", after, "Ann has a cat.", (), "zh", Stop()) == after
+    assert summary.splitlines() == [
+        '2026-05-01 the user said: Dr. Li said "It is 3.5 kg."',
+        "2026-05-01 the user said: yesterday.",
+        "2026-05-01 the user said: She told me: “Come at ten.”",
+        "2026-05-02 the user said: 我很好，我在成都。",
+    ]
+
+
+def test_one_sentence_is_quoted_the_persons_own_before_a_repetition(llm):
+    why = Why("q", 1.0)
+    when = "2025-03-01T10:30:00+00:00"
+
+    def memory(number, role, text):
+        return RecalledTurn(f"t{number}", "s", when, role, text, True, why)
+
+    memories = Recollection(turns=(
+        memory(1, "user", "User: It rains. My cat Mimi was born in Chengdu. Where were you born?"),
+        memory(2, "assistant", "Assistant: So your cat Mimi was born in Chengdu."),
+        memory(3, "assistant", "Assistant: " + answer(llm, "My cat Mimi was born in Chengdu", Recollection())),
+    ))  # fmt: skip
+    assert quotations(answer(llm, "In Chengdu, was my cat Mimi born there?", memories)) == [CAT]
+    from recall.recollection import RecalledSummary
+
+    told = RecalledSummary(
+        "s1", "s", when, f"2024-01-02 the user said: {CAT}\n2024-01-03 the user said: Rain.", why
+    )
+    said = answer(llm, "Where was Mimi born?", Recollection(summaries=(told,)))
+    assert quotations(said) == [CAT]
+    assert "2024-01-02" in said
 
 
 def test_its_vectors_are_those_of_the_built_in_embedder():
