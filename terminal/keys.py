@@ -70,6 +70,8 @@ def bindings(
     def bring_back(event: KeyPressEvent) -> None:
         text = last_message()
         if text:
+            if event.current_buffer.text:
+                history.remember(clean(event.current_buffer.text))
             event.current_buffer.text = text
             event.current_buffer.cursor_position = len(text)
 

@@ -64,7 +64,12 @@ class TypeAhead:
             termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
 
     def watch(self) -> None:
-        """Take in what was typed since the last look; never waits."""
+        """Take in what was typed since the last look; never waits.
+
+        A program that was stopped with Ctrl-Z comes back to a terminal that echoes again; it is made quiet anew.
+        """
+        if termios.tcgetattr(self._descriptor)[3] & termios.ECHO:
+            self._quieten()
         while select.select([self._descriptor], [], [], 0)[0]:
             part = os.read(self._descriptor, 4096)
             if not part:
