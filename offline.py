@@ -38,17 +38,20 @@ _OF_ONESELF = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b|[我咱]",
 _OF_THE_OTHER = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
 #: How prompts tell who is who, in both languages.
 _COMPANION = (
-    re.compile(r"(?:image of|with) ([^()]{1,80}?) \(the assistant\)"), re.compile(r"(?:形式的|与)([^（）]{1,80}?)（助手）"),
+    re.compile(r"(?:image of|with) ([^()]{1,80}?) \(the assistant\)"),
+    re.compile(r"(?:形式的|与)([^（）]{1,80}?)（助手）"),
     re.compile(r"\AYou are (.{1,80}?), an old friend of"), re.compile(r"\A你是(.{1,80}?)，"),
 )  # fmt: skip
 _PERSON = (
     re.compile(r"(?:image of|with) ([^()]{1,80}?) \(the user\)"), re.compile(r"(?:形式的|与)([^（）]{1,80}?)（用户）"),
 )  # fmt: skip
-_COMMON_WORDS = """
-the and for are was were you your that this with what who how when where why does did have has had not but
-can will would should about from they them his her our there here which please tell remember know
-什么 怎么 我们 你们 他们 这个 那个 可以 没有 不是 就是 还是 一个 知道 记得 现在 今天 时候
-"""
+_COMMON_WORDS = frozenset(
+    """
+    the and for are was were you your that this with what who how when where why does did have has had not but
+    can will would should about from they them his her our there here which please tell remember know
+    什么 怎么 我们 你们 他们 这个 那个 可以 没有 不是 就是 还是 一个 知道 记得 现在 今天 时候
+    """.split()  # noqa: SIM905 - words are read more easily than a list of strings
+)
 
 
 @dataclass(frozen=True)
@@ -198,9 +201,7 @@ def _nearest(said: str, statements: Sequence[_Statement], companion: str) -> _St
 def _words(text: str) -> set[str]:
     """Words of three letters or more, and pairs of Chinese characters, without the common ones."""
     pairs = {run[at : at + 2] for run in re.findall("[\u3400-\u9fff]+", text) for at in range(len(run) - 1)}
-    return ({word.lower() for word in re.findall(r"[A-Za-z0-9]{3,}", text)} | pairs) - set(
-        _COMMON_WORDS.split()
-    )
+    return ({word.lower() for word in re.findall(r"[A-Za-z0-9]{3,}", text)} | pairs) - _COMMON_WORDS
 
 
 # --- the three tasks

@@ -1,0 +1,215 @@
+"""Everything has a bound, and no work on text grows faster than the text."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+import errors
+import text as texts
+from debuglog import mask
+from models import fence, replies, tokens
+from models.chat import MAX_PROMPT
+from models.collecting import MAX_REPLY, Collected
+from models.faults import failure_of
+from models.repair import Repair, ThinkingSplitter, without_stray_thinking
+from models.stop import Stop
+from models.tasks import summary_of
+from offline import reply_to
+from recall.recollection import Recollection
+from recall.words import tokens as words_of
+from storage.rewriting import refusal
+from terminal.reply import Quoted, stream_for
+from terminal.screen import Screen
+from tests.house import house
+from tests.program import connected, run, stored
+from tests.server import ScriptedServer, answer, encode, say, status
+from tests.talking import ASKED, models_at, played
+from text import MAX_INPUT_BYTES
+
+#: Pieces of which text is made that is hard on scanners.
+_HARD = (
+    "<blockquote>", "</blockquote>", "<block", "<", "<think>", "</think>\n", "a", "你", "a b ", "\n", "\n\n", "* ", "> ",
+    "`", "```\n", "|a|b|\n", "[x](", "**", "_a_", "# ", "- a\n", "1. ", "<|", "[INST]", "\u202e", "sk-",
+    "bearer ", "?key=", "eyJ.", "!?。", "\\", "&", "Mr. ", "2026-01-01 Ann said: ", "~~~", "![", "](", "$", "\t",
+)  # fmt: skip
+
+
+def growth(work: Callable[[str], object], piece: str, size: int = 60_000) -> float:
+    """How many times longer four times as much text takes: 4 is linear, 16 quadratic."""
+
+    def least(length: int) -> float:
+        given = piece * (length // len(piece))
+        times = []
+        for _ in range(3):
+            started = time.perf_counter()
+            work(given)
+            times.append(time.perf_counter() - started)
+        return max(min(times), 2e-3)
+
+    return least(size * 4) / least(size)
+
+
+def _split(given: str) -> None:
+    splitter = texts.QuotationSplitter()
+    for at in range(0, len(given), 50):
+        splitter.feed(given[at : at + 50])
+    splitter.finish()
+
+
+def _collect(given: str) -> None:
+    collected = Collected()
+    for at in range(0, len(given), 50):
+        collected.take(replies.Part(text=given[at : at + 50]))
+    collected.end()
+    assert collected.text is not None
+
+
+def _think(given: str) -> None:
+    splitter, repair = ThinkingSplitter(), Repair()
+    for at in range(0, len(given), 50):
+        splitter.feed(repair.feed("<think>" + given[at : at + 50]))
+
+
+def _stream(given: str) -> None:
+    sent = b"data: " + encode({"choices": [{"delta": {"content": given}}]}) + b"\n\n"
+    list(replies.parts(sent[at : at + 100] for at in range(0, len(sent), 100)))
+
+
+def _standin(given: str) -> None:
+    reply_to(
+        [
+            ("system", "Task: summarise the conversation."),
+            ("user", f"=\n{json.dumps({'rounds': [{'text': given}]})}\n="),
+        ]
+    )
+    reply_to([("user", f"=\n{json.dumps({'text': given})}\n=\n{given}")])
+
+
+_WORK: dict[str, Callable[[str], object]] = {
+    "clean": texts.clean, "inert": texts.inert, "one_line": texts.one_line,
+    "without_quotations": texts.without_quotations,
+    "quotations": texts.quotations, "splitter": _split, "mask": mask,
+    "harmless": lambda given: fence.harmless(given, "=== x ==="),
+    "control_tokens": fence.without_control_tokens, "estimate": tokens.estimate, "error_body": failure_of,
+    "collect": _collect,
+    "think": _think, "stray": without_stray_thinking, "stream": _stream, "stand_in": _standin, "tokens": words_of,
+    "language": texts.language_of,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _WORK)
+def test_four_times_the_text_takes_about_four_times_as_long(name: str) -> None:
+    size = 15_000 if name in ("stand_in", "tokens") else 60_000
+    slow = [piece for piece in _HARD if growth(_WORK[name], piece, size) > 9]
+    again = {piece: growth(_WORK[name], piece, size * 2) for piece in slow}
+    assert {piece: ratio for piece, ratio in again.items() if ratio > 9} == {}
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["plain", "styled"])
+def test_showing_a_reply_takes_time_in_proportion_to_it(plain: bool) -> None:
+    def show(given: str) -> None:
+        screen = Screen(io.StringIO(), plain=plain)
+        quoted = Quoted(stream_for(screen), Recollection())
+        for at in range(0, len(given), 200):
+            quoted.feed(given[at : at + 200])
+        quoted.finish()
+
+    slow = {}
+    for piece in _HARD:
+        if (ratio := growth(show, piece, 4_000)) > 10 and (ratio := growth(show, piece, 8_000)) > 10:
+            slow[piece] = round(ratio, 1)
+    assert slow == {}
+
+
+# -- bounds
+
+
+def test_a_message_of_one_megabyte_is_taken_and_one_byte_more_is_not(tmp_path) -> None:
+    with ScriptedServer() as server:
+        server.script("Long.")
+        fits = "x" * MAX_INPUT_BYTES
+        began = time.monotonic()
+        ran = run(tmp_path, "-p", "-", given=fits, **connected(server.base))
+        assert (ran.code, ran.out) == (0, "Long.\n"), ran.err
+        assert time.monotonic() - began < 60
+        ran = run(tmp_path, "-p", "-", given=fits + "y", **connected(server.base))
+        assert (ran.code, ran.out) == (2, "")
+        assert len(ran.err.splitlines()) <= 2
+        assert len(stored(tmp_path)) == 1
+
+
+def test_many_long_rounds_never_make_a_prompt_without_bound(tmp_path, clock, new_id, log) -> None:
+    with ScriptedServer() as server, house(tmp_path, server, clock, new_id, log) as full:
+        for number in range(5):
+            server.script(f"Noted {number}.")
+            list(full.talk.turn("w" * 900_000, Stop()))
+        sent = [sum(len(message["content"]) for message in chat["messages"]) for chat in server.chats]
+        assert max(sent) <= MAX_PROMPT
+        assert len(sent) == 5, "a prompt beyond the bound is not even sent"
+
+
+def test_a_reply_without_end_is_cut_at_its_bound() -> None:
+    piece = "word " * 20_000
+    with ScriptedServer() as server:
+        server.script(say("", pieces=[piece] * (MAX_REPLY // len(piece) + 20)))
+        llm = models_at(server.base)
+        reply = played(llm.chat(ASKED, Stop())).reply
+        llm.close()
+    assert reply is not None
+    assert len(reply.text) <= MAX_REPLY
+    assert reply.finish == "length"
+
+
+@pytest.mark.parametrize("code", [400, 200])
+def test_an_error_body_without_end_is_one_short_line(code: int) -> None:
+    body = {"error": {"message": "x" * 3_000_000}}
+    with ScriptedServer() as server:
+        server.script(*[answer(body, code)] * 3)
+        llm = models_at(server.base)
+        error = played(llm.chat(ASKED, Stop())).error
+        llm.close()
+    assert error is not None
+    assert len(str(error.details["said"])) <= 200
+
+
+def test_a_model_list_without_end_is_cut() -> None:
+    with ScriptedServer() as server:
+        server.models = [f"model-{number}-{'x' * 300}" for number in range(6_000)]
+        llm = models_at(server.base)
+        names = llm.models()
+        llm.close()
+    assert len(names) <= 5_000
+    assert max(map(len, names)) <= 200
+
+
+def test_a_summary_and_an_image_without_end_are_not_taken() -> None:
+    from models.events import Reply
+
+    text = "One more thing was said. " * 10_000
+    assert len(summary_of(Reply(text, "stop", "m", None, None, 0.0, False))) <= 40_000
+    assert refusal("Ann has a cat.", text) == "grown"
+    assert refusal(text, text + "x") == "grown"
+    assert refusal(text, text) is None
+
+
+def test_an_answer_larger_than_any_reply_is_given_up() -> None:
+    with ScriptedServer() as server:
+        server.script(*[answer(b'{"x": "' + b"y" * 33_000_000 + b'"}')] * 3)
+        llm = models_at(server.base)
+        error = played(llm.chat(ASKED, Stop())).error
+        llm.close()
+    assert isinstance(error, errors.BadReply)
+    assert error.key == "model.too_large"
+
+
+def test_the_status_of_a_refusal_is_kept_short_in_the_log(tmp_path) -> None:
+    with ScriptedServer() as server:
+        server.script(status(400, "z" * 500_000))
+        ran = run(tmp_path, "-p", "x", "--debug", **connected(server.base))
+        assert ran.code == 1
+        assert (tmp_path / "logs" / "debug.log").stat().st_size < 60_000
