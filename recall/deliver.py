@@ -26,7 +26,10 @@ def estimate_tokens(text: str) -> int:
 
 
 def cut(scores: Sequence[float], count: int, *, share: float = 0.35) -> int:
-    """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best."""
+    """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best.
+
+    Scores are above zero for what stands out at all.
+    """
     if not scores:
         return 0
     floor = scores[0] * share

@@ -64,10 +64,14 @@ class HandOver:
         return turns, self._summaries(results), tuple(sorted(hits, key=lambda text_id: -hits[text_id]))
 
     def _best_turns(self, results: Sequence[Result]) -> dict[int, Why]:
-        """The rows of the best turns, best first; each counts with the question that found it best."""
+        """The rows of the best turns, best first; each counts with the question that found it best.
+
+        A score counts by how far it stands above the mean of its pool, so that those of two questions compare.
+        """
         best: dict[int, _Best] = {}
         for number, result in enumerate(results):
             rows, scores = result.searched.pool.rows, result.ranked.turns
+            scores = scores - scores.mean() if len(scores) else scores
             for at in scores.argsort(kind="stable")[::-1][: self._limits.turns].tolist():
                 _keep_best(best, int(rows[at]), _Best(float(scores[at]), number, at))
         order = sorted(best, key=lambda row: (-best[row].score, row))
