@@ -227,9 +227,6 @@ class ReplyView:
 
 def recalled_line(words: Words, recollection: Recollection) -> str:
     """How much was remembered, on one line."""
-    hits = sum(turn.hit for turn in recollection.turns)
-    return words.say(
-        "turn.recalled",
-        summaries=words.count("summary", len(recollection.summaries)),
-        turns=words.count("line", hits),
-    )
+    counts = {"summary": len(recollection.summaries), "line": sum(turn.hit for turn in recollection.turns)}
+    some = [words.count(thing, count) for thing, count in counts.items() if count]
+    return words.say("turn.recalled", what=words.say("turn.and").join(some))

@@ -120,7 +120,6 @@ class Screen:
             soft_wrap=True,
             end="",
         )
-        self.file.flush()
 
     def draw(self, drawing: RenderableType) -> None:
         """Something that rich lays out, a table; its rows end where their text ends."""
