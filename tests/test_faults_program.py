@@ -6,7 +6,9 @@ own. What stands on a real terminal is looked at for a row of each kind, in one 
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import re
 import sqlite3
 from collections import Counter
@@ -21,7 +23,20 @@ import errors
 from terminal.messages.en import MESSAGES
 from tests.faults import FAULTS, HELLO, Fault
 from tests.program import KEY, Ran, asked, connected, in_flight, interrupted, run, started, stored
-from tests.server import Exchange, ScriptedServer, delta, hang, say, status, stream
+from tests.server import (
+    DIMENSION,
+    Exchange,
+    ScriptedServer,
+    answer,
+    delta,
+    hang,
+    hang_up,
+    html,
+    say,
+    status,
+    stream,
+    vectors,
+)
 from tests.terminal.pseudo import Terminal, chatting
 
 #: A command that does not exist ends what was said of one row.
@@ -387,3 +402,64 @@ def test_a_hanging_server_is_asked_twice_and_no_more(tmp_path):
         assert ran.code == errors.Exit.TRY_LATER
         assert asked(silent, "Hello?") == 2
         assert len(lines_of(ran.err)) == 2
+
+
+# -- embeddings that fail
+
+_EMBEDDINGS = {
+    "refused": status(500, "no"), "html": html(), "nan": vectors([[math.nan] * DIMENSION]), "cut": hang_up,
+    "zeros": vectors([[0.0] * DIMENSION]), "count": vectors([]), "null": answer({"data": None}),
+    "unauthorized": status(401),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [name if name in ("refused", "nan") else pytest.param(name, marks=pytest.mark.torture) for name in _EMBEDDINGS],
+)
+def test_embeddings_that_fail_never_stop_the_chat_and_are_made_later(tmp_path, fault):
+    with ScriptedServer() as server:
+        settings = connected(server.base, EMBEDDING_MODEL="embedder")
+        proper, server.embeds = server.embeds, _EMBEDDINGS[fault]
+        lines = "My cat is called Marzipan.\nShe is eleven.\nShe sleeps.\n"
+        ran = run(tmp_path, "--batch", "-", given=lines, **settings)
+        assert ran.code == 0, ran.err
+        assert len(stored(tmp_path)) == 3
+        assert "Traceback" not in ran.err
+        assert sum(line.startswith(_BESIDE) for line in ran.err.splitlines()) <= 2
+        assert waiting(tmp_path) > 0
+        server.embeds = proper
+        terminal = next(opened := chatting(tmp_path, **settings))
+        terminal.prompt()
+        terminal.wait(lambda: waiting(tmp_path) == 0, "every vector made")
+        terminal.close()
+        next(opened, None)
+
+
+def test_one_text_that_always_fails_is_set_aside_and_shown(tmp_path):
+    def play(exchange: Exchange) -> None:
+        bad = any("arsenic" in text for text in exchange.json["input"])
+        (status(400, "flagged", error_code="content_filter") if bad else vectors())(exchange)
+
+    with ScriptedServer() as server:
+        server.embeds = play
+        settings = connected(server.base, EMBEDDING_MODEL="embedder")
+        given = "I grow beans.\n/save\nTell me of arsenic\n/save\nI grow peas.\n"
+        assert run(tmp_path, "--batch", "-", given=given, **settings).code == 0
+        terminal = next(opened := chatting(tmp_path, rows=60, columns=120, **settings))
+        terminal.prompt()
+        for _ in range(100):
+            terminal.say("/status")
+            terminal.prompt()
+            if MESSAGES["status.set_aside_value"].split("}")[1].strip() in terminal.text():
+                break
+        else:
+            raise AssertionError(terminal.text())
+        terminal.close()
+        next(opened, None)
+
+
+def waiting(home: Path) -> int:
+    """How many texts have no vector yet."""
+    with contextlib.closing(sqlite3.connect(f"file:{home / 'data' / 'memory.db'}?mode=ro", uri=True)) as database:
+        return int(database.execute("SELECT count(*) FROM pending").fetchone()[0])
