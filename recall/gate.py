@@ -16,7 +16,7 @@ from recall.ranking import Evidence
 from recall.scores import bm25, from_neighbours
 
 #: The least confidence at which something is handed over.
-LEAST = -1.9
+LEAST = -1.85
 
 _SMALL_TALK = re.compile(
     r"(?:good (?:night|morning|evening|afternoon)|ok(?:ay)?|yes|yeah|yep|no|nope|sure|thx|ty|cool|nice|great|good"
