@@ -13,7 +13,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _SEEKS = re.compile(
-    r"(?:^|[.!?,;]\s+|\band\s+|\bso\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|\bremember\b|\brecall\b"
+    r"(?:^|[.!?]\s+|\band\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|\bremember\b|\brecall\b"
     r"|^\s*(?:did|does|do|is|are|was|were|has|have|had|would|could|can|will|should)\b"
     r"|什么|谁|哪|几[个天岁点次号年月]|多少|记得|曾经",
     re.IGNORECASE,
