@@ -106,6 +106,9 @@ def load(
         raw, sources[setting.name] = _first(setting, places)
         values[setting.field] = _checked(setting, raw, problems)
     if not problems:
+        if sources["REFRESH_EVERY_CONV_NUM"] == "default":
+            # Whoever lowers only MAX_CONV_NUM should not have to know the other.
+            values["refresh_every_conv_num"] = min(values["refresh_every_conv_num"], values["max_conv_num"])
         problems += _together(values)
     if problems:
         raise errors.SettingsError(tuple(problems))

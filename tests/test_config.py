@@ -99,6 +99,11 @@ def test_a_key_from_the_environment_beside_a_base_from_the_file_is_pointed_out(t
     assert [notice.key for notice in settings.notices] == ["settings.key_from_elsewhere"]
 
 
+def test_a_small_context_alone_needs_no_second_setting(tmp_path):
+    settings = load(tmp_path, {"MAX_CONV_NUM": "7"})
+    assert (settings.max_conv_num, settings.refresh_every_conv_num) == (7, 7)
+
+
 def test_embeddings_default_to_the_chat_server(tmp_path):
     settings = load(tmp_path, {"OPENAI_API_KEY": "a", "OPENAI_API_BASE": "http://x/v1/", "CHAT_MODEL": "m"})
     assert (settings.embedding_base, settings.embedding_key) == ("http://x/v1", "a")
