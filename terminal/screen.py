@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
-from terminal.style import Meaning, Meanings, style
+from terminal.style import Meaning, Meanings, Span, style
 from terminal.widths import cells_of
 from text import inert, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-Span = tuple[str, Meanings]
 _DEFAULT_WIDTH = 80
 
 

@@ -35,6 +35,8 @@ Meaning = Literal[
     "name",
 ]
 Meanings = tuple[Meaning, ...]
+#: A stretch of text and what it means.
+Span = tuple[str, Meanings]
 
 STYLES: dict[Meaning, str] = {
     "words": "none",

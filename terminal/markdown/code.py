@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from terminal.screen import Span
-from terminal.style import Meaning
+from terminal.style import Meaning, Span
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

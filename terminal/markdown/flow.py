@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from terminal.style import Meanings
+from terminal.style import Meanings, Span
 from terminal.widths import cells_of, may_break
-
-if TYPE_CHECKING:
-    from terminal.screen import Span
 
 #: A stretch that cannot be broken inside, a space, or one character of any other kind.
 _TOKEN = re.compile(r"[!-~]+|\s|.", re.DOTALL)

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from terminal.screen import Span
-from terminal.style import Meaning, Meanings
+from terminal.style import Meaning, Meanings, Span
 
 #: How far a partner is looked for, in characters. So long, at most, is text held back while it streams.
 HOLD = 300

@@ -14,8 +14,8 @@ from terminal.markdown.flow import Flow
 from terminal.markdown.inline import settled
 from terminal.markdown.lines import Line, classify, closes_fence, uncertain
 from terminal.markdown.table import drawn, is_table
-from terminal.screen import Screen, Span
-from terminal.style import Meaning, Meanings
+from terminal.screen import Screen
+from terminal.style import Meaning, Meanings, Span
 from terminal.widths import cells_of
 
 BAR = "│ "
