@@ -168,7 +168,9 @@ class Eraser:
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *now.summaries)}
         versions = {version.version: version for version in (*chosen.versions, *now.versions)}
         return replace(
-            chosen, summaries=tuple(summaries.values()), versions=tuple(versions[key] for key in sorted(versions))
+            chosen,
+            summaries=tuple(summaries.values()),
+            versions=tuple(versions[key] for key in sorted(versions)),
         )
 
     def _with_derived(self, turns: Sequence[Turn], also: Sequence[str] = ()) -> Selection:
