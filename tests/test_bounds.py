@@ -33,7 +33,8 @@ from text import MAX_INPUT_BYTES
 
 #: Pieces of which text is made that is hard on scanners.
 _HARD = (
-    "<blockquote>", "</blockquote>", "<block", "<", "<think>", "</think>\n", "a", "你", "a b ", "\n", "\n\n", "* ", "> ",
+    "<blockquote>", "</blockquote>", "<block", "<", "<think>", "</think>\n", "a", "你", "a b ", "\n", "\n\n",
+    "* ", "> ",
     "`", "```\n", "|a|b|\n", "[x](", "**", "_a_", "# ", "- a\n",
     "1. ", "<|", "[INST]", "\u202e", "sk-",
     "bearer ", "?key=", "eyJ.", "!?。", "\\", "&", "Mr. ", "2026-01-01 Ann said: ", "~~~", "![", "](", "$", "\t",
