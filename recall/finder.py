@@ -37,6 +37,8 @@ _CONTEXT = 1200
 _AT_ONCE = 20_000
 #: How many of the best turns, and how many characters of each, are looked at for whether any is like the question.
 _LOOKED_AT, _READ = 6, 400
+#: Tokens a model reads for each word that is kept, stop words and punctuation among them, rather too many.
+_TOKENS_A_WORD = 2.5
 
 
 class Finder:
@@ -94,7 +96,9 @@ class Finder:
                 each, vector, self._background.get(words.unspaced_share(each.text) > 0.5, ())
             )
             results.append(Result(searched, ranking.rank(searched.evidence, self.weigh)))
-        kept = [result for result in results if not gated or self._is_relevant(result)]
+        kept = [
+            result for result in results if not gated or self._is_relevant(result, said[-1], budget_tokens)
+        ]
         limits = Limits(session_num, conv_num, budget_tokens, gated)
         turns, summaries, ranked = HandOver(self._archive, self._known(), limits).of(kept)
         resolved = tuple(each.text for each in asked)
@@ -127,7 +131,7 @@ class Finder:
             self._background[script] = [vector for vector in of_script if vector is not None]
         return vectors[: len(texts)]
 
-    def _is_relevant(self, result: Result) -> bool:
+    def _is_relevant(self, result: Result, said: str, budget_tokens: int) -> bool:
         """Whether the likeliest turns are like the question at all; see ``gate``.
 
         What seeks nothing may remind of something in quite other words, so it is not held to that.
@@ -140,7 +144,11 @@ class Finder:
         texts = [keys.turn_key(turn, ())[:_READ] for turn in likely]
         asked, *others = BuiltIn().embed([result.searched.asked.text[-_CONTEXT:], *texts])
         alike = [float(asked @ other) for other in others if asked is not None and other is not None]
-        return gate.is_relevant(gate.signs(evidence, len(self._known()), max(alike, default=0.0)))
+        known = self._known()
+        signs = gate.signs(evidence, len(known), max(alike, default=0.0))
+        if known.tokens * _TOKENS_A_WORD <= budget_tokens:
+            return gate.is_relevant_in_little(signs, said)
+        return gate.is_relevant(signs)
 
     def _embedded(
         self, texts: Sequence[str], embed: Embed | None, missing: list[Missing]

@@ -17,6 +17,8 @@ from recall.scores import bm25, from_neighbours
 
 #: The least confidence at which something is handed over.
 LEAST = -1.85
+#: The same while the whole history would fit into the budget.
+LEAST_IN_LITTLE = -4.0
 
 _SMALL_TALK = re.compile(
     r"(?:good (?:night|morning|evening|afternoon)|ok(?:ay)?|yes|yeah|yep|no|nope|sure|thx|ty|cool|nice|great|good"
@@ -123,3 +125,12 @@ def confidence(found: Signs) -> float:
 def is_relevant(found: Signs) -> bool:
     """Whether the best that was found is worth handing over."""
     return confidence(found) >= LEAST
+
+
+def is_relevant_in_little(found: Signs, question: str) -> bool:
+    """The same for a history that would fit into the budget as it is.
+
+    There rare and common words cannot be told apart yet, so less is asked for; and a question about the people
+    who talk is given the little there is, though it may say everything in other words.
+    """
+    return confidence(found) >= LEAST_IN_LITTLE or bool(_PERSONAL.search(question))
