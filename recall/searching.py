@@ -217,13 +217,19 @@ class Search:
             return {}
         try:
             hits = self._vectors.search(vector, kind=kind, exclude_session=self._session_id, limit=limit)
-        except (errors.StorageError, errors.EmbeddingError):
-            self._fails("index")
+        except (errors.StorageError, errors.EmbeddingError) as fault:
+            if fault.key == "index.not_ready":
+                self._missing("index")  # it is being built, which is no fault
+            else:
+                self._fails("index")
             return {}
         return {hit.text_id: hit.similarity for hit in hits}
 
     def _fails(self, part: Missing) -> None:
         self._log.exception("recall does without: %s", part)
+        self._missing(part)
+
+    def _missing(self, part: Missing) -> None:
         if part not in self.missing:
             self.missing.append(part)
 

@@ -25,6 +25,7 @@ from recall.words import tokens as words_of
 from storage.rewriting import refusal
 from terminal.reply import Quoted, stream_for
 from terminal.screen import Screen
+from tests.growing import growth
 from tests.house import house
 from tests.program import connected, run, stored
 from tests.server import ScriptedServer, answer, encode, say, status
@@ -39,21 +40,6 @@ _HARD = (
     "1. ", "<|", "[INST]", "\u202e", "sk-",
     "bearer ", "?key=", "eyJ.", "!?。", "\\", "&", "Mr. ", "2026-01-01 Ann said: ", "~~~", "![", "](", "$", "\t",
 )  # fmt: skip
-
-
-def growth(work: Callable[[str], object], piece: str, size: int = 60_000) -> float:
-    """How many times longer four times as much text takes: 4 is linear, 16 quadratic."""
-
-    def least(length: int) -> float:
-        given = piece * (length // len(piece))
-        times = []
-        for _ in range(3):
-            started = time.perf_counter()
-            work(given)
-            times.append(time.perf_counter() - started)
-        return max(min(times), 2e-3)
-
-    return least(size * 4) / least(size)
 
 
 def _split(given: str) -> None:

@@ -6,13 +6,13 @@ import logging
 import os
 import stat
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from debuglog import MASK, DebugLog, mask
+from tests.growing import growth
 from tests.program import run
 from tests.server import Exchange, ScriptedServer, status
 from tests.terminal.pseudo import chatting
@@ -62,21 +62,7 @@ def test_masking_takes_time_in_proportion_to_the_text():
         "?key=",
         "-----BEGIN A ",
     ):
-        assert growth(lambda size, piece=piece: mask(piece * (size // len(piece)))) < 8, piece
-
-
-def growth(work, size: int = 60_000) -> float:
-    """How much longer four times as much takes; 4 is linear, 16 quadratic."""
-
-    def least(length: int) -> float:
-        times = []
-        for _ in range(5):
-            started = time.perf_counter()
-            work(length)
-            times.append(time.perf_counter() - started)
-        return max(min(times), 1e-4)
-
-    return least(size * 4) / least(size)
+        assert growth(mask, piece) < 8, piece
 
 
 def test_two_threads_may_log_errors(tmp_path):

@@ -1,11 +1,10 @@
 """Text at the doors: clean when it comes in, inert when it is shown, quotations told apart; always linear."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.growing import growth
 from text import Piece, QuotationSplitter, clean, inert, language_of, one_line, quotations, without_quotations
 
 
@@ -90,18 +89,13 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
     "unit", ["<blockquote>", "</blockquote>", "<blockquote ", "<", "<blockquote></blockquote>"]
 )
 def test_work_on_text_grows_with_its_length_and_no_faster(unit):
-    def seconds(count: int) -> float:
-        best = 9.0
-        for _ in range(3):
-            begun = time.thread_time()
-            without_quotations(unit * count)
-            splitter = QuotationSplitter()
-            splitter.feed(unit * count)
-            splitter.finish()
-            best = min(best, time.thread_time() - begun)
-        return best
+    def work(given: str) -> None:
+        without_quotations(given)
+        splitter = QuotationSplitter()
+        splitter.feed(given)
+        splitter.finish()
 
-    assert seconds(40_000) < 24 * max(seconds(5_000), 0.002)
+    assert growth(work, unit, 200_000) < 9
 
 
 @pytest.mark.parametrize(
