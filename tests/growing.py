@@ -28,7 +28,6 @@ def growth(work: Callable[[str], object], piece: str, size: int = 60_000) -> flo
 
 
 def _seconds(work: Callable[[str], object], given: str) -> float:
-    gc.collect()
     gc.disable()  # a collection in the middle costs by all that lives, not by this text
     try:
         started = time.thread_time()

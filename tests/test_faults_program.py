@@ -113,7 +113,9 @@ def check_run(home: Path, server: ScriptedServer, rows: Sequence[Fault], ran: Ra
     assert len(told) == len(rows) + 1, ran.err
     for number, (row, err) in enumerate(zip(rows, told, strict=False)):
         check_told(row, err if number == 0 else err.split("\n", 1)[1])
-        assert asked(server, said(row)) == row.tries, row.name
+        # On a busy machine a short patience may end before the server has even taken the call.
+        least = row.tries - (row.error is errors.TimedOut)
+        assert least <= asked(server, said(row)) <= row.tries, row.name
     kept = [row for row in rows if row.stored]
     found = stored(home)
     assert [one.user for one in found] == [said(row) for row in kept]

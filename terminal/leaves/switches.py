@@ -64,6 +64,10 @@ def reindex(desk: Desk, argument: str) -> Next:
         if desk.stop.is_set:
             desk.tell("reindex.stopped", "warning")
             return None
+        if "embeddings" in index.degraded:
+            desk.aside.clear_status()
+            desk.tell("recall.degraded", "warning", parts=("embeddings",))
+            return None
         if progress := index.progress():
             desk.aside.status(desk.words.say("reindex.progress", done=progress.done, total=progress.total))
     desk.aside.clear_status()

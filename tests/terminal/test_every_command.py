@@ -27,7 +27,7 @@ SHOWN = {
     "why": ("looked for: where do I live", "查找：where do I live"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
     "pin": ("Nothing is pinned.", "没有固定的内容。"),
-    "persona": ("Image of you (", "你的形象（"),
+    "persona": ("Image of you", "你的形象"),
     "sessions": ("· present", "· 当前"),
     "show": ("Which session?", "哪次会话？"),
     "resume": ("Which session?", "哪次会话？"),
