@@ -30,7 +30,8 @@ LATER_STEP = "CREATE TABLE later (x TEXT);\nINSERT INTO later VALUES ('taken');\
 class Stage:
     """The house on a folder, without a terminal; the built-in stand-in answers."""
 
-    def __init__(self, folder: Path, *, index: bool = False) -> None:
+    def __init__(self, folder: Path, *, index: bool = False, kept: Callable[[], None] = lambda: None) -> None:
+        self._kept = kept
         environment = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2"}
         self.settings = config.load(folder, environment)
         self.debug = DebugLog(self.settings.log_dir, on=index)
@@ -55,7 +56,7 @@ class Stage:
     def say(self, text: str) -> None:
         """One round, and the fold that is due."""
         list(self.talk.turn(text, Stop()))
-        print("kept", flush=True)
+        self._kept()
         self.talk.fold_now()
 
     def save(self) -> None:
@@ -122,7 +123,7 @@ def play(scene: str, folder: Path) -> None:
     """Play one scene to its end."""
     if scene == "migration":
         migrations.STEPS = (migrations.STEPS[0], LATER_STEP)
-    stage = Stage(folder, index=scene == "erase")
+    stage = Stage(folder, index=scene == "erase", kept=lambda: print("kept", flush=True))
     SCENES[scene](stage)
     stage.close()
 
