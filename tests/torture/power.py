@@ -88,6 +88,8 @@ def every_cut(seeds: int = 3) -> Tried:
                 )
                 tried.violations += [f"at call {number}, seed {seed}: {what}" for what in _judge(cut, kept)]
                 shutil.rmtree(cut)
+        if not kept:
+            tried.violations.append("the program never said that its round was kept, so nothing was shown")
     return tried
 
 
