@@ -75,7 +75,9 @@ def every_point(name: str, stride: int = 1) -> Tried:
         )
         shutil.copytree(base, after)
         used = calls_of(name, after)
-        before, wanted = contents(base), contents(after)
+        before = contents(base)
+        # What a later step has taken is refused by this program, and is judged by itself.
+        wanted = {} if name == "migration" else contents(after)
         for call in used:
             for point in range(1, _MOST, stride):
                 folder = Path(scratch, "try")
