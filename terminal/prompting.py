@@ -6,10 +6,10 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import TextIO
+from typing import Any, TextIO
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.input import create_input
@@ -21,6 +21,7 @@ from prompt_toolkit.styles import Attrs, Style
 from terminal.completion import CommandCompleter, ListCompleter
 from terminal.desk import Choices
 from terminal.history import PromptHistory
+from terminal.interrupting import Wishes
 from terminal.keys import Pasting, bindings, teach_new_line_keys
 from terminal.parsing import Typed
 from terminal.reading import PROMPT
@@ -41,7 +42,10 @@ _STYLE = Style.from_dict(
 
 
 class EditorLine:
-    """Reads with a line editor. ``warm`` is called once, in the moment in which the first prompt stands."""
+    """Reads with a line editor. ``warm`` is called once, in the moment in which the first prompt stands.
+
+    A Ctrl-C or a signal to leave that comes just before a prompt stands counts as one that comes while it stands.
+    """
 
     def __init__(
         self,
@@ -49,6 +53,7 @@ class EditorLine:
         stdout: TextIO,
         history: PromptHistory,
         ahead: TypeAhead,
+        wishes: Wishes,
         *,
         colour: bool,
         choices: Choices,
@@ -60,6 +65,7 @@ class EditorLine:
         teach_new_line_keys()
         self.history = history
         self._ahead = ahead
+        self._wishes = wishes
         self._pasting = Pasting()
         self._mark = mark
         self._warm: Callable[[], None] | None = warm
@@ -86,6 +92,9 @@ class EditorLine:
             output=self._output,
         )
         self._session.default_buffer.on_text_changed += self._pasting.changed
+        self._session.app.after_render += self._leave_when_asked
+        self._standing: PromptSession[Any] = self._session
+        wishes.when_leaving(self._leave)
 
     def read(self, prefill: str = "") -> Typed | None:
         """The next message or command; what was typed ahead stands behind what is offered again."""
@@ -115,10 +124,14 @@ class EditorLine:
             input=self._input,
             output=self._output,
         )
+        session.app.after_render += self._break_off_when_asked
+        self._standing = session
         try:
             return clean(session.prompt()).strip() or default
         except (KeyboardInterrupt, EOFError):
             return None
+        finally:
+            self._standing = self._session
 
     def watch(self) -> None:
         """Take in what is typed while a reply streams."""
@@ -128,10 +141,19 @@ class EditorLine:
         """The terminal is another program's inside of this."""
         return self._ahead.lent()
 
-    def leave(self) -> None:
-        """End the prompt from a signal handler."""
-        if self._session.app.is_running and self._session.app.loop is not None:
-            self._session.app.loop.call_soon_threadsafe(lambda: self._session.app.exit(result=None))
+    def _leave(self) -> None:
+        """End the prompt, or the question, from a signal handler: drawing it again makes it look at the wish."""
+        app = self._standing.app
+        if app.is_running and app.loop is not None:
+            app.loop.call_soon_threadsafe(app.invalidate)
+
+    def _leave_when_asked(self, app: Application[Any]) -> None:
+        if self._wishes.leaving and not app.is_done:
+            app.exit(result=None)
+
+    def _break_off_when_asked(self, app: Application[Any]) -> None:
+        if self._wishes.stop.is_set and not app.is_done:
+            app.exit(exception=KeyboardInterrupt)
 
     def _is_command(self) -> bool:
         return self._session.default_buffer.text.startswith("/") and not self._pasting.block

@@ -73,7 +73,6 @@ class PlainReader:
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""
     ) -> str | None:
         """The answer to a question; None when it was broken off."""
-        self._wishes.begin()
         self._prompt(question)
         with _Silence(self._descriptor, hidden and self._interactive):
             line = self._line()

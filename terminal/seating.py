@@ -122,6 +122,7 @@ def _give_editor_line(
         streams.stdout,
         desk.history,
         ahead,
+        wishes,
         colour=not streams.environment.get("NO_COLOR"),
         choices=choices_for(lambda: desk),
         hint=lambda: desk.tell("prompt.leave_hint", "quiet"),
@@ -129,7 +130,6 @@ def _give_editor_line(
         mark=lambda: desk.words.say("prompt.incognito") if desk.conversation.incognito else "",
         warm=warm,
     )
-    wishes.when_leaving(line.leave)
     desk.reader = line
 
 

@@ -42,7 +42,8 @@ SHOWN = {
     "incognito": ("/incognito is off.", "/incognito 现在是关着的。"),
     "recall": ("/recall is on.", "/recall 现在是开着的。"),
 }
-ANSWERED = {"reset": "n\r", "setup": "\x03", "edit": "\x03"}
+#: What is typed then, once this stands at the cursor.
+ANSWERED = {"reset": ("[y/N]", "n\r"), "setup": ("[1]", "\x03"), "edit": ("> where do I live", "\x03")}
 
 
 def talked(chat: Chat, server: ScriptedServer, settings: dict[str, str]) -> Terminal:
@@ -90,8 +91,7 @@ def test_every_command_says_its_piece(
             lambda before=before, shown=shown: shown in terminal.text()[before:], f"/{name}: {shown}"
         )
         if name in ANSWERED:
-            terminal.read(0.1)
-            terminal.send(ANSWERED[name])
+            terminal.send_after(*ANSWERED[name])
         terminal.prompt()
     assert terminal.ended() == 0
     assert "Traceback" not in terminal.text()

@@ -6,11 +6,16 @@ import os
 import signal
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from terminal.history import PromptHistory
+from terminal.interrupting import Wishes
+from terminal.prompting import EditorLine
+from terminal.typeahead import TypeAhead
 from tests.server import ScriptedServer, hang, say, status
 from tests.terminal.conftest import Chat
 
@@ -144,6 +149,61 @@ def test_a_signal_to_end_gives_the_terminal_back_as_it_was(chat: Chat, number: s
     os.kill(terminal.process.pid, number)
     assert terminal.ended() == 0
     assert termios.tcgetattr(terminal.process.child_fd)[3] & termios.ECHO
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_end_is_heard_at_a_question(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], number: signal.Signals, tmp_path: Path
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.say("something to keep")
+    terminal.see("You said: something to keep")
+    terminal.prompt()
+    terminal.say("/reset")
+    terminal.see("[y/N]")
+    os.kill(terminal.process.pid, number)
+    assert terminal.ended() == 0
+    assert len(rounds(tmp_path)) == 2
+
+
+@contextmanager
+def editor_line(folder: Path, wishes: Wishes) -> Iterator[EditorLine]:
+    """An editor line on a pseudo-terminal in this process."""
+    ours, theirs = os.openpty()
+    with (
+        closing(os.fdopen(ours, "wb", buffering=0)),
+        os.fdopen(theirs, "r", closefd=False) as stdin,
+        os.fdopen(theirs, "w") as stdout,
+        TypeAhead(theirs) as ahead,
+    ):
+        yield EditorLine(
+            stdin,
+            stdout,
+            PromptHistory(folder / "history", lambda: True),
+            ahead,
+            wishes,
+            colour=False,
+            choices=lambda before: (),
+            hint=lambda: None,
+            last_message=lambda: "",
+            mark=lambda: "",
+            warm=lambda: None,
+        )
+
+
+def test_ctrl_c_right_before_a_question_breaks_it_off(tmp_path: Path) -> None:
+    wishes = Wishes()
+    with editor_line(tmp_path, wishes) as line:
+        wishes.interrupt(signal.SIGINT, None)
+        assert line.ask("Sure? ") is None
+
+
+def test_a_signal_to_end_right_before_a_prompt_is_heard(tmp_path: Path) -> None:
+    wishes = Wishes()
+    with editor_line(tmp_path, wishes) as line:
+        wishes.leave(signal.SIGTERM, None)
+        assert line.read() is None
 
 
 def test_after_a_kill_what_was_typed_is_offered_again(
