@@ -17,10 +17,11 @@ from datetime import datetime
 from pathlib import Path
 
 from config import Settings
-from embedder import Embedder
+from embedder import BuiltIn, Embedder
 from recall.finder import Finder
 from recall.keys import TURNS_BEFORE, summary_key, turn_key
 from recall.recollection import Recollection
+from recall.weights import weigh, weigh_hashed
 from recall.words import tokens
 from storage.database import Database
 from storage.drafts import Drafts, Sql
@@ -104,7 +105,8 @@ class Memory:
             self.database, self.sessions, self.drafts, self.persona, lexicon, self._findable, embeddings
         )
         self.eraser = Eraser(parts, [self.folder, *also_searched], self._scrub_index, scrubbers)
-        self.finder = Finder(lexicon, self._vectors, Places(self.database), self._log)
+        weighed = weigh_hashed if embedder.model == BuiltIn.model else weigh
+        self.finder = Finder(lexicon, self._vectors, Places(self.database), self._log, weighed)
 
     def start(self) -> None:
         """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short."""

@@ -21,7 +21,6 @@ from memory import Memory
 from models.stop import Stop
 from recall.ranking import Evidence, Parts
 from recall.recollection import Recollection
-from recall.weights import weigh
 from storage.records import Round
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ _AT_MOST = 20
 
 @dataclass(frozen=True)
 class Asked:
-    """One question as it was searched for: what was handed over, and the evidence and parts behind it.
+    """One question as it was searched for: what was handed over, and the evidence, parts and weights behind it.
 
     ``tids`` (P,) gives each turn of the pool its id in the set, ``sessions`` (S,) those found best, best
     first.
@@ -43,6 +42,7 @@ class Asked:
     recollection: Recollection
     evidence: Evidence
     parts: Parts
+    weights: Mapping[str, float]
     tids: tuple[str, ...]
     found: tuple[str, ...]
     sessions: tuple[int, ...]
@@ -122,7 +122,7 @@ class Life:
     text_tid: dict[str, str] = field(default_factory=dict)
     number_of: dict[str, int] = field(default_factory=dict)
     session_of: dict[str, int] = field(default_factory=dict)
-    seen: list[tuple[Evidence, Parts]] = field(default_factory=list)
+    seen: list[tuple[Evidence, Parts, Mapping[str, float]]] = field(default_factory=list)
 
     def live(self, number: int, talk: Talk) -> None:
         """Store a session and archive it."""
@@ -161,12 +161,13 @@ class Life:
         self.embedder.seconds, started = 0.0, time.perf_counter()
         recollection = self.memory.search(queries, session, when, self.settings, gated=False)
         spent = time.perf_counter() - started - self.embedder.seconds
-        evidence, parts = self.seen[0]
+        evidence, parts, weights = self.seen[0]
         return Asked(
             question,
             recollection,
             evidence,
             parts,
+            weights,
             tuple(self.tid_of.get(int(seq), "") for seq in evidence.seqs),
             tuple(dict.fromkeys(self.text_tid[text_id] for text_id in recollection.ranked)),
             tuple(self.number_of[summary.session_id] for summary in recollection.summaries),
@@ -175,10 +176,16 @@ class Life:
             bool(gated),
         )
 
-    def notice(self, evidence: Evidence, parts: Parts) -> Mapping[str, float]:
-        """The weights of life, after a look at what is weighed."""
-        self.seen.append((evidence, parts))
-        return weigh(evidence, parts)
+    def watch(self) -> None:
+        """Look at what is weighed from now on, and at the weights it gets."""
+        of_life = self.memory.finder.weigh
+
+        def noticed(evidence: Evidence, parts: Parts) -> Mapping[str, float]:
+            weights = of_life(evidence, parts)
+            self.seen.append((evidence, parts, weights))
+            return weights
+
+        self.memory.finder.weigh = noticed
 
 
 def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterator[Asked]:
@@ -226,7 +233,7 @@ def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> 
         try:
             memory.start()
             life = Life(memory, llm, clock, settings, embedder, language)
-            memory.finder.weigh = life.notice
+            life.watch()
             yield life
         finally:
             memory.close()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bench.recall_life import Asked
 from recall.ranking import Evidence, Parts
-from recall.weights import WORDS_ALONE, blended, shares, weigh
+from recall.weights import WORDS_ALONE, blended, shares
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +64,7 @@ def ours(asked: Asked, *, without: Iterable[str] = ()) -> Scores:
     if not any(name.startswith("dense") for name in parts):
         remark, length = asked.evidence.remark, asked.evidence.word_length
         return by_weights(asked.evidence, parts, blended(WORDS_ALONE, shares(length, remark=remark)))
-    return by_weights(asked.evidence, parts, weigh(asked.evidence, asked.parts))
+    return by_weights(asked.evidence, parts, asked.weights)
 
 
 def reciprocal_ranks(asked: Asked) -> Scores:

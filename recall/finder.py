@@ -44,16 +44,21 @@ _TOKENS_A_WORD = 2.5
 class Finder:
     """Recall over one archive. Safe to call from several threads.
 
-    ``weigh`` chooses the weights of the ranking; it is there to be replaced when recall is measured.
+    ``weigh`` chooses the weights of the ranking; it fits the embedder, and may be replaced when recall is measured.
 
     >>> finder.recall(["Where did we go last May?"], embedder.embed, session_id=now_open, now=clock())
     Recollection(summaries=(...), turns=(...), ...)
     """
 
     def __init__(
-        self, lexicon: WordIndex, vectors: VectorIndex | None, archive: Archive, log: logging.Logger
+        self,
+        lexicon: WordIndex,
+        vectors: VectorIndex | None,
+        archive: Archive,
+        log: logging.Logger,
+        weigh: ranking.Weigh = weigh,
     ) -> None:
-        self.weigh: ranking.Weigh = weigh
+        self.weigh = weigh
         self._lexicon = lexicon
         self._vectors = vectors
         self._archive = archive

@@ -160,10 +160,67 @@ WITH_VECTORS: Table = {
     },
 }
 
+#: For words and the built-in embedder, whose vectors are hashed words: they say again what the words say, and less.
+WITH_HASHED: Table = {
+    "talk": {
+        "words_near": 0.12,
+        "window": 0.23,
+        "coverage": 0.16,
+        "session": 0.17,
+        "session_best": 0.08,
+        "summary": 0.27,
+        "near": 2.24,
+        "meant": 0.87,
+        "by_user": 0.13,
+        "length": 1.02,
+        "asks": -0.3,
+        "time": 0.3,
+        "time_wanted": 1.1,
+        "number_wanted": 0.78,
+        "opening": 0.18,
+        "early": -0.37,
+        "dense": 0.34,
+        "dense_near": 0.23,
+        "dense_session_best": 0.25,
+        "facts": 0.25,
+    },
+    "remark": WORDS_ALONE["remark"],
+    "work": WORDS_ALONE["work"],
+    "long": {
+        "words_long": 0.1,
+        "window": 0.04,
+        "coverage": 0.16,
+        "session_best": 0.31,
+        "summary": 0.19,
+        "near": 0.02,
+        "by_user": 0.26,
+        "you_said": 1.28,
+        "i_said": 0.38,
+        "length": -0.43,
+        "asks": -0.12,
+        "time": 0.17,
+        "number_wanted": 0.42,
+        "opening": 0.92,
+        "early": 0.85,
+        "dense": 0.13,
+        "dense_session_best": 0.47,
+        "facts": 0.6,
+    },
+}
+
 
 def weigh(evidence: Evidence, parts: Parts) -> Mapping[str, float]:
-    """The weight of each part for this question in this history."""
-    table = WITH_VECTORS if "dense" in parts else WORDS_ALONE
+    """The weight of each part for this question in this history, with the vectors of a model that has learnt."""
+    return _weights(WITH_VECTORS, evidence, parts)
+
+
+def weigh_hashed(evidence: Evidence, parts: Parts) -> Mapping[str, float]:
+    """The same with the vectors of the built-in embedder."""
+    return _weights(WITH_HASHED, evidence, parts)
+
+
+def _weights(with_vectors: Table, evidence: Evidence, parts: Parts) -> Mapping[str, float]:
+    table = with_vectors if "dense" in parts else WORDS_ALONE
     return blended(table, shares(evidence.word_length, remark=evidence.remark))
 
 
