@@ -110,12 +110,16 @@ class Timed:
 
 @dataclass
 class Life:
-    """One history, as far as it has been lived."""
+    """One history, as far as it has been lived.
+
+    The gate is judged with the ``usual`` settings, the order with ``generous`` ones, which cut nothing short.
+    """
 
     memory: Memory
     llm: Llm
     clock: Clock
-    settings: Settings
+    usual: Settings
+    generous: Settings
     embedder: Timed
     language: str
     tid_of: dict[int, str] = field(default_factory=dict)
@@ -156,10 +160,10 @@ class Life:
         self.memory.index.settle(_PATIENCE)
         session = self.memory.resume_or_start()[0].session_id
         queries = [*([question.context] if question.context else []), question.text]
-        gated = self.memory.search(queries, session, when, self.settings)
+        gated = self.memory.search(queries, session, when, self.usual)
         self.seen.clear()
         self.embedder.seconds, started = 0.0, time.perf_counter()
-        recollection = self.memory.search(queries, session, when, self.settings, gated=False)
+        recollection = self.memory.search(queries, session, when, self.generous, gated=False)
         spent = time.perf_counter() - started - self.embedder.seconds
         evidence, parts, weights = self.seen[0]
         return Asked(
@@ -219,20 +223,20 @@ def elsewhere(data: Set, embedding: Mapping[str, str], cache: Path | None, most:
 def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> Iterator[Life]:
     with tempfile.TemporaryDirectory(prefix="old-friend-bench-") as folder:
         home = Path(folder)
-        flags = {
-            **embedding,
+        more = {
             "RECALL_SESSION_NUM": "5",
             "RECALL_CONV_NUM": str(_AT_MOST * 2),
             "RECALL_TOKENS": "100000",
         }
-        settings, log = load(home, {}, flags), logging.Logger("bench", logging.CRITICAL)
+        usual, generous = load(home, {}, embedding), load(home, {}, {**embedding, **more})
+        log = logging.Logger("bench", logging.CRITICAL)
         clock = Clock(datetime(2020, 1, 1).astimezone())
-        llm = Llm(settings, log, clock=clock)
+        llm = Llm(usual, log, clock=clock)
         embedder = Timed(llm.embedder, cache)
         memory = Memory(home / "data", embedder, clock=clock, new_id=_ids(), log=log)
         try:
             memory.start()
-            life = Life(memory, llm, clock, settings, embedder, language)
+            life = Life(memory, llm, clock, usual, generous, embedder, language)
             life.watch()
             yield life
         finally:
