@@ -1,7 +1,8 @@
 """Erasing, as a job: what was chosen goes out of every file, and what was made from it is made anew from what is left.
 
 Promises: after the first step nothing of what was erased can come back, whatever happens then; a summary or an image
-that cannot be made anew, because the model is not there, stays away, and the person is told.
+that cannot be made anew, because the model is not there, stays away, and the person is told; so they are of rounds and
+images that the model's filter refuses.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import errors
 from config import Notice
-from jobs.folding import spoken_language
+from jobs.folding import left_out, spoken_language
 from llm import Llm
 from memory import Memory
 from models.events import Beat
@@ -19,6 +20,7 @@ from models.stop import Stop
 from models.waiting import waiting
 from storage.erasing import IMAGES, Proof, Selection
 from storage.records import Image, Round
+from storage.rewriting import refusal
 from text import language_of
 
 #: Characters of summaries that are put before a model at once when an image is made anew.
@@ -68,15 +70,20 @@ class Erasing:
                 for spoken in self._memory.sessions.rounds(summary.session_id)
                 if spoken.user.round <= summary.upto_round
             )
-            if rounds:
-                text = yield from self._summary_of(rounds, stop)
+            if rounds and (text := (yield from self._summary_of(rounds, stop))):
                 self._memory.renew_summary(summary.session_id, text, summary.upto_round)
                 made += 1
         return made
 
     def _summary_of(self, rounds: tuple[Round, ...], stop: Stop) -> Generator[EraseEvent, None, str]:
-        language = spoken_language(rounds)
-        return (yield from waiting(lambda: self._llm.summarise("", rounds, language, stop), stop))
+        """A summary of these rounds without those that the model's filter refuses; "" when it refuses all."""
+        language, refused = spoken_language(rounds), list[Round]()
+        text = yield from waiting(
+            lambda: self._llm.summarise("", rounds, language, stop, refused.append), stop
+        )
+        if refused:
+            yield left_out(refused)
+        return text
 
     def _images_anew(self, chosen: Selection, stop: Stop) -> Generator[EraseEvent, None, list[Image]]:
         made: list[Image] = []
@@ -109,12 +116,19 @@ class Erasing:
     def _rewritten(
         self, image: Image, text: str, summary: str, stop: Stop
     ) -> Generator[EraseEvent, None, str]:
+        """What the model makes of an image, or the image as it is where that is not good enough."""
         pins, language = self._memory.drafts.pins(image), language_of(summary)
-        return (
-            yield from waiting(
+        try:
+            rewritten = yield from waiting(
                 lambda: self._llm.rewrite_image(image, text, summary, pins, language, stop), stop
             )
-        )
+        except (errors.ContentFiltered, errors.ContextTooLong) as fault:
+            yield Notice("save.image_refused", {"image": image, "error": fault})
+            return text
+        if reason := refusal(text, rewritten, pins):
+            yield Notice(f"save.image_kept.{reason}", {"image": image})
+            return text
+        return rewritten
 
     def _summaries_since(self, since: int) -> Iterator[str]:
         """Summaries of the archived sessions from this number on, oldest first, joined to parts of a fair size."""

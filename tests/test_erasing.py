@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from config import Notice
 from debuglog import DebugLog
 from jobs.erasing import Erased, Erasing
 from models.stop import Stop
 from storage import proof
-from tests.house import House, friend, house
-from tests.server import ScriptedServer, status
+from tests.house import House, friend, house, marked
+from tests.server import ScriptedServer, say, status
 
 MARKER = "Quintessenz-7731 的秘密"
 
@@ -100,6 +101,63 @@ def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
         assert first.rows("summary") == []
         assert first.memory.persona.read("user") == ""
         assert holding(tmp_path) == []
+
+
+def keys(events) -> list[str]:
+    return [event.key for event in events if isinstance(event, Notice)]
+
+
+def test_rounds_that_the_filter_refuses_are_left_out_of_what_is_made_anew_and_that_is_told(
+    tmp_path, server, clock, new_id, log
+):
+    def filtered(exchange):
+        if "kettle" in str(exchange.json):
+            status(400, "flagged", error_code="content_filter")(exchange)
+        else:
+            say(friend(exchange.json))(exchange)
+
+    with house(tmp_path, server, clock, new_id, log) as first:
+        plant(first)
+        server.script(*[filtered] * 20)
+        events = list(Erasing(first.memory, first.llm).run(first.memory.eraser.words(MARKER), Stop()))
+        assert keys(events) == ["fold.left_out"]
+        assert events[-1].summaries_anew == 1
+        assert [row["summary"] for row in first.rows("summary")] == ["I like rain."]
+
+
+def test_where_every_round_is_refused_no_summary_is_claimed(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        plant(first)
+        server.script(*[status(400, "flagged", error_code="content_filter")] * 20)
+        events = list(Erasing(first.memory, first.llm).run(first.memory.eraser.words(MARKER), Stop()))
+        assert keys(events) == ["fold.left_out"]
+        assert (events[-1].summaries_anew, events[-1].images_anew) == (0, ())
+        assert first.rows("summary") == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "key"),
+    [
+        (status(400, "flagged", error_code="content_filter"), "save.image_refused"),
+        (say("Ann."), "save.image_kept.shrunk"),
+    ],
+    ids=["refused", "lost"],
+)
+def test_an_image_that_cannot_be_made_anew_well_falls_back_to_the_one_before_and_that_is_told(
+    tmp_path, server, clock, new_id, log, answer, key
+):
+    def own(exchange):
+        (answer if marked(exchange.json, "user") else say(friend(exchange.json)))(exchange)
+
+    kept = "Ann has a sister in Lund. Ann fears heights. Ann sings alto on Thursdays."
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.memory.persona.write("user", kept, "hand")
+        plant(first)
+        server.script(*[own] * 20)
+        events = list(Erasing(first.memory, first.llm).run(first.memory.eraser.words(MARKER), Stop()))
+        assert keys(events) == [key]
+        assert (events[-1].summaries_anew, events[-1].images_anew) == (1, ("self",))
+        assert first.memory.persona.read("user") == kept
 
 
 def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, log):
