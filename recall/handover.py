@@ -93,10 +93,12 @@ class HandOver:
 
     def _summaries(self, results: Sequence[Result]) -> tuple[RecalledSummary, ...]:
         best: dict[int, _Best] = {}
+        most = self._limits.sessions * 4
         for number, result in enumerate(results):
-            for at, session in enumerate(result.searched.sessions.tolist()):
-                _keep_best(best, session, _Best(float(result.ranked.sessions[at]), number, at))
-        order = sorted(best, key=lambda session: -best[session].score)[: self._limits.sessions * 4]
+            sessions, scores = result.searched.sessions, result.ranked.sessions
+            for at in (-scores).argsort(kind="stable")[:most].tolist():
+                _keep_best(best, int(sessions[at]), _Best(float(scores[at]), number, at))
+        order = sorted(best, key=lambda session: (-best[session].score, session))[:most]
         texts = self._archive.summaries(order)
         recalled = []
         for session in order:

@@ -31,13 +31,24 @@ _REACH = 2
 
 @dataclass(frozen=True)
 class Found:
-    """What the indexes say about one question: rows and counts a term, and rows with their similarity."""
+    """What the indexes say about one question.
+
+    By words: E entries, term after term. ``term`` (E,) is the place of its term in ``terms``, ``rows`` (E,) the
+    row that holds it, ascending inside a term, ``counts`` (E,) how often. By vectors: rows and their similarity.
+    """
 
     terms: tuple[str, ...]
-    rows: tuple[Rows, ...]
-    counts: tuple[Floats, ...]
+    term: Rows
+    rows: Rows
+    counts: Floats
     dense_rows: Rows
     dense: Floats
+
+    def holding(self) -> Floats:
+        """(T,) how many rows hold each term."""
+        import numpy as np
+
+        return np.bincount(self.term, minlength=len(self.terms)).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -54,17 +65,15 @@ def found(register: Register, postings: Mapping[str, Postings], dense: Mapping[i
     """What the indexes gave, with the numbers of turns turned into rows of the register."""
     import numpy as np
 
-    rows, counts = [], []
-    for posting in postings.values():
-        at = np.searchsorted(register.seq, posting.seqs)
-        known = at < len(register)
-        known[known] = register.seq[at[known]] == posting.seqs[known]
-        rows.append(at[known])
-        counts.append(posting.counts[known].astype(np.float32))
+    none = np.zeros(0, np.int64)
+    entries = np.concatenate([none, *(posting.seqs for posting in postings.values())])
+    counts = np.concatenate([none, *(posting.counts for posting in postings.values())])
+    term = np.repeat(np.arange(len(postings)), [len(posting.seqs) for posting in postings.values()])
+    rows, known = _positions(register.seq, entries)
     seqs = np.array(sorted(dense), np.int64)
-    dense_rows = register.rows(seqs)
-    similarity = np.array([dense[int(seq)] for seq in register.seq[dense_rows]], np.float32)
-    return Found(tuple(postings), tuple(rows), tuple(counts), dense_rows, similarity)
+    dense_rows, near = _positions(register.seq, seqs)
+    similarity = np.array([dense[seq] for seq in seqs[near].tolist()], np.float32)
+    return Found(tuple(postings), term[known], rows, counts[known].astype(np.float32), dense_rows, similarity)
 
 
 def gather(register: Register, found: Found, weights: Floats, hidden_session: int | None) -> Pool:
@@ -74,7 +83,9 @@ def gather(register: Register, found: Found, weights: Floats, hidden_session: in
     if len(register) <= WHOLE:
         rows = np.arange(len(register))
     else:
-        core = np.union1d(_best_by_words(register, found, weights), _best_by_vectors(found))
+        core = distinct(
+            np.concatenate([_best_by_words(register, found, weights), _best_by_vectors(found)]), len(register)
+        )
         rows = _with_neighbours(register, core)
     if hidden_session is not None:
         rows = rows[register.session[rows] != hidden_session]
@@ -86,17 +97,15 @@ def _best_by_words(register: Register, found: Found, weights: Floats) -> Rows:
     """The turns with the best BM25, neighbours counted in a little."""
     import numpy as np
 
-    if not found.rows:
-        return np.zeros(0, np.int64)
-    touched, place = np.unique(np.concatenate(found.rows), return_inverse=True)
-    counts = np.concatenate(found.counts)
-    weight = np.repeat(weights, [len(rows) for rows in found.rows])
+    touched = distinct(found.rows, len(register))
+    if len(touched) <= _BY_WORDS:
+        return touched
+    place = places(touched, found.rows, len(register))
+    weight, counts = weights[found.term], found.counts
     norm = 1.2 * (0.4 + 0.6 * register.length[touched] / max(register.tokens / len(register), 1.0))
     first = np.bincount(place, weight * counts / (counts + norm[place])).astype(np.float32)
     joined = (np.diff(touched) == 1) & (np.diff(register.session[touched]) == 0)
     first = first + scores.from_neighbours(first, joined, (0.5, 0.25))
-    if len(first) <= _BY_WORDS:
-        return touched
     return touched[np.argpartition(first, -_BY_WORDS)[-_BY_WORDS:]]
 
 
@@ -115,17 +124,34 @@ def _with_neighbours(register: Register, core: Rows) -> Rows:
     inside = (around >= 0) & (around < len(register))
     around = np.where(inside, around, core[:, None])
     same = register.session[around] == register.session[core][:, None]
-    return np.unique(around[same])
+    return distinct(around[same], len(register))
+
+
+def distinct(rows: Rows, size: int) -> Rows:
+    """Each row once, ascending; all are below ``size``. Marking them is quicker than sorting."""
+    import numpy as np
+
+    marked = np.zeros(size, np.bool_)
+    marked[rows] = True
+    return np.flatnonzero(marked)
+
+
+def places(among: Rows, rows: Rows, size: int) -> Rows:
+    """Where each of ``rows`` stands in ``among``, which holds them all and nothing twice."""
+    import numpy as np
+
+    place = np.empty(size, np.int64)
+    place[among] = np.arange(len(among))
+    return place[rows]
 
 
 def _counts(found: Found, rows: Rows) -> Floats:
     """(T, P): how often each term stands in each turn of the pool."""
     import numpy as np
 
-    table = np.zeros((len(found.rows), len(rows)), np.float32)
-    for term, (held, counts) in enumerate(zip(found.rows, found.counts, strict=True)):
-        at, known = _positions(rows, held)
-        table[term, at] = counts[known]
+    table = np.zeros((len(found.terms), len(rows)), np.float32)
+    at, known = _positions(rows, found.rows)
+    table[found.term[known], at] = found.counts[known]
     return table
 
 

@@ -81,8 +81,8 @@ class Search:
 
         register = self._register
         found = pool.found(register, self._postings("turn", asked.terms), self._near_turns(vector))
-        held = np.array([len(rows) for rows in found.rows], np.float32)
-        gathered = pool.gather(register, found, scores.rarity(held, len(register)), self._hidden)
+        rarity = scores.rarity(found.holding(), len(register))
+        gathered = pool.gather(register, found, rarity, self._hidden)
         sessions, of_session = np.unique(register.session[gathered.rows], return_inverse=True)
         clarity = _clarity(found.dense, len(register), vector, background)
         evidence = self._evidence(
@@ -103,8 +103,7 @@ class Search:
         import numpy as np
 
         register, rows = self._register, gathered.rows
-        held = np.array([len(posting) for posting in found.rows], np.float32)
-        rarity = scores.rarity(held, len(register))
+        rarity = scores.rarity(found.holding(), len(register))
         counts, lengths, holding = _by_session(register, found, sessions)
         mean = register.tokens / max(len(register), 1)
         unspaced = words.unspaced_share(asked.text)
@@ -250,15 +249,15 @@ def _fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Flo
     """The rows that fit best, ascending, and how well: the sum over terms of idf * tf / (tf + 1.2)."""
     import numpy as np
 
-    if not postings:
+    held = np.array([len(posting.seqs) for posting in postings.values()], np.int64)
+    if not held.sum():
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
-    seqs, place = np.unique(
-        np.concatenate([posting.seqs for posting in postings.values()]), return_inverse=True
-    )
-    held = np.array([len(posting.seqs) for posting in postings.values()])
+    rows = np.concatenate([posting.seqs for posting in postings.values()])
+    size = int(rows.max()) + 1
+    seqs = pool.distinct(rows, size)
     weight = np.repeat(scores.rarity(held.astype(np.float32), total), held)
     counts = np.concatenate([posting.counts for posting in postings.values()])
-    scored = np.bincount(place, weight * counts / (counts + 1.2), minlength=len(seqs)).astype(np.float32)
+    scored = np.bincount(pool.places(seqs, rows, size), weight * counts / (counts + 1.2)).astype(np.float32)
     best = np.sort(np.argpartition(scored, -_FITTING)[-_FITTING:]) if len(seqs) > _FITTING else slice(None)
     return seqs[best], scored[best]
 
@@ -274,15 +273,15 @@ def _by_session(register: Register, found: pool.Found, sessions: Numbers) -> tup
     """(T, S) counts of each term, (S,) lengths of whole sessions, (T,) how many sessions hold each term."""
     import numpy as np
 
-    counts = np.zeros((len(found.rows), len(sessions)), np.float32)
-    holding = np.zeros(len(found.rows), np.float32)
-    for term, (rows, often) in enumerate(zip(found.rows, found.counts, strict=True)):
-        held = register.session[rows]
-        holding[term] = np.count_nonzero(np.diff(held, prepend=-1))
-        at = np.searchsorted(sessions, held)
-        known = at < len(sessions)
-        known[known] = sessions[at[known]] == held[known]
-        counts[term] = np.bincount(at[known], often[known], minlength=len(sessions))
+    held = register.session[found.rows]
+    other = np.append(True, (np.diff(held) != 0) | (np.diff(found.term) != 0))[: len(held)]
+    holding = np.bincount(found.term[other], minlength=len(found.terms)).astype(np.float32)
+    at = np.minimum(np.searchsorted(sessions, held), max(len(sessions) - 1, 0))
+    known = sessions[at] == held if len(sessions) else np.zeros(len(held), np.bool_)
+    size = len(found.terms) * len(sessions)
+    cells = found.term[known] * len(sessions) + at[known]
+    summed = np.bincount(cells, found.counts[known], minlength=size).astype(np.float32)
+    counts = summed.reshape(len(found.terms), len(sessions))
     return counts, register.session_lengths(sessions), holding
 
 

@@ -93,14 +93,16 @@ def windows(text: str, today: date) -> tuple[Window, ...]:
     found: list[Window] = []
     rest = text.casefold()
     for pattern, rule in _RULES:
-        for match in re.finditer(pattern, rest):
+        matches = list(re.finditer(pattern, rest))
+        for match in matches:
             try:
                 window = rule(match, today)
             except (ValueError, OverflowError):
                 continue
             if window and window not in found:
                 found.append(window)
-        rest = re.sub(pattern, " ", rest)
+        if matches:
+            rest = re.sub(pattern, " ", rest)
     return tuple(found)
 
 

@@ -12,6 +12,7 @@ that stands in more than ``cap`` rows costs no more than a probe, however large 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,6 +29,17 @@ if TYPE_CHECKING:
 
 #: Tokens that say what a text is; the place in this list is the bit in the column ``marks``.
 MARKS = ("@asks", "@time", "@number", "@named")
+
+#: All terms in one statement, and for each one string: read ten times faster than a row for each occurrence.
+_READ = (
+    "SELECT value, (SELECT group_concat(doc) FROM (SELECT doc FROM {0}_postings WHERE term = value))"
+    " FROM json_each(?)"
+)
+#: A probe that never reads more than the cap, and no text. In quotes nothing in a term has a meaning of its own.
+_UNCOMMON = (
+    " WHERE (SELECT 1 FROM {0}_words WHERE {0}_words MATCH '\"' || replace(value, '\"', '\"\"') || '\"'"
+    " LIMIT 1 OFFSET ?) IS NULL"
+)
 
 Sql = Callable[..., object]
 
@@ -91,26 +103,31 @@ class Lexicon:
 
     def postings(self, shelf: Shelf, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
         """The rows of each term, none for a term that nobody used; a term in more than ``cap`` rows is left out."""
-        return {
-            term: self._postings_of(shelf, term) for term in terms if not self._is_common(shelf, term, cap)
-        }
-
-    def _is_common(self, shelf: Shelf, term: str, cap: int) -> bool:
-        """A probe that never reads more than ``cap`` rows, and none of their text."""
-        probe = f"SELECT 1 FROM {shelf}_words WHERE {shelf}_words MATCH ? LIMIT 1 OFFSET ?"
-        return bool(self._database.read(probe, (_quoted(term), cap)))
-
-    def _postings_of(self, shelf: Shelf, term: str) -> Postings:
-        """One string from SQLite is read ten times faster than a row for each occurrence."""
-        import numpy as np
-
-        sql = f"SELECT group_concat(doc) FROM (SELECT doc FROM {shelf}_postings WHERE term = ?)"
-        joined = self._database.read(sql, (term,))[0][0]
-        rows = np.fromstring(joined or "", dtype=np.int64, sep=",")
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        return Postings(rows[starts], np.diff(starts, append=len(rows)))
+        rows = self.rows(shelf)
+        if not rows:
+            return _postings(dict.fromkeys(terms, ""))
+        sql = _READ.format(shelf) + (_UNCOMMON.format(shelf) if rows > cap else "")
+        found = self._database.read(sql, (json.dumps(terms), cap) if rows > cap else (json.dumps(terms),))
+        return _postings({row[0]: row[1] or "" for row in found})
 
 
-def _quoted(term: str) -> str:
-    """A term as an FTS5 string, in which nothing has a meaning of its own."""
-    return '"' + term.replace('"', '""') + '"'
+def _postings(joined: Mapping[str, str]) -> dict[str, Postings]:
+    """The rows of terms out of ``7,7,9``: the number of a row for each time a term stands in it.
+
+    All terms at once: one after another costs ten times as much.
+    """
+    import numpy as np
+
+    held = {term: text.count(",") + 1 if text else 0 for term, text in joined.items()}
+    rows = np.fromstring(",".join(filter(None, joined.values())), dtype=np.int64, sep=",")
+    ends = np.cumsum(list(held.values()), dtype=np.int64)
+    first = np.append(True, rows[1:] != rows[:-1])[: len(rows)]
+    first[ends[ends < len(rows)]] = True
+    starts = np.flatnonzero(first)
+    counts = np.diff(np.append(starts, len(rows)))
+    cuts = np.searchsorted(starts, ends).tolist()
+    seqs = rows[starts]
+    return {
+        term: Postings(seqs[begin:end], counts[begin:end])
+        for term, begin, end in zip(held, [0, *cuts], cuts, strict=False)
+    }

@@ -38,6 +38,8 @@ _SPARE = 24
 _DELETE_AT_ONCE = 500
 #: Ids that are Python objects at a time; a million of them would take 100 MB.
 _IN_PYTHON = 50_000
+#: Rows taken into memory at a time.
+_LOADED_AT_ONCE = 10_000
 
 State = Literal["closed", "ready", "rebuilding"]
 
@@ -134,7 +136,8 @@ class Vectors:
             else:
                 found = self._search(table, query, kind, exclude_session, limit)
         hits = [Hit(*row) for row in found]
-        self._say(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in hits])
+        if self._log.isEnabledFor(logging.DEBUG):
+            self._say(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in hits])
         return hits
 
     @property
@@ -250,15 +253,13 @@ class Vectors:
         import numpy as np
 
         where = nearest.OF_KIND[kind]
-        if not self._shelves.fits(kind, self._table.count_rows(where)):
+        held = self._shelves.of(kind)
+        if held is None or not self._shelves.fits(kind, self._table.count_rows(where)):
             return
         columns = ["text_id", "session_id", "vector"]
-        found = self._table.search().where(where).select(columns).limit(None).to_arrow()
-        flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        vectors = flat.reshape(-1, self._dimension).astype(np.float32)
-        held = self._shelves.of(kind)
-        if held is not None:
-            held.put(found["text_id"].to_pylist(), found["session_id"].to_pylist(), vectors)
+        for some in self._table.search().where(where).select(columns).limit(None).to_batches(_LOADED_AT_ONCE):
+            vectors = some["vector"].flatten().to_numpy(zero_copy_only=False).reshape(-1, self._dimension)
+            held.put(some["text_id"].to_pylist(), some["session_id"].to_pylist(), vectors.astype(np.float32))
 
     def _ready(self) -> Any:
         if self.state != "ready" or self._table is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import time
 
 import pytest
@@ -88,9 +89,35 @@ def test_marks_are_kept_beside_the_length_and_are_no_words(database, lexicon):
     assert tuple(row) == (2, 0b1011)
 
 
-@pytest.mark.parametrize("term", ['"', "a OR b", "x*", "NEAR(", "c++", "'; --", "^", "@:ann"])
-def test_nothing_in_a_term_is_read_as_a_command(lexicon, term):
-    assert _seqs(lexicon, term) == []
+@pytest.mark.parametrize(
+    "term", ['"', '""x"', "a OR b", "x*", "NEAR(", "c++", "'; --", "^", "@:ann", "5", "喵,[]"]
+)
+def test_nothing_in_a_term_is_read_as_a_command(database, lexicon, term):
+    with database.write() as sql:
+        for seq in (1, 2, 3):
+            lexicon.add(sql, "turn", seq, ["cat"])
+    for cap in (2, 100):
+        assert lexicon.postings("turn", (term,), cap)[term].seqs.tolist() == []
+
+
+def test_many_terms_at_once_give_what_plain_counting_gives(database, lexicon):
+    chosen = random.Random(3)
+    vocabulary = ["cat", "猫", "c++", "5月", "5", "@:ann", "dog", "it's", 'a"b', "bird", "rare"]
+    texts = {seq: chosen.choices(vocabulary[:-1], k=chosen.randint(1, 9)) for seq in range(1, 60, 2)}
+    texts[7].append("rare")
+    with database.write() as sql:
+        for seq, tokens in texts.items():
+            lexicon.add(sql, "turn", seq, tokens)
+    terms = ["nobody", *vocabulary, "no one"]
+    for cap in (0, 1, 12, 100):
+        holding = {
+            term: {seq: held.count(term) for seq, held in texts.items() if term in held} for term in terms
+        }
+        found = lexicon.postings("turn", terms, cap)
+        assert list(found) == [term for term in terms if len(holding[term]) <= cap]
+        for term, posting in found.items():
+            pairs = zip(posting.seqs.tolist(), posting.counts.tolist(), strict=True)
+            assert list(pairs) == list(holding[term].items())
 
 
 def test_shelves_do_not_mix(database, lexicon):

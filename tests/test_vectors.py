@@ -212,6 +212,19 @@ def test_a_type_that_outgrows_memory_is_searched_on_disk(tmp_path: Path, log: lo
         assert found(vectors, query, 5) == exact(stored[: at + 10], query, 5)
 
 
+def test_a_large_table_is_in_memory_whole_after_it_was_opened(tmp_path: Path, log: logging.Logger) -> None:
+    stored = rows(12_500)
+    vectors = Vectors(tmp_path / "vectors", log)
+    vectors.rebuild("m", DIMENSION, [stored[at : at + 2_500] for at in range(0, 12_500, 2_500)])
+    vectors.upsert(rows(2, first=12_500, seed=5))
+    vectors.close()
+    vectors.open("m", DIMENSION)
+    query = random_vectors(1, seed=9)[0]
+    nearest = exact(stored + rows(2, first=12_500, seed=5), query, 300)
+    assert len(set(found(vectors, query, 300)) & set(nearest)) >= 297, "halves tell all but equals apart"
+    assert found(vectors, rows(2, seed=5)[1].vector, 1) == ["t12501"]
+
+
 def test_a_closed_index_is_a_storage_error_and_an_empty_one_finds_nothing(vectors: Vectors) -> None:
     vectors.close()
     with pytest.raises(errors.StorageError):
