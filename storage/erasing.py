@@ -272,20 +272,23 @@ class Eraser:
         return self.parts.drafts.meta(_NOTE) is not None
 
     def finish(self) -> Proof:
-        """Clean every file of what was taken out, and prove it. Safe to repeat."""
+        """Clean every file of what was taken out, and prove it. Safe to repeat.
+
+        The note goes last, when all other files are clean: until then a start finds it and cleans again.
+        """
         note = json.loads(self.parts.drafts.meta(_NOTE) or '{"texts": [], "words": "", "vectors": []}')
         texts = [text for text in note["texts"] if not self._kept_elsewhere(text)]
         vectors = {f"vector {number}": bytes.fromhex(raw) for number, raw in enumerate(note["vectors"])}
         self.parts.persona.publish()
         self.rebuild_index()
-        with self.parts.database.write() as sql:
-            self.parts.lexicon.optimize(sql)
-            self.parts.drafts.drop_meta(sql, _NOTE)
-        self.parts.database.vacuum()
         needles = proof.Needles(tuple(texts))
         self._remove_copies(needles)
         for scrub in self.scrubbers:
             scrub(needles)
+        with self.parts.database.write() as sql:
+            self.parts.lexicon.optimize(sql)
+            self.parts.drafts.drop_meta(sql, _NOTE)
+        self.parts.database.vacuum()
         return self._prove(needles, len(note["texts"]) - len(texts), vectors)
 
     def _kept_elsewhere(self, text: str) -> bool:

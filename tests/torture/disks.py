@@ -5,15 +5,20 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import errors
-from tests.torture.kills import ROOT, Tried, _contents, _scene, _unsound, scene_process
+from tests.torture.judging import astray, remembered, unsound
+from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process
 from tests.torture.scene import TYPED, Stage
 
 _SIZE_KB = 1_024
+_NO_MOUNT = "a small disk may not be mounted here"
+#: Seconds in which an index that has room again is to have recovered.
+_RECOVERY = 90
 
 
 def prepared(folder: Path) -> None:
@@ -22,16 +27,23 @@ def prepared(folder: Path) -> None:
         [
             "-c",
             f"from tests.torture import scene; from pathlib import Path;"
-            f" scene.prepare(Path({str(folder)!r}), 'round')",
+            f" scene.prepare(Path({str(folder)!r}), 'turn')",
         ]
     )
 
 
 @contextmanager
 def small_disk(scratch: Path) -> Iterator[Path | None]:
-    """A disk in memory of one megabyte; None where this machine lets nobody mount one."""
+    """A small disk in a folder of its own."""
     disk = scratch / "disk"
     disk.mkdir()
+    with mounted(disk) as there:
+        yield there
+
+
+@contextmanager
+def mounted(disk: Path) -> Iterator[Path | None]:
+    """A disk in memory of one megabyte, at an empty folder; None where this machine lets nobody mount one."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={_SIZE_KB}k", "tmpfs", str(disk)]
     if subprocess.run(command, check=False, capture_output=True).returncode:
         yield None
@@ -52,7 +64,7 @@ def full(step_kb: int = 12) -> Tried:
             Path(scratch, str(room)).mkdir()
             with small_disk(Path(scratch, str(room))) as disk:
                 if disk is None:
-                    tried.scene += " (not tried: mounting is not allowed here)"
+                    tried.skipped = _NO_MOUNT
                     return tried
                 tried.points += 1
                 tried.violations += [f"with {room} kB left: {what}" for what in _full_once(base, disk, room)]
@@ -63,7 +75,7 @@ def _full_once(base: Path, disk: Path, room: int) -> Iterator[str]:
     folder = disk / "home"
     shutil.copytree(base, folder)
     stage = Stage(folder)
-    before = _contents(stage)
+    before = remembered(stage)
     ballast = disk / "ballast"
     free = shutil.disk_usage(disk).free
     ballast.write_bytes(bytes(max(0, free - room * 1024)))
@@ -76,14 +88,61 @@ def _full_once(base: Path, disk: Path, room: int) -> Iterator[str]:
     except errors.OldFriendError as error:
         yield f"said {error}"
     ballast.unlink()
-    yield from _unsound(stage)
-    after = _contents(stage)
+    yield from unsound(stage)
+    after = remembered(stage)
     if not stored and after["turns"] != before["turns"]:
         yield "a round that failed is there"
     if not stored:
         stage.say(TYPED)
-    if [row for row in _contents(stage)["turns"] if TYPED in row[2] and row[1] == "user"].__len__() != 1:
+    if [row for row in remembered(stage)["turns"] if TYPED in row[2] and row[1] == "user"].__len__() != 1:
         yield "the round is not there once"
+    stage.close()
+
+
+def full_below_the_index(rooms_kb: Sequence[int] = (0, 4, 8, 16, 24, 40, 64, 96)) -> Tried:
+    """Say things while the disk below the vectors, and only that one, has less and less room, or none."""
+    tried = Tried("full disk below the index")
+    with tempfile.TemporaryDirectory(prefix="index-full-") as scratch:
+        for room in rooms_kb:
+            folder = Path(scratch, f"home-{room}")
+            prepared(folder)
+            vectors = folder / "data" / "vectors"
+            moved = vectors.rename(Path(scratch, f"vectors-{room}"))
+            vectors.mkdir()
+            with mounted(vectors) as disk:
+                if disk is None:
+                    tried.skipped = _NO_MOUNT
+                    return tried
+                shutil.copytree(moved, disk, dirs_exist_ok=True)
+                tried.points += 1
+                tried.violations += [
+                    f"with {room} kB left: {what}" for what in _index_full_once(folder, disk, room)
+                ]
+    return tried
+
+
+def _index_full_once(folder: Path, disk: Path, room: int) -> Iterator[str]:
+    """The conversation goes on and is kept; with room again the index holds everything."""
+    stage = Stage(folder, index=True)
+    said = [TYPED, "He keeps bees.", "The bees are black.", "They winter in the attic."]
+    with tempfile.TemporaryFile(dir=disk) as ballast:
+        ballast.write(bytes(max(0, shutil.disk_usage(disk).free - room * 1024)))
+        ballast.flush()
+        for line in said:
+            try:
+                stage.say(line)
+            except errors.OldFriendError as error:
+                yield f"said {error}"
+            stage.memory.index.settle(20)
+    yield from unsound(stage)
+    stored = [row[2] for row in remembered(stage)["turns"] if row[1] == "user"]
+    yield from (
+        f"{line!r} is there {n} times" for line in said if (n := sum(line in row for row in stored)) != 1
+    )
+    until = time.monotonic() + _RECOVERY
+    while not stage.memory.index.settle(20) and time.monotonic() < until:
+        time.sleep(0.1)
+    yield from astray(stage)
     stage.close()
 
 
@@ -92,7 +151,7 @@ def read_only() -> Tried:
     tried = Tried("read-only disk")
     with tempfile.TemporaryDirectory(prefix="ro-") as scratch, small_disk(Path(scratch)) as disk:
         if disk is None:
-            tried.scene += " (not tried: mounting is not allowed here)"
+            tried.skipped = _NO_MOUNT
             return tried
         prepared(disk / "home")
         before = (disk / "home" / "data" / "memory.db").read_bytes()
@@ -113,6 +172,9 @@ def read_only() -> Tried:
 def failing(most: int = 60) -> Tried:
     """A disk that answers EIO to the Nth fsync of a round, for every N."""
     tried = Tried("EIO on fsync")
+    if shutil.which("strace") is None:
+        tried.skipped = NO_STRACE
+        return tried
     with tempfile.TemporaryDirectory(prefix="eio-") as scratch:
         base = Path(scratch, "base")
         prepared(base)
@@ -121,7 +183,7 @@ def failing(most: int = 60) -> Tried:
             shutil.copytree(base, folder)
             inject = ["-e", "trace=fsync,fdatasync", "-e", f"inject=fsync,fdatasync:error=EIO:when={point}"]
             done = subprocess.run(
-                ["strace", "-f", "-qq", "-o", str(folder / "trace"), *inject, *_scene("round", folder)],
+                ["strace", "-f", "-qq", "-o", str(folder / "trace"), *inject, *scene_command("turn", folder)],
                 cwd=ROOT,
                 capture_output=True,
                 check=False,
@@ -140,8 +202,8 @@ def failing(most: int = 60) -> Tried:
 
 def _failing_once(folder: Path, kept: bool) -> Iterator[str]:
     stage = Stage(folder)
-    yield from _unsound(stage)
-    stored = sum(TYPED in row[2] and row[1] == "user" for row in _contents(stage)["turns"])
+    yield from unsound(stage)
+    stored = sum(TYPED in row[2] and row[1] == "user" for row in remembered(stage)["turns"])
     if kept and stored != 1:
         yield "a round that was shown as kept is gone"
     if stored > 1:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import errors
 from storage.database import Database
-from tests.torture.kills import ROOT, Tried, _scene, scene_process
+from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process
 from tests.torture.scene import TYPED
 
 _CALLS = "pwrite64,write,ftruncate,fsync,fdatasync"
@@ -63,13 +63,16 @@ _CUT = b"cut"
 def every_cut(seeds: int = 3) -> Tried:
     """Cut the power at every system call of one round."""
     tried = Tried("power cut")
+    if shutil.which("strace") is None:
+        tried.skipped = NO_STRACE
+        return tried
     with tempfile.TemporaryDirectory(prefix="power-") as scratch:
         base, played = Path(scratch, "base"), Path(scratch, "played")
         scene_process(
             [
                 "-c",
                 f"from tests.torture import scene; from pathlib import Path;"
-                f" scene.prepare(Path({str(base)!r}), 'round')",
+                f" scene.prepare(Path({str(base)!r}), 'turn')",
             ]
         )
         shutil.copytree(base, played)
@@ -97,7 +100,7 @@ def _trace(folder: Path) -> list[tuple[str, str, str]]:
     """The writes of a round: (call, file, arguments)."""
     out = folder.with_name("strace")
     command = ["strace", "-f", "-qq", "-y", "-xx", "-s", "2000000", "-o", str(out), "-e", f"trace={_CALLS}"]
-    subprocess.run([*command, *_scene("round", folder)], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    subprocess.run([*command, *scene_command("turn", folder)], cwd=ROOT, check=True, stdout=subprocess.PIPE)
     found = []
     for line in out.read_text(encoding="ascii", errors="replace").splitlines():
         if (read := _LINE.match(line)) and int(read[5]) >= 0:

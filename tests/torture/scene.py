@@ -28,13 +28,23 @@ LATER_STEP = "CREATE TABLE later (x TEXT);\nINSERT INTO later VALUES ('taken');\
 
 
 class Stage:
-    """The house on a folder, without a terminal; the built-in stand-in answers."""
+    """The house on a folder, without a terminal; the built-in stand-in answers.
 
-    def __init__(self, folder: Path, *, index: bool = False, kept: Callable[[], None] = lambda: None) -> None:
+    ``index``: the vector index is kept, in its thread. ``debug``: everything is written into the debug log.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        index: bool = False,
+        debug: bool = False,
+        kept: Callable[[], None] = lambda: None,
+    ) -> None:
         self._kept = kept
         environment = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2"}
         self.settings = config.load(folder, environment)
-        self.debug = DebugLog(self.settings.log_dir, on=index)
+        self.debug = DebugLog(self.settings.log_dir, on=debug)
         self.llm = Llm(self.settings, self.debug.log, clock=now)
         self.memory = Memory(
             self.settings.data_dir,
@@ -50,7 +60,7 @@ class Stage:
         self.talk = Conversation(
             self.settings, self.memory, self.llm, self.debug.log, clock=now, new_id=new_id
         )
-        # Recall would load the index in threads of its own, whose writes are none of the scene's.
+        # Without an index recall would start it.
         self.talk.recalling = index
 
     def say(self, text: str) -> None:
@@ -63,13 +73,14 @@ class Stage:
         """``/save``."""
         list(self.talk.save(Stop()))
 
-    def forget(self) -> None:
-        """The first half of an erasure, in this thread, where the kills are counted."""
-        self.memory.erase(self.memory.eraser.words(MARKER))
-
     def erase(self) -> None:
         """``/forget`` of everything that holds the marker, and making anew what was made from it."""
         list(Erasing(self.memory, self.llm).run(self.memory.eraser.words(MARKER), Stop()))
+
+    def indexed(self) -> list[str]:
+        """Every text that the index holds."""
+        vectors = self.memory._vectors
+        return sorted(text_id.decode() for text_id in vectors.ids().tolist()) if vectors.has_table else []
 
     def close(self) -> None:
         """Leave."""
@@ -90,44 +101,46 @@ def new_id() -> str:
 
 def prepare(folder: Path, scene: str) -> None:
     """What stands before the scene begins: an archived session, and a present one with a few rounds."""
-    stage = Stage(folder, index=scene == "erase")
+    stage = Stage(folder, index=True, debug=scene == "erase")
     lines = ["My boat is called Petrel.", "She lies in Husum."]
     if scene == "erase":
         lines.insert(1, f"My secret word is {MARKER}.")
     for line in lines:
         stage.say(line)
     stage.save()
-    for line in ("I painted the hull.", "It is green now.", "The mast is next."):
+    for line in ("I painted the hull.", "It is green now.", "The mast is next.")[scene == "round" :]:
         stage.say(line)
+    if scene == "fold":
+        list(stage.talk.turn(TYPED, Stop()))
     if scene == "erase":
         stage.say(f"Never repeat {MARKER} to anyone.")
-        assert stage.memory.index.settle(30)
+    assert stage.memory.index.settle(30)
     stage.close()
 
 
-def _one_round(stage: Stage) -> None:
-    stage.say(TYPED)
-
-
 SCENES: dict[str, Callable[[Stage], object]] = {
-    "round": _one_round,
-    "fold": _one_round,
+    "round": lambda stage: stage.say(TYPED),
+    "fold": lambda stage: stage.talk.fold_now(),
+    "turn": lambda stage: stage.say(TYPED),
     "save": Stage.save,
     "reset": lambda stage: stage.talk.reset(),
-    "erase": Stage.forget,
+    "erase": Stage.erase,
     "migration": lambda stage: None,
 }
 
 
-def play(scene: str, folder: Path) -> None:
-    """Play one scene to its end."""
+def play(scene: str, folder: Path, *, index: bool = True) -> None:
+    """Play one scene to its end, and let the index catch up."""
     if scene == "migration":
         migrations.STEPS = (migrations.STEPS[0], LATER_STEP)
-    stage = Stage(folder, index=scene == "erase", kept=lambda: print("kept", flush=True))
+    stage = Stage(folder, index=index, debug=scene == "erase", kept=lambda: print("kept", flush=True))
     SCENES[scene](stage)
+    if index:
+        assert stage.memory.index.settle(30)
     stage.close()
 
 
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
-    play(sys.argv[1], Path(sys.argv[2]))
+    # By itself a scene is watched for what it does to the database alone.
+    play(sys.argv[1], Path(sys.argv[2]), index=False)

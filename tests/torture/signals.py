@@ -10,7 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.torture.kills import ROOT, Tried, _unsound
+from tests.torture.judging import unsound
+from tests.torture.kills import ROOT, Tried
 from tests.torture.scene import Stage
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -39,7 +40,7 @@ def at_any_moment(moments: int = 16) -> Tried:
                 if b"Traceback" in err and moment > 2:
                     tried.violations.append(f"{name}: a traceback")
         stage = Stage(folder)
-        tried.violations += list(_unsound(stage))
+        tried.violations += list(unsound(stage))
         stage.close()
     return tried
 

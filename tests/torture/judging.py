@@ -1,0 +1,196 @@
+"""What must hold when the house is opened again after a kill, a power cut or a failing disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import errors
+from storage import migrations, proof
+from tests.torture import scene
+from tests.torture.scene import MARKER, TYPED, Stage
+
+Contents = dict[str, list[tuple[Any, ...]]]
+
+
+def contents(folder: Path) -> Contents:
+    """What the house in a folder remembers."""
+    stage = Stage(folder)
+    try:
+        return remembered(stage)
+    finally:
+        stage.close()
+
+
+def remembered(stage: Stage) -> Contents:
+    """Everything, without ids and times, in a form that can be compared."""
+    read = stage.memory.database.read
+    queries = {
+        "sessions": "SELECT number, status, end_timestamp IS NULL, current_conv_count FROM session ORDER BY number",
+        "turns": "SELECT s.number, c.role, c.text, c.round, c.finish, c.folded FROM conversation c"
+        " JOIN session s USING (session_id) ORDER BY s.number, c.round, c.role DESC",
+        "summaries": "SELECT s.number, m.summary, m.upto_round FROM summary m JOIN session s USING (session_id)"
+        " ORDER BY s.number",
+        "images": "SELECT image, text, origin FROM persona ORDER BY image, version",
+        "in flight": "SELECT text FROM in_flight",
+        "stages": "SELECT count(*) FROM save_stage",
+        "words": "SELECT tokens FROM turn_words ORDER BY tokens",
+        "summary words": "SELECT tokens FROM summary_words ORDER BY tokens",
+    }
+    found = {name: [tuple(row) for row in read(query)] for name, query in queries.items()}
+    found["files"] = [(stage.memory.persona.read(image),) for image in ("self", "user")]
+    return found
+
+
+def judge(name: str, folder: Path, before: Contents, wanted: Contents) -> Iterator[str]:
+    """What was promised and does not hold after a kill."""
+    if name == "migration":
+        yield from _judge_migration(folder, before)
+        return
+    try:
+        stage = Stage(folder, index=True, debug=name == "erase")
+    except errors.OldFriendError as error:
+        yield f"cannot be opened: {error}"
+        return
+    try:
+        yield from unsound(stage)
+        yield from JUDGES[name](stage, before, wanted)
+        yield from astray(stage)
+    finally:
+        stage.close()
+
+
+def astray(stage: Stage) -> Iterator[str]:
+    """The index holds every text and no other, once it had time."""
+    if not stage.memory.index.settle(60):
+        yield f"the index does not recover: {stage.memory.index.status()}"
+        return
+    texts = "SELECT text_id FROM conversation UNION SELECT text_id FROM summary"
+    wanted = sorted(row[0] for row in stage.memory.database.read(texts))
+    if stage.indexed() != wanted:
+        yield "the index does not hold what is remembered"
+
+
+def unsound(stage: Stage) -> Iterator[str]:
+    """What must hold at any moment."""
+    yield from stage.memory.database.problems()
+    read = stage.memory.database.read
+    never = {
+        "a round with half its turns": "SELECT 1 FROM conversation GROUP BY session_id, round HAVING count(*) <> 2",
+        "a wrong count": "SELECT 1 FROM session s WHERE current_conv_count <> (SELECT count(*) FROM conversation c"
+        " WHERE c.session_id = s.session_id AND role = 'user' AND folded = 0)",
+        "a turn that words cannot find": "SELECT 1 FROM conversation"
+        " WHERE seq NOT IN (SELECT rowid FROM turn_words)",
+        "words of no turn": "SELECT 1 FROM turn_words WHERE rowid NOT IN (SELECT seq FROM conversation)",
+        "a turn without vector and not waiting for one": "SELECT 1 FROM conversation"
+        " WHERE text_id NOT IN (SELECT text_id FROM pending)"
+        " AND text_id NOT IN (SELECT text_id FROM embedding)",
+        "more or less than one active session": "SELECT 1 FROM (SELECT count(*) AS n FROM session"
+        " WHERE status = 'active') WHERE n <> 1",
+    }
+    yield from (what for what, query in never.items() if read(query))
+
+
+def _judge_round(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
+    """All of it or nothing, and then it can be said again from what is in flight."""
+    found = remembered(stage)
+    stored = any(TYPED in row[2] for row in found["turns"])
+    kept = [row[:4] for row in before["turns"]]
+    if [row[:4] for row in found["turns"]][: len(kept)] != kept:
+        yield "an older round has changed"
+    if not stored:
+        flying = stage.memory.in_flight()
+        if flying is not None and flying.text != TYPED:
+            yield f"{flying.text!r} is offered"
+        stage.say(TYPED)
+    else:
+        if stage.memory.in_flight() is not None:
+            yield "a stored round is offered again"
+        stage.talk.fold_now()
+    yield from _different(stage, wanted)
+
+
+def _judge_fold(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
+    """Folded or not yet; then it is folded as if nothing had been."""
+    if remembered(stage)["turns"] not in (before["turns"], wanted["turns"]):
+        yield "half folded"
+    stage.talk.fold_now()
+    yield from _different(stage, wanted)
+
+
+def _judge_save(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
+    """Nothing yet or everything; what was interrupted goes on and ends as if it had not been."""
+    if remembered(stage)["turns"] not in (before["turns"], wanted["turns"]):
+        yield "half archived"
+    if stage.memory.sessions.rounds(stage.talk.session.session_id):
+        stage.save()
+    yield from _different(stage, wanted)
+
+
+def _judge_reset(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
+    if remembered(stage)["turns"] not in (before["turns"], wanted["turns"]):
+        yield "half cleared"
+    stage.talk.reset()
+    yield from _different(stage, wanted)
+
+
+def _judge_erase(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
+    """Once a turn is gone, finishing leaves it in no file; until then all is there.
+
+    What was made from it is made anew, or is not there.
+    """
+    gone = not any(MARKER in row[2] for row in remembered(stage)["turns"])
+    if not gone:
+        if remembered(stage)["turns"] != before["turns"]:
+            yield "half erased"
+        stage.erase()
+    stage.memory.finish_erasing()
+    folders = [stage.settings.data_dir, stage.settings.log_dir]
+    yield from (
+        f"{trace.path.name} holds it as {trace.form}" for trace in proof.traces(folders, proof.forms(MARKER))
+    )
+    found = remembered(stage)
+    if found["turns"] != wanted["turns"]:
+        yield "other turns are not what they were"
+    if not set(found["summaries"]) <= set(wanted["summaries"]):
+        yield "a summary is neither gone nor made anew"
+    if stage.memory.eraser.unfinished():
+        yield "the erasure is not finished"
+
+
+def _judge_migration(folder: Path, before: Contents) -> Iterator[str]:
+    steps = migrations.STEPS
+    migrations.STEPS = (steps[0], scene.LATER_STEP)
+    try:
+        stage = Stage(folder)
+        if stage.memory.database.read("SELECT x FROM later")[0][0] != "taken":
+            yield "the step was not taken"
+        yield from unsound(stage)
+        found = remembered(stage)
+        if any(found[name] != before[name] for name in before):
+            yield "something was lost"
+        stage.close()
+    except errors.OldFriendError as error:
+        yield f"cannot be opened: {error}"
+    finally:
+        migrations.STEPS = steps
+
+
+def _different(stage: Stage, wanted: Contents) -> Iterator[str]:
+    found = remembered(stage)
+    yield from (
+        f"{name} differ: {found[name]!r} for {wanted[name]!r}"
+        for name in wanted
+        if found[name] != wanted[name]
+    )
+
+
+JUDGES: dict[str, Callable[[Stage, Contents, Contents], Iterator[str]]] = {
+    "round": _judge_round,
+    "turn": _judge_round,
+    "fold": _judge_fold,
+    "save": _judge_save,
+    "reset": _judge_reset,
+    "erase": _judge_erase,
+}
