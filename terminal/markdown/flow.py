@@ -104,8 +104,8 @@ class Flow:
     def _new_row(self, lead: str) -> None:
         self._out.append(("\n", ("words",)))
         self._column = 0
+        self._row_width = max(2, self._width())
         if lead:
-            self._row_width = max(2, self._width())
             self._emit(*self._hanging)
 
     def _emit(self, text: str, meanings: Meanings) -> None:

@@ -55,6 +55,17 @@ def settled(text: str, meanings: Meanings, *, final: bool, before: str = " ") ->
     return spans, position
 
 
+def reaches_on(text: str) -> bool:
+    """Whether emphasis is open at the beginning of this text, the end of a line, so that the next may end it.
+
+    >>> reaches_on("**bold that"), reaches_on("**bold**"), reaches_on("* 3")
+    (True, False, False)
+    """
+    if not text or text[0] not in "*_~":
+        return False
+    return _emphasis(text + "\n", 0, ("words",), len(text) + 1 < HOLD, " ") is None
+
+
 def _units(text: str, meanings: Meanings, final: bool, before: str) -> Iterator[_Unit]:
     position = 0
     while position < len(text):

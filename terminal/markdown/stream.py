@@ -11,7 +11,7 @@ from typing import Protocol
 
 from terminal.markdown.code import Code
 from terminal.markdown.flow import Flow
-from terminal.markdown.inline import settled
+from terminal.markdown.inline import reaches_on, settled
 from terminal.markdown.lines import Line, classify, closes_fence, uncertain
 from terminal.markdown.table import drawn, is_table
 from terminal.screen import Screen
@@ -51,6 +51,9 @@ class MarkdownStream:
         self._line = ""
         self._kind: Line | None = None
         self._before = " "
+        #: The end of the line before, while emphasis in it may reach into this one; and how its rows begin.
+        self._held = ""
+        self._breaks: list[Line] = []
         self._under: tuple[Meaning, ...] = ()
         self._blank = False
         self._anything = False
@@ -107,6 +110,7 @@ class MarkdownStream:
     def _end_open_line(self) -> None:
         if self._line or self._kind:
             self._end_line()
+        self._let_go()
 
     def _write(self) -> None:
         self._screen.spans(self._flow.take())
@@ -117,7 +121,9 @@ class MarkdownStream:
             self._code_line(self._line.rstrip("\r"))
         else:
             self._advance(final=True)
-        self._line, self._kind, self._before = "", None, " "
+        self._line, self._kind = "", None
+        if not self._held:
+            self._before = " "
 
     def _code_line(self, text: str) -> None:
         assert self._code
@@ -134,16 +140,45 @@ class MarkdownStream:
             self._begin(classify(self._line), final)
         if self._kind is None:
             return
-        spans, used = settled(self._line, (*self._base, *self._under), final=final, before=self._before)
-        for text, meanings in spans:
-            self._flow.write(text, meanings)
+        self._settle(final=False)
+        if final and self._kind.kind in ("text", "item") and reaches_on(self._line):
+            self._held = self._line
+        elif final:
+            self._settle(final=True)
+            self._flow.end_row()
+
+    def _settle(self, *, final: bool) -> None:
+        """Write what is certain of the present line."""
+        meanings = (*self._base, *self._under)
+        spans, used = settled(self._line, meanings, final=final, before=self._before)
+        for text, looks in spans:
+            first, *others = text.split("\n")
+            self._flow.write(first, looks)
+            for other in others:
+                self._break()
+                self._flow.write(other, looks)
         if used:
             self._before, self._line = self._line[used - 1], self._line[used:]
-        if final:
+
+    def _break(self) -> None:
+        """The writer's own line break, inside of emphasis."""
+        self._flow.end_row()
+        self._flow.begin(*self._leads(self._breaks.pop(0)))
+
+    def _let_go(self) -> None:
+        """The emphasis that was open at the end of a line is not ended by what follows: its mark is a mark."""
+        if self._held:
+            self._line, self._held, rest = self._held, "", self._line
+            self._settle(final=True)
             self._flow.end_row()
+            self._line, self._before = rest, " "
 
     def _begin(self, line: Line, final: bool) -> None:
         """A line's kind is known. Lines of text stay begun; all others are dealt with whole."""
+        if self._held and line.kind == "text":
+            self._go_on(line)
+            return
+        self._let_go()
         if line.kind == "row":
             self._rows += [self._line] if final else []
             return
@@ -158,6 +193,12 @@ class MarkdownStream:
                 self._row([(self._line.strip(), ("quiet",))])
         else:
             self._begin_text(line)
+
+    def _go_on(self, line: Line) -> None:
+        """The line goes on with what the line before left open."""
+        self._breaks.append(line)
+        self._line, self._held = self._held + "\n" + self._line[line.start :], ""
+        self._kind = line
 
     def _begin_text(self, line: Line) -> None:
         self._space()

@@ -20,7 +20,8 @@ SAMPLE = """
 # A *title*
 
 Hello **bold** and *it*, a `code` thing.
-Second line stays. 你好世界，这是一个很长的中文段落，需要在合适的地方换行，而且标点符号不能出现在行首。再来一些字。
+Second **line
+stays**. 你好世界，这是一个很长的中文段落，需要在合适的地方换行，而且标点符号不能出现在行首。再来一些字。
 
 1. one
 2. two
@@ -102,6 +103,43 @@ def test_emphasis_beside_chinese_punctuation_is_emphasis() -> None:
     assert shown("**重点：**内容") == "重点：内容\n"
 
 
+@pytest.mark.parametrize("mark", ["**", "*", "__", "~~"])
+def test_emphasis_may_reach_over_line_breaks(mark: str) -> None:
+    text = f"a {mark}bold that\nruns\non{mark} b"
+    assert shown(text) == "a bold that\nruns\non b\n"
+    assert shown(f"- {text}") == "• a bold that\nruns\non b\n"
+    assert shown("<q>", text, "</q>").startswith("│ a bold that\n│ runs\n│ on b\n")
+    assert shown(*text) == shown(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a **b\n\nc**",
+        "**a\n```\nb** c\n```",
+        "*a\n# b*",
+        "5 * 3\n7 * 3",
+        "**a\n| b** |",
+        "_a\nb_c",
+        "**a\n\n",
+    ],
+)
+def test_emphasis_ends_with_its_paragraph(text: str) -> None:
+    assert re.sub(r"[#\s]", "", shown(text)) == re.sub(r"[#\s]", "", text)
+
+
+def test_a_row_has_the_width_that_the_window_has_when_it_begins() -> None:
+    screen = Fixed(40)
+    stream = MarkdownStream(screen)
+    stream.feed("word " * 20)
+    screen._columns = 20
+    stream.feed("word " * 20)
+    stream.finish()
+    rows = [row for row in re.sub(r"\x1b\[[0-9;]*m", "", screen.out.getvalue()).split("\n") if row]
+    assert {len(row) for row in rows[:2]} == {39}
+    assert all(len(row) <= 20 for row in rows[3:])
+
+
 def test_a_row_ends_between_words_and_never_before_a_closing_mark() -> None:
     assert shown("one two three four", columns=9) == "one two\nthree\nfour\n"
     assert shown("你好世界，再见", columns=8) == "你好世\n界，再见\n"
@@ -172,7 +210,7 @@ def test_any_text_can_be_shown_and_ends_its_line(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["*a ", "**", "[a", "`x", "_a*", "![a](", "word ", "字", "- item\n", "> q\n", "| a |\n"]
+    "piece", ["*a ", "*a\n", "**", "[a", "`x", "_a*", "![a](", "word ", "字", "- item\n", "> q\n", "| a |\n"]
 )
 def test_work_grows_with_the_length_and_not_faster(piece: str) -> None:
     def seconds(count: int) -> float:
