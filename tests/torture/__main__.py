@@ -66,7 +66,11 @@ PROMISES = (
         "P4",
         "a failed model call changes nothing",
         (),
-        ("tests/test_promises.py -k p4", "tests/test_faults.py"),
+        (
+            "tests/test_promises.py -k p4",
+            "tests/test_faults.py",
+            "tests/test_faults_program.py -k 'not embeddings and not always_fails'",
+        ),
     ),
     Promise("P5", "/save is resumable", killed("save"), ("tests/test_promises.py -k p5",)),
     Promise(
@@ -83,7 +87,10 @@ PROMISES = (
         ("tests -k 'indexing or mending or damage'",),
     ),
     Promise(
-        "P9", "trouble with embeddings never stops a conversation", (), ("tests/test_promises.py -k p9",)
+        "P9",
+        "trouble with embeddings never stops a conversation",
+        (),
+        ("tests/test_promises.py -k p9", "tests/test_faults_program.py -k 'embeddings or always_fails'"),
     ),
     Promise(
         "P10",
@@ -175,7 +182,10 @@ def _timed(trial: Callable[[], Tried]) -> tuple[Tried, float]:
     except Exception as fault:
         # A trial that breaks off has shown nothing, and must not end the others.
         tried = Tried("a trial", 0, [f"the trial broke off: {fault!r}"])
-    return tried, time.monotonic() - begun
+    took = time.monotonic() - begun
+    # Half an hour is long without a word; the lines that count come in order, on the other stream.
+    print(f"   {tried.scene}: {tried.points} in {took:.0f} s", file=sys.stderr, flush=True)
+    return tried, took
 
 
 def _tested(arguments: str) -> Tried:

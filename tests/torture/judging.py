@@ -111,26 +111,29 @@ def _judge_round(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
     yield from _different(stage, wanted)
 
 
+def _judge_round_alone(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
+    """A round without a fold is stored in one commit."""
+    yield from _half(stage, before, wanted)
+    yield from _judge_round(stage, before, wanted)
+
+
 def _judge_fold(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
     """Folded or not yet; then it is folded as if nothing had been."""
-    if remembered(stage)["turns"] not in (before["turns"], wanted["turns"]):
-        yield "half folded"
+    yield from _half(stage, before, wanted)
     stage.talk.fold_now()
     yield from _different(stage, wanted)
 
 
 def _judge_save(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
     """Nothing yet or everything; what was interrupted goes on and ends as if it had not been."""
-    if remembered(stage)["turns"] not in (before["turns"], wanted["turns"]):
-        yield "half archived"
+    yield from _half(stage, before, wanted)
     if stage.memory.sessions.rounds(stage.talk.session.session_id):
         stage.save()
     yield from _different(stage, wanted)
 
 
 def _judge_reset(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
-    if remembered(stage)["turns"] not in (before["turns"], wanted["turns"]):
-        yield "half cleared"
+    yield from _half(stage, before, wanted)
     stage.talk.reset()
     yield from _different(stage, wanted)
 
@@ -177,6 +180,16 @@ def _judge_migration(folder: Path, before: Contents) -> Iterator[str]:
         migrations.STEPS = steps
 
 
+def _half(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
+    """Nothing of it or all of it, but for what was noted on the way."""
+    found = remembered(stage)
+    names = [name for name in found if name not in ("in flight", "stages")]
+    new = [name for name in names if found[name] != before[name]]
+    missing = [name for name in names if found[name] != wanted[name]]
+    if new and missing:
+        yield f"half done: {new} are as if all had been done, or wrong, and {missing} are not"
+
+
 def _different(stage: Stage, wanted: Contents) -> Iterator[str]:
     found = remembered(stage)
     yield from (
@@ -187,7 +200,7 @@ def _different(stage: Stage, wanted: Contents) -> Iterator[str]:
 
 
 JUDGES: dict[str, Callable[[Stage, Contents, Contents], Iterator[str]]] = {
-    "round": _judge_round,
+    "round": _judge_round_alone,
     "turn": _judge_round,
     "fold": _judge_fold,
     "save": _judge_save,
