@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
 
 Missing = Literal["embeddings", "index", "words"]
+#: Similarity by id.
+Near = Mapping[str, float]
 
 #: So many rows are read for one question of a large history; see ``Search._cap``.
 _ROWS = 40_000
@@ -80,20 +82,21 @@ class Search:
         import numpy as np
 
         register = self._register
-        found = pool.found(register, self._postings("turn", asked.terms), self._near_turns(vector))
+        postings, near_turns, near_summaries = self._by_words_and_vectors(asked.terms, vector)
+        found = pool.found(register, postings, self._numbered(near_turns))
         rarity = scores.rarity(found.holding(), len(register))
         gathered = pool.gather(register, found, rarity, self._hidden)
         sessions, of_session = np.unique(register.session[gathered.rows], return_inverse=True)
         clarity = _clarity(found.dense, len(register), vector, background)
         evidence = self._evidence(
-            asked, vector, clarity, found, gathered, sessions.astype(np.int64), of_session
+            asked, near_summaries, clarity, found, gathered, sessions.astype(np.int64), of_session
         )
         return Searched(asked, gathered, sessions.astype(np.int64), found.terms, evidence)
 
     def _evidence(
         self,
         asked: Asked,
-        vector: Vector | None,
+        near_summaries: Near,
         clarity: float,
         found: pool.Found,
         gathered: pool.Pool,
@@ -138,7 +141,7 @@ class Search:
             clarity=clarity,
             similarity=gathered.similarity,
             summary_words=self._summary_words(asked, sessions),
-            summary_similarity=self._summary_similarity(vector, sessions),
+            summary_similarity=self._summary_similarity(near_summaries, sessions),
             fact_words=self._fact_words(asked, rows),
         )
 
@@ -196,22 +199,41 @@ class Search:
 
     # -- vectors -----------------------------------------------------------------------------------------
 
-    def _near_turns(self, vector: Vector | None) -> dict[int, float]:
+    def _by_words_and_vectors(
+        self, terms: Sequence[str], vector: Vector | None
+    ) -> tuple[Mapping[str, Postings], Near, Near]:
+        """The turns that hold each term, and the nearest turns and summaries.
+
+        In a large history SQLite and the vectors are searched at the same time; both leave Python to others.
+        """
+        if vector is None or len(self._register) <= pool.WHOLE:
+            return self._postings("turn", terms), *self._by_vector(vector)
+
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1, "recall") as beside:
+            nearest = beside.submit(self._by_vector, vector)
+            postings = self._postings("turn", terms)
+        return postings, *nearest.result()
+
+    def _by_vector(self, vector: Vector | None) -> tuple[Near, Near]:
+        summaries = self._nearest(vector, "summary", _NEAR_SUMMARIES)
+        return self._nearest(vector, "conversation", _NEAR_TURNS), summaries
+
+    def _numbered(self, hits: Near) -> dict[int, float]:
         """Similarity of the nearest turns by number."""
-        hits = self._nearest(vector, "conversation", _NEAR_TURNS)
         seqs = self._archive.seqs_of(list(hits))
         return {seqs[text_id]: similarity for text_id, similarity in hits.items() if text_id in seqs}
 
-    def _summary_similarity(self, vector: Vector | None, sessions: Numbers) -> Floats | None:
+    def _summary_similarity(self, hits: Near, sessions: Numbers) -> Floats | None:
         """(S,) similarity of each session's summary; the least of those returned for the others."""
-        hits = self._nearest(vector, "summary", _NEAR_SUMMARIES)
         if not hits:
             return None
         session_of = self._archive.sessions_of_summaries(text_ids=list(hits))
         known = {session_of[text_id]: hits[text_id] for text_id in hits if text_id in session_of}
         return _placed(known, sessions, min(hits.values()))
 
-    def _nearest(self, vector: Vector | None, kind: Kind, limit: int) -> dict[str, float]:
+    def _nearest(self, vector: Vector | None, kind: Kind, limit: int) -> Near:
         if vector is None or self._vectors is None:
             return {}
         try:

@@ -69,7 +69,8 @@ class Shelf:
 
         with self._lock:
             count = len(self._ids)
-            cosines = self._vectors[:count] @ query
+            # Not ``@``, which takes all cores and waits for the slowest of them: on a busy machine many times as long.
+            cosines = np.vecdot(self._vectors[:count], query)
             if (hidden := self._sessions.get(exclude_session or "")) is not None:
                 cosines[self._session[:count] == hidden] = -np.inf
             best = np.argpartition(cosines, -limit)[-limit:] if limit < count else np.arange(count)
