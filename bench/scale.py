@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _FILL_AT_ONCE = 200
 _QUESTIONS = 60
-_ASKED_FOR: tuple[tuple[Kind, int], ...] = (("conversation", 300), ("summary", 50))
+_ASKED_FOR: tuple[tuple[Kind, int], ...] = (("conversation", 300), ("summary", 60))
 _A_LONG_TIME = 36_000.0
 _WHEN = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 
@@ -59,14 +59,16 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--dimension", type=int, default=384, help="length of the vectors")
     parser.add_argument("--rounds", type=int, default=10_000, help="rounds stored one by one (0: leave out)")
     parser.add_argument("--folder", help="keep the stores here and use them again")
-    parser.add_argument("--peers", action="store_true", help="measure the plain ways beside it")
+    parser.add_argument("--peers", action="store_true", help="measure the plain ways of storing vectors too")
+    parser.add_argument("--peer-sizes", default="10000,100000", help="rows they store, separated by commas")
+    parser.add_argument("--peer-rows", type=int, default=1_000, help="rows they store one by one after that")
     parser.add_argument("--one", choices=sorted(_MEASURES), help=argparse.SUPPRESS)
     parser.add_argument("--size", type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def _report(asked: argparse.Namespace, folder: Path) -> None:
-    sizes = [int(size) for size in asked.sizes.split(",") if size]
+    sizes = _numbers(asked.sizes)
     results = {}
     for size in sizes:
         store = folder / str(size)
@@ -84,7 +86,11 @@ def _report(asked: argparse.Namespace, folder: Path) -> None:
     if asked.peers:
         from bench import scale_peers
 
-        scale_peers.report(sizes, asked.dimension, folder)
+        scale_peers.report(_numbers(asked.peer_sizes), asked.dimension, asked.peer_rows, folder)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",") if number]
 
 
 def _run(asked: argparse.Namespace, measure: str, size: int, folder: Path) -> dict[str, Any]:
@@ -137,7 +143,11 @@ def _store(memory: Memory, held: Sequence[life.Spoken]) -> None:
 
 
 def _recall(asked: argparse.Namespace) -> dict[str, Any]:
-    """Recall as before every reply, with the last round and with the new input."""
+    """Recall as before every reply, with the last round and the new input.
+
+    A question that looks for something is searched for twice, alone and with the last round; what only says
+    something is searched for once.
+    """
     import config
 
     settings = config.load(Path(asked.folder), {})
@@ -148,29 +158,32 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
     ready = memory.index.settle(_A_LONG_TIME)
     opened = time.perf_counter() - began
     memory.search(["a first question to warm up"], session.session_id, _WHEN, settings, gated=False)
-    asked_for = _questions(asked.size)
-    took, found = [], 0
-    for question, last_round in asked_for:
-        began = time.perf_counter()
-        recollection = memory.search([last_round, question], session.session_id, _WHEN, settings, gated=False)
-        took.append((time.perf_counter() - began) * 1000)
-        found += bool(recollection.turns)
+    took: dict[bool, list[float]] = {False: [], True: []}
+    found = 0
+    for words, last_round in _questions(asked.size):
+        for seeks, said in ((False, f"{words}."), (True, f"What was it about {words}?")):
+            began = time.perf_counter()
+            recalled = memory.search([last_round, said], session.session_id, _WHEN, settings, gated=False)
+            took[seeks].append((time.perf_counter() - began) * 1000)
+            found += bool(recalled.turns)
     resident, peak = _memory_used()
     memory.close()
     return {
         "turns": asked.size,
         "ready": ready,
         "open_s": opened,
-        "recall_ms": statistics.median(took),
-        "p95_ms": sorted(took)[int(len(took) * 0.95)],
-        "found": found / len(asked_for),
+        "recall_ms": statistics.median(took[False]),
+        "p95_ms": _p95(took[False]),
+        "question_ms": statistics.median(took[True]),
+        "question_p95_ms": _p95(took[True]),
+        "found": found / (2 * _QUESTIONS),
         "resident_mb": resident,
         "peak_mb": peak,
     }
 
 
 def _nearest(asked: argparse.Namespace) -> dict[str, Any]:
-    """The searches of the vector index alone, as recall asks them: 300 turns and 50 summaries."""
+    """The searches of the vector index alone, as recall asks them: 300 turns and 60 summaries."""
     from storage.vectors import Vectors
 
     embedder = life.WordSums(asked.dimension)
@@ -189,12 +202,12 @@ def _nearest(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def _questions(size: int) -> list[tuple[str, str]]:
-    """Questions made of what was said here and there."""
+    """Some words, and a last round, of what was said here and there."""
     spoken = [item for item, _ in zip(life.sessions(size), range(_QUESTIONS), strict=False)]
     rounds = [item.rounds[at % len(item.rounds)] for at, item in enumerate(spoken)]
     while len(rounds) < _QUESTIONS:
         rounds += rounds
-    return [(" ".join(user.split()[:8]) + "?", f"{user}\n{reply}") for user, reply in rounds[:_QUESTIONS]]
+    return [(" ".join(user.split()[:8]), f"{user}\n{reply}") for user, reply in rounds[:_QUESTIONS]]
 
 
 def _store_round(asked: argparse.Namespace) -> dict[str, Any]:
@@ -271,6 +284,10 @@ def _memory(asked: argparse.Namespace) -> Memory:
 def _size(folder: Path) -> tuple[int, int]:
     sizes = [os.path.getsize(path) for path in folder.rglob("*") if path.is_file()]
     return len(sizes), sum(sizes)
+
+
+def _p95(times: list[float]) -> float:
+    return sorted(times)[int(len(times) * 0.95)]
 
 
 def _memory_used() -> tuple[float, float]:

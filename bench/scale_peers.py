@@ -1,7 +1,7 @@
 """The plain ways of storing vectors, measured beside ours in the same run.
 
-They are installed into a virtual environment of their own (``.venv/peers``) and are no requirement of the
-program. What cannot be installed or does not work on this machine is skipped with a line.
+They are installed into a virtual environment of their own (``.venv/vector-peers``) and are no requirement of
+the program. What cannot be installed or does not work on this machine has a line that says why.
 """
 
 from __future__ import annotations
@@ -10,65 +10,108 @@ import json
 import subprocess
 import sys
 import venv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 _HOUSE = Path(__file__).parents[1]
-_PEERS = {
-    "lancedb": "lancedb>=0.40,<0.50",
-    "sqlite-vec": "sqlite-vec",
-    "chromadb": "chromadb",
-}
-#: Rows that are appended one by one; more would take the plain ways hours.
-_ONE_BY_ONE = 2_000
 _TOO_LONG = 3_600
 
 
-def report(sizes: Sequence[int], dimension: int, folder: Path) -> None:
-    """Print a line for each peer and size."""
-    python = _environment()
-    for peer, package in _PEERS.items():
-        if not _installed(python, package):
-            print(f"{peer}: skipped, {package} cannot be installed here")
-            continue
-        for size in sizes:
-            print(f"{peer}, {size} rows: {_measured(python, peer, size, dimension, folder)}", flush=True)
+@dataclass(frozen=True)
+class _Way:
+    """``peer`` names it in ``scale_plain``; what is ours needs nothing but the program itself."""
+
+    peer: str
+    title: str
+    packages: tuple[str, ...] = ()
 
 
-def _environment() -> Path:
-    place = _HOUSE / ".venv" / "peers"
-    if not (place / "bin" / "python").exists():
-        venv.create(place, with_pip=True)
-    return place / "bin" / "python"
+#: APSW brings an SQLite that can load extensions, which that of Python often cannot.
+_WAYS = (
+    _Way("ours", "ours"),
+    _Way("ours-on-disk", "ours, nothing held in memory"),
+    _Way("lancedb", "LanceDB, appended to", ("lancedb>=0.40,<0.50",)),
+    _Way("sqlite-vec", "sqlite-vec", ("sqlite-vec", "apsw")),
+    _Way("chromadb", "chromadb", ("chromadb",)),
+)
+_COLUMNS = (
+    ("load_s", "load, s", "{:.1f}"),
+    ("add_ms", "a row more, ms", "{:.1f}"),
+    ("upkeep_ms", "mean", "{:.1f}"),
+    ("search_ms", "10 nearest, ms", "{:.2f}"),
+    ("search_p95_ms", "p95", "{:.2f}"),
+    ("wide_ms", "300 nearest, ms", "{:.2f}"),
+    ("recall", "found", "{:.2f}"),
+    ("files", "files", "{:.0f}"),
+    ("bytes_of_vectors", "bytes", "{:.1f}"),
+)
+_RATIOS = ("add_ms", "search_ms")
 
 
-def _installed(python: Path, package: str) -> bool:
-    command = [
-        str(python),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        package,
-        "numpy",
-    ]
-    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+def report(sizes: Sequence[int], dimension: int, one_by_one: int, folder: Path) -> None:
+    """Print a table for each size: every way, and how many times ours it takes."""
+    failed = {way.peer: _not_installed(way) for way in _WAYS}
+    for size in sizes:
+        print(
+            f"\n{size} rows of {dimension}, {one_by_one} more one by one (median, and mean with all upkeep)"
+        )
+        titles = [title for _, title, _ in _COLUMNS]
+        print(_line("", [*titles, "row / ours", "search / ours"]))
+        ours: Mapping[str, float] = {}
+        for way in _WAYS:
+            measured = failed[way.peer] or _measured(way, size, dimension, one_by_one, folder)
+            if isinstance(measured, str):
+                print(f"{way.title}: skipped, {measured}", flush=True)
+                continue
+            ours = ours or measured
+            cells = [form.format(measured[name]) for name, _, form in _COLUMNS]
+            cells += [f"{measured[name] / ours[name]:.1f}" for name in _RATIOS]
+            print(_line(way.title, cells), flush=True)
 
 
-def _measured(python: Path, peer: str, size: int, dimension: int, folder: Path) -> str:
-    script = _HOUSE / "bench" / "scale_plain.py"
-    place = folder / "peers" / f"{peer}-{size}"
-    command = [str(python), str(script), peer, str(size), str(dimension), str(_ONE_BY_ONE), str(place)]
+def _line(first: str, cells: Sequence[str]) -> str:
+    return f"{first:<30}" + "".join(f"{cell:>17}" for cell in cells)
+
+
+def _python(way: _Way) -> Path:
+    return _HOUSE / ".venv" / "vector-peers" / "bin" / "python" if way.packages else Path(sys.executable)
+
+
+def _not_installed(way: _Way) -> str:
+    """Why it cannot be installed; nothing when it is."""
+    if not way.packages:
+        return ""
+    python = _python(way)
+    if not python.exists():
+        venv.create(python.parents[1], with_pip=True)
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    done = subprocess.run([*pip, *way.packages, "numpy"], check=False, capture_output=True, text=True)
+    return "" if done.returncode == 0 else f"cannot be installed here: {_last_line(done.stderr)}"
+
+
+def _measured(
+    way: _Way, size: int, dimension: int, one_by_one: int, folder: Path
+) -> Mapping[str, float] | str:
+    """What was measured, or why nothing was."""
+    place = folder / "peers" / f"{way.peer}-{size}"
+    command = [str(_python(way)), "-m", "bench.scale_plain", way.peer, str(size), str(dimension)]
     try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_TOO_LONG)
+        done = subprocess.run(
+            [*command, str(one_by_one), str(place)],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=_TOO_LONG,
+            cwd=_HOUSE,
+        )
     except subprocess.TimeoutExpired:
-        return f"skipped, not done after {_TOO_LONG} s"
+        return f"not done after {_TOO_LONG} s"
     if done.returncode:
-        return f"skipped, {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'it failed'}"
-    measured = json.loads(done.stdout.splitlines()[-1])
-    return "  ".join(f"{name} {value:.2f}" for name, value in measured.items())
+        return _last_line(done.stderr)
+    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return measured
 
 
-if __name__ == "__main__":
-    report([int(size) for size in sys.argv[1].split(",")], int(sys.argv[2]), Path(sys.argv[3]))
+def _last_line(said: str) -> str:
+    return said.strip().splitlines()[-1] if said.strip() else "it failed without a word"
