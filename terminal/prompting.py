@@ -12,7 +12,6 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.filters import Condition
-from prompt_toolkit.input import create_input
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
@@ -24,6 +23,7 @@ from terminal.history import PromptHistory
 from terminal.interrupting import Wishes
 from terminal.keys import Pasting, bindings, teach_new_line_keys
 from terminal.parsing import Typed
+from terminal.pasted import PasteHearingInput
 from terminal.reading import PROMPT
 from terminal.typeahead import TypeAhead
 from text import clean, inert
@@ -69,7 +69,7 @@ class EditorLine:
         self._pasting = Pasting()
         self._mark = mark
         self._warm: Callable[[], None] | None = warm
-        self._input = create_input(stdin)
+        self._input = PasteHearingInput(stdin)
         self._output = _output(stdout, colour)
         keys = bindings(
             history, self._pasting, time.monotonic, lambda: _beside_the_prompt(hint), last_message
@@ -83,6 +83,7 @@ class EditorLine:
             complete_while_typing=Condition(self._is_command),
             key_bindings=keys,
             enable_open_in_editor=True,
+            enable_suspend=True,
             search_ignore_case=True,
             input_processors=[_Inert()],
             style=_STYLE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -109,7 +110,10 @@ class Terminal:
 
     def close(self) -> None:
         """End the program if it runs."""
-        self.process.close(force=True)
+        if self.process.isalive():
+            self.process.kill(signal.SIGKILL)
+            self.process.wait()
+        self.process.close()
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:

@@ -133,13 +133,16 @@ def test_a_terminal_gets_nothing_but_the_programs_own_sequences(
     server.script(status(404, "no such model", error_code="model_not_found"))
     terminal.say("which model")
     terminal.see("Check CHAT_MODEL")
+    terminal.wait(lambda: terminal.line().startswith("> which model"), "the words at the prompt again")
     terminal.send("\x15")
     terminal.prompt()
     pasted = "".join(STEERING.values()).replace("\x1b[201~", "")
     terminal.send("\x1b[200~" + pasted + "\x1b[201~")
     terminal.see("overwritten")
-    terminal.send("\x15\x04")
-    terminal.read(0.2)
+    terminal.send("\x03")
+    terminal.prompt()
+    terminal.send("\x04")
+    terminal.ended()
     assert foreign(terminal.raw) == []
     assert terminal.screen.title == ""
     assert terminal.text().count(CANARY) > len(STEERING)
@@ -157,7 +160,6 @@ def test_a_restart_shows_old_rounds_inert(tmp_path: Path, server: ScriptedServer
     terminal.prompt()
     terminal.say("/history 100")
     terminal.prompt()
-    terminal.read(0.2)
     assert foreign(terminal.raw) == []
     terminal.close()
     next(opened, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.server import ScriptedServer
 from tests.terminal.conftest import Chat
+from tests.terminal.pseudo import ROOT, Terminal, environment
 
 
 def said(server: ScriptedServer) -> list[str]:
@@ -177,6 +179,27 @@ def test_ctrl_x_ctrl_e_opens_the_editor(chat: Chat, tmp_path: Path) -> None:
     terminal.send("draft")
     terminal.send_after("draft", "\x18\x05")
     terminal.wait(lambda: "edited" in terminal.near_cursor(), "what the editor added")
+
+
+def test_ctrl_z_leaves_for_the_shell_and_fg_comes_back(
+    tmp_path: Path, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = Terminal(["sh", "-i"], environment(tmp_path, PS1="shell: ", ENV="", **connected))
+    try:
+        terminal.see("shell:")
+        program = f"{sys.executable} {ROOT / 'main.py'} --data-dir {tmp_path / 'data'}"
+        terminal.send(f"LOG_DIR={tmp_path / 'logs'} {program} --env-file /dev/null\n")
+        terminal.prompt()
+        terminal.send("half a")
+        terminal.send_after("half a", "\x1a")
+        terminal.wait(lambda: terminal.line().startswith("shell:"), "the shell")
+        terminal.send("fg\n")
+        terminal.wait(lambda: terminal.line().startswith("> half a"), "the prompt as it was left")
+        terminal.send(" thought")
+        terminal.send_after("half a thought", "\r")
+        terminal.see("You said: half a thought")
+    finally:
+        terminal.close()
 
 
 def test_bytes_that_are_no_utf8_and_controls_do_no_harm(
