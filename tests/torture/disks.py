@@ -12,7 +12,7 @@ from pathlib import Path
 
 import errors
 from tests.torture.judging import astray, remembered, unsound
-from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process
+from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process, scratch
 from tests.torture.scene import TYPED, Stage
 
 _SIZE_KB = 1_024
@@ -33,9 +33,9 @@ def prepared(folder: Path) -> None:
 
 
 @contextmanager
-def small_disk(scratch: Path) -> Iterator[Path | None]:
+def small_disk(where: Path) -> Iterator[Path | None]:
     """A small disk in a folder of its own."""
-    disk = scratch / "disk"
+    disk = where / "disk"
     disk.mkdir()
     with mounted(disk) as there:
         yield there
@@ -57,12 +57,12 @@ def mounted(disk: Path) -> Iterator[Path | None]:
 def full(step_kb: int = 12) -> Tried:
     """Say something with less and less room, until there is none."""
     tried = Tried("full disk")
-    with tempfile.TemporaryDirectory(prefix="full-") as scratch:
-        base = Path(scratch, "base")
+    with tempfile.TemporaryDirectory(prefix="full-") as where:
+        base = Path(where, "base")
         prepared(base)
         for room in range(0, 240, step_kb):
-            Path(scratch, str(room)).mkdir()
-            with small_disk(Path(scratch, str(room))) as disk:
+            Path(where, str(room)).mkdir()
+            with small_disk(Path(where, str(room))) as disk:
                 if disk is None:
                     tried.skipped = _NO_MOUNT
                     return tried
@@ -102,12 +102,12 @@ def _full_once(base: Path, disk: Path, room: int) -> Iterator[str]:
 def full_below_the_index(rooms_kb: Sequence[int] = (0, 4, 8, 16, 24, 40, 64, 96)) -> Tried:
     """Say things while the disk below the vectors, and only that one, has less and less room, or none."""
     tried = Tried("full disk below the index")
-    with tempfile.TemporaryDirectory(prefix="index-full-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="index-full-") as where:
         for room in rooms_kb:
-            folder = Path(scratch, f"home-{room}")
+            folder = Path(where, f"home-{room}")
             prepared(folder)
             vectors = folder / "data" / "vectors"
-            moved = vectors.rename(Path(scratch, f"vectors-{room}"))
+            moved = vectors.rename(Path(where, f"vectors-{room}"))
             vectors.mkdir()
             with mounted(vectors) as disk:
                 if disk is None:
@@ -149,7 +149,7 @@ def _index_full_once(folder: Path, disk: Path, room: int) -> Iterator[str]:
 def read_only() -> Tried:
     """A disk that may not be written is refused in one line, and not touched."""
     tried = Tried("read-only disk")
-    with tempfile.TemporaryDirectory(prefix="ro-") as scratch, small_disk(Path(scratch)) as disk:
+    with tempfile.TemporaryDirectory(prefix="ro-") as where, small_disk(Path(where)) as disk:
         if disk is None:
             tried.skipped = _NO_MOUNT
             return tried
@@ -175,11 +175,11 @@ def failing(most: int = 60) -> Tried:
     if shutil.which("strace") is None:
         tried.skipped = NO_STRACE
         return tried
-    with tempfile.TemporaryDirectory(prefix="eio-") as scratch:
-        base = Path(scratch, "base")
+    with scratch("eio") as where:
+        base = Path(where, "base")
         prepared(base)
         for point in range(1, most):
-            folder = Path(scratch, "try")
+            folder = Path(where, "try")
             shutil.copytree(base, folder)
             inject = ["-e", "trace=fsync,fdatasync", "-e", f"inject=fsync,fdatasync:error=EIO:when={point}"]
             done = subprocess.run(

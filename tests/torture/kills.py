@@ -30,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[2]
 #: A scene writes less often than this; more means that the count never ends.
 _MOST = 10_000
 _TOLD = "told: "
+#: Bytes that a few copies of a small memory need.
+_ROOM = 40_000_000
 NO_STRACE = "strace is not installed"
 
 
@@ -57,6 +59,13 @@ def every_point(name: str, first: int = 1, stride: int = 1) -> Tried:
     return Tried(**json.loads(told[-1].removeprefix(_TOLD)))
 
 
+def scratch(name: str) -> tempfile.TemporaryDirectory[str]:
+    """A folder for trials, in memory where there is room: a killed process leaves the same on any disk."""
+    memory = Path("/dev/shm")
+    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > _ROOM
+    return tempfile.TemporaryDirectory(prefix=f"{name}-", dir=memory if roomy else None)
+
+
 def scene_process(arguments: list[str]) -> None:
     """Run a part of a scene undisturbed."""
     subprocess.run([*_python(), *arguments], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
@@ -75,8 +84,8 @@ def _some_points(name: str, first: int, stride: int) -> Tried:
     if why := stops.why_not():
         return Tried(name, skipped=why)
     tried = Tried(name)
-    with tempfile.TemporaryDirectory(prefix="kill-") as scratch:
-        base, after, folder = (Path(scratch, part) for part in ("base", "after", "try"))
+    with scratch("kill") as where:
+        base, after, folder = (Path(where, part) for part in ("base", "after", "try"))
         _apart(partial(scene.prepare, base, name))
         shutil.copytree(base, after)
         whole = stops.run(partial(scene.play, name, after), 0, after)

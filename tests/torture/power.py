@@ -12,14 +12,13 @@ import random
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import errors
 from storage.database import Database
-from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process
+from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process, scratch
 from tests.torture.scene import TYPED
 
 _CALLS = "pwrite64,write,ftruncate,fsync,fdatasync"
@@ -66,8 +65,8 @@ def every_cut(seeds: int = 3) -> Tried:
     if shutil.which("strace") is None:
         tried.skipped = NO_STRACE
         return tried
-    with tempfile.TemporaryDirectory(prefix="power-") as scratch:
-        base, played = Path(scratch, "base"), Path(scratch, "played")
+    with scratch("power") as where:
+        base, played = Path(where, "base"), Path(where, "played")
         scene_process(
             [
                 "-c",
@@ -82,7 +81,7 @@ def every_cut(seeds: int = 3) -> Tried:
             kept = _apply(line, disks) or kept
             for seed in range(seeds):
                 tried.points += 1
-                cut = Path(scratch, "cut")
+                cut = Path(where, "cut")
                 _lay(
                     disks,
                     cut,
