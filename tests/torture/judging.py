@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +133,7 @@ def _judge_save(stage: Stage, before: Contents, wanted: Contents) -> Iterator[st
 
 
 def _judge_reset(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
-    yield from _half(stage, before, wanted)
+    yield from _half(stage, before, wanted, noted=())
     stage.talk.reset()
     yield from _different(stage, wanted)
 
@@ -180,10 +180,12 @@ def _judge_migration(folder: Path, before: Contents) -> Iterator[str]:
         migrations.STEPS = steps
 
 
-def _half(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
-    """Nothing of it or all of it, but for what was noted on the way."""
+def _half(
+    stage: Stage, before: Contents, wanted: Contents, noted: Sequence[str] = ("in flight", "stages")
+) -> Iterator[str]:
+    """Nothing of it or all of it, but for what is noted on the way."""
     found = remembered(stage)
-    names = [name for name in found if name not in ("in flight", "stages")]
+    names = [name for name in found if name not in noted]
     new = [name for name in names if found[name] != before[name]]
     missing = [name for name in names if found[name] != wanted[name]]
     if new and missing:

@@ -114,6 +114,10 @@ def prepare(folder: Path, scene: str) -> None:
         list(stage.talk.turn(TYPED, Stop()))
     if scene == "erase":
         stage.say(f"Never repeat {MARKER} to anyone.")
+    if scene == "reset":
+        stage.say(TYPED)
+        stage.memory.keep_stage(stage.talk.session.session_id, "summary", "{}")
+        stage.memory.note_in_flight(stage.talk.session.session_id, "And who")
     assert stage.memory.index.settle(30)
     stage.close()
 
