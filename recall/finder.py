@@ -153,7 +153,7 @@ class Finder:
         signs = gate.signs(evidence, len(known), max(alike, default=0.0))
         if known.tokens * _TOKENS_A_WORD <= budget_tokens:
             return gate.is_relevant_in_little(signs, said)
-        return gate.is_relevant(signs)
+        return gate.is_relevant(signs, said, of_that_day=bool(evidence.near.max(initial=0.0) >= 1.0))
 
     def _embedded(
         self, texts: Sequence[str], embed: Embed | None, missing: list[Missing]

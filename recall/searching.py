@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import errors
@@ -72,17 +73,44 @@ class Search:
         self._register = register
         self._session_id = session_id
         self._hidden = archive.session_number(session_id)
+        self._read: dict[Shelf, dict[str, Postings]] = {}
         self._log = log
 
-    def find(self, asked: Asked, vector: Vector | None, background: Sequence[Vector] = ()) -> Searched:
-        """The evidence for one question. A part that fails is noted in ``missing`` and left out.
+    def find(
+        self,
+        asked: Sequence[Asked],
+        vectors: Sequence[Vector | None],
+        backgrounds: Sequence[Sequence[Vector]],
+    ) -> Iterator[Searched]:
+        """The evidence for each question. A part that fails is noted in ``missing`` and left out.
 
-        ``background`` are vectors of sentences that have nothing to do with it.
+        ``backgrounds`` are vectors of sentences that have nothing to do with it. In a large history the vectors
+        are searched in a thread of their own, while SQLite reads the words and what was found is ranked.
         """
+        if len(self._register) <= pool.WHOLE or not any(vector is not None for vector in vectors):
+            for each, vector, background in zip(asked, vectors, backgrounds, strict=True):
+                yield self._find(each, vector, partial(self._by_vector, vector), background)
+            return
+
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1, "recall") as beside:
+            nearest = [beside.submit(self._by_vector, vector) for vector in vectors]
+            for each, vector, near, background in zip(asked, vectors, nearest, backgrounds, strict=True):
+                yield self._find(each, vector, near.result, background)
+
+    def _find(
+        self,
+        asked: Asked,
+        vector: Vector | None,
+        nearest: Callable[[], tuple[Near, Near]],
+        background: Sequence[Vector],
+    ) -> Searched:
         import numpy as np
 
         register = self._register
-        postings, near_turns, near_summaries = self._by_words_and_vectors(asked.terms, vector)
+        postings = self._postings("turn", asked.terms)
+        near_turns, near_summaries = nearest()
         found = pool.found(register, postings, self._numbered(near_turns))
         rarity = scores.rarity(found.holding(), len(register))
         gathered = pool.gather(register, found, rarity, self._hidden)
@@ -155,11 +183,15 @@ class Search:
         return pool.WHOLE if len(self._register) <= pool.WHOLE else _ROWS // max(terms, _FEW_TERMS)
 
     def _postings(self, shelf: Shelf, terms: Sequence[str]) -> Mapping[str, Postings]:
+        """The turns that hold each term. What another question of this turn has read is not read again."""
+        cap, read = self._cap(len(terms)), self._read.setdefault(shelf, {})
         try:
-            return self._lexicon.postings(shelf, terms, self._cap(len(terms)))
+            if new := [term for term in terms if term not in read]:
+                read.update(self._lexicon.postings(shelf, new, cap))
         except errors.StorageError:
             self._fails("words")
             return {}
+        return {term: read[term] for term in terms if term in read and len(read[term].seqs) <= cap}
 
     def _meant(self, asked: Asked, rows: Numbers) -> Floats:
         """1 for a turn of a speaker whom the question names."""
@@ -199,24 +231,8 @@ class Search:
 
     # -- vectors -----------------------------------------------------------------------------------------
 
-    def _by_words_and_vectors(
-        self, terms: Sequence[str], vector: Vector | None
-    ) -> tuple[Mapping[str, Postings], Near, Near]:
-        """The turns that hold each term, and the nearest turns and summaries.
-
-        In a large history SQLite and the vectors are searched at the same time; both leave Python to others.
-        """
-        if vector is None or len(self._register) <= pool.WHOLE:
-            return self._postings("turn", terms), *self._by_vector(vector)
-
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(1, "recall") as beside:
-            nearest = beside.submit(self._by_vector, vector)
-            postings = self._postings("turn", terms)
-        return postings, *nearest.result()
-
     def _by_vector(self, vector: Vector | None) -> tuple[Near, Near]:
+        """The nearest turns, and the nearest summaries."""
         summaries = self._nearest(vector, "summary", _NEAR_SUMMARIES)
         return self._nearest(vector, "conversation", _NEAR_TURNS), summaries
 
