@@ -135,6 +135,10 @@ class AnyOrder(RuleBasedStateMachine):
         folded = self.present[: len(self.present) - len(context)]
         assert [part.split()[2] for part in summary.summary.split(" | ")] == folded if summary else not folded
         assert memory.database.problems() == []
+        for words, texts in (("turn_words", "conversation"), ("summary_words", "summary")):
+            found = memory.database.read(f"SELECT rowid FROM {words} ORDER BY rowid")
+            kept = memory.database.read(f"SELECT seq FROM {texts} ORDER BY seq")
+            assert [row[0] for row in found] == [row[0] for row in kept]
 
     def teardown(self) -> None:
         if hasattr(self, "house"):
