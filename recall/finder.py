@@ -95,12 +95,11 @@ class Finder:
         asked = _asked(said, recent, now.date())
         search = Search(self._lexicon, self._vectors, self._archive, self._known(), session_id, self._log)
         vectors = self._embedded([each.text for each in asked], embed, search.missing)
-        results = []
-        for each, vector in zip(asked, vectors, strict=True):
-            searched = search.find(
-                each, vector, self._background.get(words.unspaced_share(each.text) > 0.5, ())
-            )
-            results.append(Result(searched, ranking.rank(searched.evidence, self.weigh)))
+        backgrounds = [self._background.get(words.unspaced_share(each.text) > 0.5, ()) for each in asked]
+        results = [
+            Result(searched, ranking.rank(searched.evidence, self.weigh))
+            for searched in search.find(asked, vectors, backgrounds)
+        ]
         kept = [
             result for result in results if not gated or self._is_relevant(result, said[-1], budget_tokens)
         ]
