@@ -13,9 +13,9 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _SEEKS = re.compile(
-    r"(?:^|[.!?]\s+|\band\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|\bremember\b|\brecall\b"
+    r"(?:^|[.!?]\s+|\band\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|(?<!\bi )\b(?:remember|recall)\b"
     r"|^\s*(?:did|does|do|is|are|was|were|has|have|had|would|could|can|will|should)\b"
-    r"|什么|谁|哪|几[个天岁点次号年月]|多少|记得|曾经",
+    r"|(?<!没)(?<!没有)(?<!些)(?:什么|谁|哪[里儿]?)(?!都|也)|几[个天岁点次号年月]|多少|(?<!我)记得|曾经",
     re.IGNORECASE,
 )
 _WHEN = re.compile(r"^\s*when\b|什么时候|哪天|几号|what (?:date|day|month|year)", re.IGNORECASE)
@@ -53,12 +53,13 @@ class Asked:
 
 def read(text: str, today: date) -> Asked:
     """Read a question."""
+    seeks = bool(_SEEKS.search(text))
     return Asked(
         text=text,
-        terms=words.terms(text),
+        terms=words.sought(text) if seeks else words.terms(text),
         windows=times.windows(text, today),
         remark=not _ASKS.search(text),
-        seeks=bool(_SEEKS.search(text)),
+        seeks=seeks,
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),

@@ -122,9 +122,13 @@ def confidence(found: Signs) -> float:
     )
 
 
-def is_relevant(found: Signs) -> bool:
-    """Whether the best that was found is worth handing over."""
-    return confidence(found) >= LEAST
+def is_relevant(found: Signs, question: str, *, of_that_day: bool = False) -> bool:
+    """Whether the best that was found is worth handing over.
+
+    ``of_that_day``: something was said on the very day that the question speaks of. That is an answer to whoever asks
+    about it for themselves ("What did we talk about yesterday?"), though no word of it may meet the question.
+    """
+    return confidence(found) >= LEAST or (of_that_day and bool(_PERSONAL.search(question)))
 
 
 def is_relevant_in_little(found: Signs, question: str) -> bool:

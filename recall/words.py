@@ -23,6 +23,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from recall.irregular import BASE
+
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -79,6 +81,11 @@ STOP_CHARACTERS = frozenset(
     "还又再最更太为因所如果没只一些はがをにでともへやのかなだよねたてし"
 )
 
+#: Chinese words that only ask: what a neighbour makes with one of them stands in no memory.
+_ASKING = re.compile(
+    "什么时候|什么|怎么样|怎么|怎样|为什么|为何|哪里|哪儿|哪些|哪个|哪|谁|多少|是不是|有没有|能不能|可不可以|请问|是否|[吗呢]"
+)
+
 
 def tokens(text: str) -> list[str]:
     """All tokens of a stored text in order, repeated as often as they stand there, and its marks behind them.
@@ -92,6 +99,15 @@ def tokens(text: str) -> list[str]:
 def terms(text: str) -> tuple[str, ...]:
     """The distinct tokens of a question, in the order in which they first stand, without marks."""
     return tuple(dict.fromkeys(_plain(text)))
+
+
+def sought(text: str) -> tuple[str, ...]:
+    """The same without the words that only make a question of it.
+
+    >>> sought("狗怕什么？")
+    ('狗', '狗怕', '怕')
+    """
+    return terms(_ASKING.sub(" ", text))
 
 
 def speaker_term(term: str) -> str:
@@ -156,7 +172,7 @@ class _Stem:
 
     def __call__(self, word: str) -> str:
         plain = word.replace("’", "'").removesuffix("'s").replace("'", "")
-        return str(self._stem(plain))
+        return str(self._stem(BASE.get(plain, plain)))
 
 
 def _open_identifiers(text: str) -> str:

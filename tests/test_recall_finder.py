@@ -156,6 +156,24 @@ def test_a_question_about_nothing_that_was_ever_said_gets_nothing(life):
     assert not life.recall("What colour was the submarine of the Norwegian embassy?")
 
 
+@pytest.mark.parametrize("asked", ["What did we talk about nine days ago?", "我们九天前聊了什么？"])
+def test_the_day_that_a_question_is_about_is_an_answer_though_no_word_meets(life, asked):
+    recalled = life.recall(asked, budget_tokens=120)
+    assert recalled
+    assert recalled.ranked[0].startswith("old-")
+    assert not life.recall(asked.replace("nine", "five").replace("九", "五"), budget_tokens=120)
+
+
+def test_a_question_finds_the_past_form_of_its_verb(life):
+    life.live("shop", (("I bought a red bicycle.", "Lovely."),), NOW - timedelta(days=3))
+    assert life.recall("What did I buy?", embed=None).ranked[0] == "shop-0u"
+
+
+def test_the_words_that_only_ask_do_not_weigh(life):
+    life.live("pets", (("我的狗叫饼干，它很怕打雷。", "好名字。"),), NOW - timedelta(days=3))
+    assert life.recall("狗叫什么名字", budget_tokens=120).ranked[0] == "pets-0u"
+
+
 def test_a_time_that_is_named_makes_its_turns_likelier(life):
     life.live("may", (("I cooked soup.", "Nice."),), datetime(2026, 5, 4, tzinfo=UTC))
     life.live("july", (("I cooked soup.", "Nice."),), datetime(2026, 7, 9, tzinfo=UTC))

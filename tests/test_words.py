@@ -30,6 +30,10 @@ from storage.sessions import Sessions
         pytest.param(
             "quickSort quick_sort", ["quick", "sort", "quicksort"] * 2, id="code gives parts and whole"
         ),
+        pytest.param(
+            "I bought what the children broke", ["buy", "child", "break"], id="forms without a rule"
+        ),
+        pytest.param("she lives and leaves", ["live", "leav"], id="forms that are other words stay"),
         pytest.param("C++ and C#", ["c++", "c#"], id="languages keep their signs"),
         pytest.param("हिन्दी", ["हिन्दी"], id="vowel signs belong to the word"),
     ],
