@@ -56,7 +56,7 @@ def read(text: str, today: date) -> Asked:
     seeks = bool(_SEEKS.search(text))
     return Asked(
         text=text,
-        terms=words.sought(text) if seeks else words.terms(text),
+        terms=words.sought(times.without_distances(text)) if seeks else words.terms(text),
         windows=times.windows(text, today),
         remark=not _ASKS.search(text),
         seeks=seeks,

@@ -106,6 +106,15 @@ def windows(text: str, today: date) -> tuple[Window, ...]:
     return tuple(found)
 
 
+def without_distances(text: str) -> str:
+    """A text without "nine days ago" and 九天前: whatever was said then did not call itself so.
+
+    >>> without_distances("Where was I nine days ago?")
+    'Where was I  ?'
+    """
+    return re.sub(_CHINESE_AGO, " ", re.sub(_ENGLISH_AGO, " ", text, flags=re.IGNORECASE))
+
+
 def _moved(day: date, year: int) -> date:
     return day.replace(year=year, day=28 if (day.month, day.day) == (2, 29) else day.day)
 
@@ -278,6 +287,8 @@ def _year(m: re.Match[str], today: date) -> Window:
     return _year_window(int(m["year"]))
 
 
+_ENGLISH_AGO = rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+(?:ago|before|back|earlier)\b"
+_CHINESE_AGO = rf"(?P<count>{_NUMBER}|几|数)(?P<unit>天|日|周|个?星期|个?礼拜|个月|年)(?:之|以)?前"
 _Rule = Callable[[re.Match[str], date], Window | None]
 _WHAT = "week|weekend|month|year|" + "|".join([*_DAYS, "spring", "summer", "autumn", "fall", "winter"])
 _ZH_YEAR = rf"(?P<year>{_NUMBER}年|今年|去年|大?前年)"
@@ -290,14 +301,14 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
     (rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}\b", _english_date),
     (rf"\blast\s+{_MONTH}\b", _last_month_name),
     (rf"\b(?:in|during|since|of|early|late|mid|this)[\s-]+{_MONTH}\b", _english_date),
-    (rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+(?:ago|before|back|earlier)\b", _english_ago),
+    (_ENGLISH_AGO, _english_ago),
     (rf"\b(?P<which>last|past|previous|this)\s+(?P<what>{_WHAT})\b", _english_last),
     (r"\bday before yesterday\b", _near_day(2)),
     (r"\byesterday\b|\blast night\b", _near_day(1)),
     (r"\btoday\b|\bthis morning\b|\btonight\b", _near_day(0)),
     (rf"\b(?:in|during|since|of)\s+{_YEAR}\b", _year),
     (rf"(?:{_ZH_YEAR}的?)?(?P<month>{_SMALL}{{1,2}})月(?:份|(?P<day>{_SMALL}{{1,3}})[日号])?(?!前)", _chinese_date),
-    (rf"(?P<count>{_NUMBER}|几|数)(?P<unit>天|日|周|个?星期|个?礼拜|个月|年)(?:之|以)?前", _chinese_ago),
+    (_CHINESE_AGO, _chinese_ago),
     (r"(?P<which>上+|这|本)个?(?:周|星期|礼拜)(?P<day>[一二三四五六日天末1-6])?", _chinese_week),
     (r"(?P<which>上+|这|本)个?月", _chinese_month),
     (rf"(?:{_ZH_YEAR}的?)?(?P<season>[春夏秋冬])[天季]", _chinese_season),
