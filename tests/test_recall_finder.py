@@ -283,3 +283,26 @@ def test_a_large_history_is_searched_like_a_small_one(life):
         life.live(f"dull{number}", rounds, NOW - timedelta(days=8))
     recalled = life.recall("What is the puppy called?")
     assert recalled.ranked[0] == "old-1u"
+
+
+def test_both_searches_of_a_question_in_a_large_history_find_what_one_at_a_time_finds(life):
+    for number in range(20):
+        rounds = [(f"Today was number {number} and {at}, nothing new.", "I see.") for at in range(90)]
+        life.live(f"dull{number}", rounds, NOW - timedelta(days=8))
+    said, question = "Nothing new, number 7. My sister called.", "Where did my sister move to?"
+    both = life.recall(said, question, gated=False)
+    alone = life.recall(question, gated=False)
+    assert alone.ranked[0] == "old-3u"
+    assert "old-3u" in both.ranked[:2]
+    assert [turn.why for turn in life.recall(said, question, gated=False).turns] == [
+        turn.why for turn in both.turns
+    ]
+
+
+def test_a_broken_index_of_a_large_history_leaves_the_words(life):
+    for number in range(20):
+        life.live(f"dull{number}", [("Nothing new.", "I see.")] * 90, NOW - timedelta(days=8))
+    life.vectors.fault = errors.StorageError("index.failed")
+    recalled = life.recall("Hello.", "What is the puppy called?")
+    assert recalled.ranked[0] == "old-1u"
+    assert recalled.degraded == ("index",)
