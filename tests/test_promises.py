@@ -188,6 +188,7 @@ def test_p13_the_clock_may_jump(tmp_path, server, clock, new_id, log, jump):
         first.say("one")
         clock.pass_by(**jump)
         first.say("two")
+        assert [spoken.user.words for spoken in first.talk.rounds_in_context()] == ["one", "two"]
         first.say("three")
     with house(tmp_path, server, clock, new_id, log, MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1") as second:
         assert [spoken.user.words for spoken in second.talk.open().rounds] == ["two", "three"]
