@@ -37,12 +37,14 @@ class Asked:
     """A question as it is searched for.
 
     ``remark`` says that it asks nothing: a thought that may remind of another. ``seeks`` says that it looks for
-    something that can be named, so that it can be searched for without what was said before it.
+    something that can be named, so that it can be searched for without what was said before it. ``of_the_past`` says
+    that it speaks of a time that is over.
     """
 
     text: str
     terms: tuple[str, ...]
     windows: tuple[times.Window, ...]
+    of_the_past: bool
     remark: bool
     seeks: bool
     asks_when: bool
@@ -53,11 +55,12 @@ class Asked:
 
 def read(text: str, today: date) -> Asked:
     """Read a question."""
-    seeks = bool(_SEEKS.search(text))
+    seeks, windows = bool(_SEEKS.search(text)), times.windows(text, today)
     return Asked(
         text=text,
         terms=words.sought(times.without_distances(text)) if seeks else words.terms(text),
-        windows=times.windows(text, today),
+        windows=windows,
+        of_the_past=any(window.last < today for window in windows),
         remark=not _ASKS.search(text),
         seeks=seeks,
         asks_when=bool(_WHEN.search(text)),

@@ -136,23 +136,20 @@ class Finder:
         return vectors[: len(texts)]
 
     def _is_relevant(self, result: Result, said: str, budget_tokens: int) -> bool:
-        """Whether the likeliest turns are like the question at all; see ``gate``.
-
-        What seeks nothing may remind of something in quite other words, so it is not held to that.
-        """
-        if not result.searched.asked.seeks:
-            return True
+        """Whether the likeliest turns are like the question at all; see ``gate``."""
         evidence = result.searched.evidence
         best = result.ranked.turns.argsort()[::-1][:_LOOKED_AT]
         likely = self._archive.turns(evidence.seqs[best].tolist())
         texts = [keys.turn_key(turn, ())[:_READ] for turn in likely]
-        asked, *others = BuiltIn().embed([result.searched.asked.text[-_CONTEXT:], *texts])
-        alike = [float(asked @ other) for other in others if asked is not None and other is not None]
+        mine, *others = BuiltIn().embed([result.searched.asked.text[-_CONTEXT:], *texts])
+        alike = [float(mine @ other) for other in others if mine is not None and other is not None]
         known = self._known()
         signs = gate.signs(evidence, len(known), max(alike, default=0.0))
         if known.tokens * _TOKENS_A_WORD <= budget_tokens:
             return gate.is_relevant_in_little(signs, said)
-        return gate.is_relevant(signs, said, of_that_day=bool(evidence.near.max(initial=0.0) >= 1.0))
+        asked = result.searched.asked
+        of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
+        return gate.is_relevant(signs, said, seeks=asked.seeks, of_that_day=of_that_day)
 
     def _embedded(
         self, texts: Sequence[str], embed: Embed | None, missing: list[Missing]

@@ -13,10 +13,16 @@ from dataclasses import dataclass
 
 from recall import words
 from recall.ranking import Evidence
-from recall.scores import bm25, from_neighbours
+from recall.scores import bm25, from_neighbours, rarity
 
+#: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
+_FEW = 150
+#: The share of a question's weight at which a turn holds all of it.
+_ALL = 0.99
 #: The least confidence at which something is handed over.
 LEAST = -1.85
+#: The same for what seeks nothing: it may remind of something in quite other words, but not of what has none of it.
+LEAST_FOR_REMARK = -6.0
 #: The same while the whole history would fit into the budget.
 LEAST_IN_LITTLE = -4.0
 
@@ -87,17 +93,21 @@ class Signs:
 
 def signs(evidence: Evidence, turns: int, likeness: float) -> Signs:
     """Read the signs out of the evidence for one question in a history of ``turns``."""
-    counts, share = evidence.counts, evidence.share[:, None]
+    counts = evidence.counts
     if not counts.size:
         return Signs(0.0, 0.0, 0.0, 0.0, 0.0, len(counts), turns, likeness)
+    rare, share = evidence.rarity, evidence.share
+    if turns < _FEW:
+        rare = rarity((counts > 0).sum(axis=1), _FEW)
+        share = rare / rare.sum()
     near = counts + from_neighbours(counts, evidence.joined, (1.0,))
-    best = bm25(counts, evidence.rarity, evidence.lengths, evidence.mean_length, k1=1.2, b=0.6).max()
+    best = bm25(counts, rare, evidence.lengths, evidence.mean_length, k1=1.2, b=0.6).max()
     return Signs(
-        held=float((share * (counts > 0)).sum(axis=0).max()),
-        held_near=float((share * (near > 0)).sum(axis=0).max()),
-        heard=float((evidence.share * (counts.sum(axis=1) > 0)).sum()),
+        held=float((share @ (counts > 0)).max()),
+        held_near=float((share @ (near > 0)).max()),
+        heard=float((share * (counts.sum(axis=1) > 0)).sum()),
         best=float(best),
-        rare=float(best) / max(1.0, float(sum(sorted(evidence.rarity.tolist())[-4:]))),
+        rare=float(best) / max(1.0, float(sum(sorted(rare.tolist())[-4:]))),
         terms=len(counts),
         turns=turns,
         likeness=likeness,
@@ -117,18 +127,21 @@ def confidence(found: Signs) -> float:
         + 0.52 * math.log(max(found.best, 0.1))
         + 1.67 * found.rare
         - 0.71 * math.log(found.terms + 1)
-        - 0.57 * math.log(min(max(found.turns, 150), 1500))
+        - 0.57 * math.log(min(max(found.turns, _FEW), 1500))
         + 18.2 * found.likeness
     )
 
 
-def is_relevant(found: Signs, question: str, *, of_that_day: bool = False) -> bool:
+def is_relevant(found: Signs, question: str, *, seeks: bool = True, of_that_day: bool = False) -> bool:
     """Whether the best that was found is worth handing over.
 
-    ``of_that_day``: something was said on the very day that the question speaks of. That is an answer to whoever asks
-    about it for themselves ("What did we talk about yesterday?"), though no word of it may meet the question.
+    ``seeks``: the question looks for something that can be named; what does not is held to less. For people who ask
+    about themselves two things are enough: that a turn holds every word of it ("What did I buy?"), or, with
+    ``of_that_day``, that it was said on the very day that is spoken of ("What did we talk about yesterday?").
     """
-    return confidence(found) >= LEAST or (of_that_day and bool(_PERSONAL.search(question)))
+    if confidence(found) >= (LEAST if seeks else LEAST_FOR_REMARK):
+        return True
+    return (of_that_day or found.held >= _ALL) and bool(_PERSONAL.search(question))
 
 
 def is_relevant_in_little(found: Signs, question: str) -> bool:

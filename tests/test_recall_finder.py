@@ -152,6 +152,16 @@ def test_what_needs_no_memory_gets_none(life, said):
     assert not life.recall(said)
 
 
+@pytest.mark.parametrize("said", ["今天天气不错", "The stock market fell sharply today."])
+@pytest.mark.parametrize("budget", [120, 4000])
+def test_a_remark_of_which_nothing_was_ever_said_reminds_of_nothing(life, said, budget):
+    assert not life.recall(said, budget_tokens=budget)
+
+
+def test_a_remark_reminds_of_what_is_like_it(life):
+    assert life.recall("The puppy barked all night.", budget_tokens=120).ranked[0] == "old-1u"
+
+
 def test_a_question_about_nothing_that_was_ever_said_gets_nothing(life):
     assert not life.recall("What colour was the submarine of the Norwegian embassy?")
 
@@ -166,7 +176,12 @@ def test_the_day_that_a_question_is_about_is_an_answer_though_no_word_meets(life
 
 def test_a_question_finds_the_past_form_of_its_verb(life):
     life.live("shop", (("I bought a red bicycle.", "Lovely."),), NOW - timedelta(days=3))
-    assert life.recall("What did I buy?", embed=None).ranked[0] == "shop-0u"
+    assert life.recall("What did I buy?", embed=None, budget_tokens=120).ranked[0] == "shop-0u"
+
+
+def test_what_is_asked_about_tonight_is_no_question_about_a_day_that_is_over(life):
+    life.live("today", (("The tap drips.", "Call a plumber."),), NOW)
+    assert not life.recall("Which opera should we hear tonight?", budget_tokens=120)
 
 
 def test_the_words_that_only_ask_do_not_weigh(life):
