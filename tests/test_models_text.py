@@ -31,7 +31,6 @@ def repaired(pieces):
     return "".join(map(repair.feed, pieces)) + repair.finish()
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="ab\r\n\0\x1b\ud83d\ude00\ud800é你\u202e", max_size=40), PLACES)
 def test_text_is_repaired_the_same_in_any_chunking(text, places):
     whole = repaired([text])
@@ -47,7 +46,6 @@ def split(pieces):
     return "".join(thought for thought, _ in found), "".join(words for _, words in found)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(["<think>", "</think>", "<thinking>", "</THINKING>", "<", "a", " ", "\n", "</"]),
@@ -89,7 +87,6 @@ def test_thinking_whose_opening_tag_never_came_is_not_kept(text, kept):
     assert without_stray_thinking(text) == kept
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60), PLACES)
 def test_lines_are_the_same_in_any_chunking(data, places):
     assert list(sse.lines(cut(data, places))) == list(sse.lines([data]))
@@ -98,7 +95,6 @@ def test_lines_are_the_same_in_any_chunking(data, places):
 LINES = [b"data: {}", b"data:1", b": c", b"", b"event: e", b"\xff", b"x"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(LINES), max_size=10), st.sampled_from([b"\n", b"\r", b"\r\n"]), PLACES)
 def test_events_are_the_same_in_any_chunking_and_with_any_line_end(lines, end, places):
     whole = end.join(lines) + end
@@ -119,7 +115,7 @@ def test_a_line_that_never_ends_is_refused(monkeypatch):
 FIELDS = "choices delta message content usage error finish_reason index reasoning_content code type text"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
