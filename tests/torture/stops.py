@@ -161,8 +161,8 @@ def _be_traced(play: Callable[[], object]) -> None:
 def _watch(child: int, point: int, below: str) -> Ended:
     """Let it run from stop to stop, and kill it when its number has come."""
     names, libc = _names(), _libc()
-    count, at, status = 0, "", 0
-    _, status = os.waitpid(child, _ANY_THREAD)
+    count, at = 0, ""
+    _, status = os.waitpid(child, _ANY_THREAD | os.WUNTRACED)
     if not os.WIFSTOPPED(status) or libc.ptrace(
         _SETOPTIONS, child, 0, _FORKS | _CLONES | _SECCOMP_STOPS | _EXITKILL
     ):
