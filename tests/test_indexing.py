@@ -323,7 +323,7 @@ def test_closing_does_not_wait_for_a_model_that_hangs(folder: Path) -> None:
     assert inside.wait(PATIENCE)
     began = time.monotonic()
     assert not store.indexing.close(0.1)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 10
     go_on.set()
     store.close()
 

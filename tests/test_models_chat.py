@@ -93,7 +93,7 @@ def test_stopped_before_the_first_word_nothing_counts(server, llm):
     found = played(llm.chat(ASKED, stop))
     timer.join()
     assert isinstance(found.error, errors.Interrupted)
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 10.0
 
 
 def test_stopped_while_thinking_nothing_counts(server, llm):
@@ -115,7 +115,7 @@ def test_stopped_after_the_first_word_the_reply_is_what_was_shown(server, llm):
 
     found = played(llm.chat(ASKED, stop), stopping)
     assert (found.reply.text, found.reply.finish) == ("Once upon", "interrupted")
-    assert time.monotonic() - stopped_at[0] < 0.5
+    assert time.monotonic() - stopped_at[0] < 5.0
 
 
 def test_stopped_while_a_retry_is_due_it_is_not_tried(server):
@@ -129,7 +129,7 @@ def test_stopped_while_a_retry_is_due_it_is_not_tried(server):
     llm.close()
     assert isinstance(found.error, errors.Interrupted)
     assert len(server.requests) == 1
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 10.0
 
 
 def test_a_stopped_call_lets_go_of_the_connection(server, llm):
@@ -254,8 +254,8 @@ def test_waiting_is_over_at_once_when_stopped():
     timer = stop_soon(stop)
     began = time.monotonic()
     with pytest.raises(errors.Interrupted):
-        list(waiting(lambda: never.wait(5), stop))
-    assert time.monotonic() - began < 1.0
+        list(waiting(lambda: never.wait(60), stop))
+    assert time.monotonic() - began < 10.0
     never.set()
     timer.join()
 
