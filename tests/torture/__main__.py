@@ -23,6 +23,8 @@ from tests.torture.kills import ROOT, Tried
 
 #: How many orders of events are tried, beside those that every test run tries.
 _ORDERS = "150"
+#: How often the worker of the index is killed at a random moment, beside the kills that are counted.
+_KILLS = "10"
 #: How many trials run at a time.
 WORKERS = 2
 
@@ -79,7 +81,12 @@ PROMISES = (
         (),
         ("tests/test_promises.py -k p6", "tests/test_persona.py"),
     ),
-    Promise("P7", "a hand edit of a persona file wins", (), ("tests/test_persona.py -k hand",)),
+    Promise(
+        "P7",
+        "a hand edit of a persona file wins",
+        (),
+        ("tests/test_persona.py -k 'hand or edit or form or emptied or deleted or place or link or huge'",),
+    ),
     Promise(
         "P8",
         "the index can be lost or damaged at any time",
@@ -96,7 +103,11 @@ PROMISES = (
         "P10",
         "what was deleted never comes back",
         killed("reset"),
-        ("tests/test_erasing.py -k 'never or finished'", "tests/test_week.py"),
+        (
+            "tests/test_erasing.py -k 'never or finished'",
+            "tests/test_indexing.py -k 'erased or scrubbing or nobody'",
+            "tests/test_week.py",
+        ),
     ),
     Promise("P11", "erase means bytes", killed("erase"), ("tests/test_erasing.py", "tests/test_proof.py")),
     Promise(
@@ -206,7 +217,7 @@ def _tested(arguments: str) -> Tried:
             f"--junitxml={report}",
             *shlex.split(arguments),
         ]
-        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS}
+        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS, "KILLS": _KILLS}
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         if not report.exists():
             return Tried(arguments, 0, [f"pytest {arguments} did not run"])
