@@ -31,6 +31,8 @@ from storage.worker import AT_ONCE, Again, Backoff, Worker
 
 #: After so many commits the small files are folded together.
 _UPKEEP_EVERY = 32
+#: The same after so many texts, once none is waiting: until then each search compares them one by one.
+_MANY_NEW = 1_000
 _DELAYS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 #: With more texts waiting than this, recall by meaning is not what it could be.
 _MANY_WAITING = 64
@@ -68,7 +70,7 @@ class Indexing:
         self._dropped: list[str] = []
         self._builds_asked = self._builds_done = 0
         self._opened = False
-        self._commits = 0
+        self._commits = self._new = 0
         self._most_waiting = 0
         self._fault = ""
 
@@ -176,6 +178,8 @@ class Indexing:
                 return AT_ONCE
             if not self._server.left() and self._fill():
                 return AT_ONCE
+            if self._new >= _MANY_NEW and not self._index.left():
+                self._upkeep()
             if not self._index.left():
                 self._index.worked()
         except errors.EmbeddingError as fault:
@@ -195,11 +199,14 @@ class Indexing:
             self._mending.drop(dropped)
             self._commits += 1
         elif self._commits >= _UPKEEP_EVERY:
-            self._mending.upkeep()
-            self._commits = 0
+            self._upkeep()
         else:
             return False
         return True
+
+    def _upkeep(self) -> None:
+        self._mending.upkeep()
+        self._commits = self._new = 0
 
     def _open(self) -> None:
         model = self._embedder.model
@@ -214,7 +221,7 @@ class Indexing:
         self._take_dropped()
         if self._mending.rebuild(self._embedder.model, self._worker.proceed):
             self._builds_done = asked
-            self._commits = 0
+            self._commits = self._new = 0
 
     def _fill(self) -> bool:
         """Embed a portion and bring it into the index; False when nothing waits."""
@@ -233,6 +240,7 @@ class Indexing:
         else:
             self._mending.put(model, made)
             self._commits += 1
+            self._new += len(made)
         if self._opened:
             self._mending.keep_seal(made, model)
         return True

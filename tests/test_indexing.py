@@ -454,3 +454,12 @@ def test_rows_of_nobody_leave_the_index_at_the_start(store: Store, folder: Path)
     assert again.settle()
     assert "stranger" not in ids(again)
     again.close()
+
+
+def test_after_many_new_texts_the_index_is_put_in_order_once_none_is_waiting(store: Store) -> None:
+    store.add_turns("s1", TEXTS)
+    assert store.settle()
+    store.add_turns("s1", [f"word{at} of a long letter" for at in range(1_100)], first=len(TEXTS))
+    assert store.settle()
+    assert store.vectors.versions() <= 2
+    assert store.vectors.count() == 1_106
