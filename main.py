@@ -46,7 +46,8 @@ def main(given: Sequence[str] | None = None) -> int:
     """Run the program; the exit code."""
     streams = Streams(sys.stdin, sys.stdout, sys.stderr, os.environ)
     try:
-        options = arguments.parse(sys.argv[1:] if given is None else given)
+        words = words_for(None, streams.environment)
+        options = arguments.parse(sys.argv[1:] if given is None else given, words)
         if options.help or options.version:
             print(options.help or f"Old Friend {VERSION}")
             return Exit.OK

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import errors
+from terminal.messages import Words
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,9 @@ class Options:
         return replace(self, new=False)
 
 
-def parse(arguments: Sequence[str]) -> Options:
-    """Read the command line. Raises UsageError."""
-    parser = _parser()
+def parse(arguments: Sequence[str], words: Words) -> Options:
+    """Read the command line; its help is in the language of ``words``. Raises UsageError."""
+    parser = _parser(words)
     found = vars(parser.parse_args(list(arguments)))
     if found.pop("help"):
         return Options(help=parser.format_help())
@@ -62,32 +64,51 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """The command line is wrong."""
+        for key, form in _WRONG.items():
+            if found := form.fullmatch(message):
+                raise errors.UsageError(key, given=found[1])
         raise errors.UsageError("usage.wrong", reason=message)
 
 
-def _parser() -> argparse.ArgumentParser:
+#: What argparse says, and the message that says it in the person's language.
+_WRONG = {
+    "usage.unknown": re.compile(r"unrecognized arguments: (.*)", re.DOTALL),
+    "usage.needs_value": re.compile(r"argument (\S+): expected one argument"),
+    "usage.no_value": re.compile(r"argument (\S+): ignored explicit argument .*", re.DOTALL),
+}
+
+
+def _parser(words: Words) -> argparse.ArgumentParser:
+    class Formatter(argparse.HelpFormatter):
+        def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+            super().add_usage(usage, actions, groups, words.say("flag.usage"))
+
     parser = _Parser(
         prog="main.py",
         add_help=False,
         allow_abbrev=False,
-        description="Old Friend (老友): a chatbot that remembers you.",
+        description=words.say("flag.about"),
+        formatter_class=Formatter,
     )
-    add = parser.add_argument
-    add(
-        "-p", dest="say", metavar="TEXT", help='say one thing, print the reply, end ("-": read it from stdin)'
-    )
-    add("--batch", metavar="FILE", help='play messages and commands line by line ("-": stdin)')
-    add("--json", action="store_true", help="with -p: one JSON object with the reply and what was recalled")
-    add("--new", action="store_true", help="save the present session and begin a new one")
-    add("--incognito", action="store_true", help="write nothing of this conversation")
-    add("--plain", action="store_true", help="plain text: no colours, nothing redrawn")
-    add("--no-stream", dest="stream", action="store_false", help="show each reply when it is whole")
-    add("--check", action="store_true", help="examine settings, models, database and index, then end")
-    add("--backup", metavar="FILE", type=Path, help="copy the whole memory into one file, then end")
-    add("--restore", metavar="FILE", type=Path, help="put such a file in the place of the memory, then end")
-    add("--debug", action="store_true", help="write prompts and database traffic to the log folder")
-    add("--data-dir", metavar="FOLDER", help="where everything is remembered")
-    add("--env-file", metavar="FILE", type=Path, help="settings, instead of .env")
-    add("--version", action="store_true", help="print the version")
-    add("-h", "--help", action="store_true", help="print this")
+    group = parser.add_argument_group(words.say("flag.title"))
+
+    def add(*names: str, **how: Any) -> None:
+        key = names[-1].lstrip("-").replace("-", "_")
+        group.add_argument(*names, help=words.say(f"flag.{key}"), **how)
+
+    add("-p", dest="say", metavar="TEXT")
+    add("--batch", metavar="FILE")
+    add("--json", action="store_true")
+    add("--new", action="store_true")
+    add("--incognito", action="store_true")
+    add("--plain", action="store_true")
+    add("--no-stream", dest="stream", action="store_false")
+    add("--check", action="store_true")
+    add("--backup", metavar="FILE", type=Path)
+    add("--restore", metavar="FILE", type=Path)
+    add("--debug", action="store_true")
+    add("--data-dir", metavar="FOLDER")
+    add("--env-file", metavar="FILE", type=Path)
+    add("--version", action="store_true")
+    add("-h", "--help", action="store_true")
     return parser

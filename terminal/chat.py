@@ -49,6 +49,7 @@ class Chat:
         """The next thing the person wants; None when they leave."""
         offered, self._offered = self._offered, ""
         typed = self.desk.reader.read(offered)
+        self.desk.aside.typed()
         self.desk.begin()
         if typed is None:
             return None
@@ -151,4 +152,4 @@ class Chat:
 
     def _gap(self) -> None:
         if self.desk.interactive:
-            self.desk.aside.line()
+            self.desk.aside.gap()

@@ -14,7 +14,7 @@ def show_difference(screen: Screen, before: str, after: str, most: int = 24) -> 
     """Show what changed, without what stayed; at most this many lines."""
     lines = changed_lines(before, after)
     for line in lines[:most]:
-        screen.line(line, _LOOKS[line[0]])
+        screen.line(line[2:], _LOOKS[line[0]], lead=line[:2])
     if len(lines) > most:
         screen.line(f"… {len(lines) - most}", "quiet")
 

@@ -6,6 +6,7 @@ import shutil
 
 from conversation import Opening
 from terminal.desk import Desk
+from terminal.messages import Words
 from terminal.reply import show_text
 from terminal.rounds import last_that_fit, show_rounds
 from terminal.times import local, pause
@@ -28,20 +29,24 @@ def show_opening(desk: Desk, opening: Opening) -> str:
 
 def _headline(desk: Desk, opening: Opening) -> str:
     """Companion, session, start, model, and how much is remembered, on one line."""
-    words = desk.words
-    kept = words.say(
-        "open.kept",
-        sessions=words.count("session", opening.sessions_kept),
-        rounds=words.count("round", opening.rounds_kept),
-    )
+    words, described = desk.words, desk.conversation.llm.describe()
     line = words.say(
         "open.resumed" if opening.resumed else "open.new",
         companion=desk.conversation.companion(words.language),
         session=opening.session.session_id,
         started=local(opening.session.start_timestamp),
-        model=desk.conversation.llm.describe().model,
+        model=words.say("open.standin_model") if described.standin else described.model,
     )
-    return f"{line} · {kept if opening.rounds_kept else words.say('open.kept_nothing')}"
+    return f"{line} · {_kept(words, opening)}"
+
+
+def _kept(words: Words, opening: Opening) -> str:
+    """How much is remembered."""
+    if not opening.rounds_kept:
+        return words.say("open.kept_nothing")
+    counts = {"session": opening.sessions_kept, "round": opening.rounds_kept}
+    told = [words.count(thing, count) for thing, count in counts.items() if count]
+    return words.say("open.kept", what=words.say("open.kept_and").join(told))
 
 
 def _earlier(desk: Desk, opening: Opening) -> None:

@@ -64,6 +64,8 @@ class PlainReader:
             if line is not None:
                 return Typed(line or prefill, kept=not line)
             if self._ended or (hinted and not self._held):
+                if self._interactive:
+                    self._screen.line()
                 return None
             self._screen.line()
             self._hint()

@@ -104,6 +104,7 @@ class ReplyView:
         self._waiting = ""
         self._reasoning = ""
         self._retry_at: float | None = None
+        self._failed = ""
         self._notices: list[Notice] = []
         self.replied: Replied | None = None
 
@@ -191,16 +192,12 @@ class ReplyView:
 
     def _retry(self, retrying: Retrying) -> None:
         self._retry_at = self._moment() + retrying.seconds
-        self._aside.line(
-            self._words.say(
-                "turn.retry",
-                error=self._words.error(retrying.error),
-                seconds=math.ceil(retrying.seconds),
-                attempt=retrying.attempt,
-                of=retrying.of,
-            ),
-            "quiet",
+        error = self._words.error(retrying.error)
+        again = self._words.say(
+            "turn.retry", seconds=math.ceil(retrying.seconds), attempt=retrying.attempt, of=retrying.of
         )
+        self._aside.line(again if error == self._failed else f"{error} {again}", "quiet")
+        self._failed = error
 
     def _show_notices(self) -> None:
         """Notices wait while a reply is under way, so that none stands inside of it."""
@@ -227,6 +224,6 @@ class ReplyView:
 
 def recalled_line(words: Words, recollection: Recollection) -> str:
     """How much was remembered, on one line."""
-    counts = {"summary": len(recollection.summaries), "line": sum(turn.hit for turn in recollection.turns)}
+    counts = {"summary": len(recollection.summaries), "turn": sum(turn.hit for turn in recollection.turns)}
     some = [words.count(thing, count) for thing, count in counts.items() if count]
     return words.say("turn.recalled", what=words.say("turn.and").join(some))

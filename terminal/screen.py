@@ -44,6 +44,7 @@ class Screen:
         self._console: Console | None = None
         self._status = False
         self._fresh = True
+        self._empty = False
 
     @property
     def console(self) -> Console:
@@ -68,31 +69,53 @@ class Screen:
         """Columns, now; it changes when the window does."""
         return self.console.width if not self.plain else _DEFAULT_WIDTH
 
-    def line(self, text: str = "", meaning: Meaning = "words") -> None:
-        """A whole line, or several; a screen with styles wraps them between words."""
+    def line(self, text: str = "", meaning: Meaning = "words", *, lead: str = "") -> None:
+        """A whole line, or several; a screen with styles wraps them between words.
+
+        What wraps hangs under its beginning, behind ``lead`` and the spaces in front.
+        """
         if self.plain:
-            self.spans([(text + "\n", (meaning,))])
+            self.spans([(lead + text + "\n", (meaning,))])
         else:
-            self.spans(self._wrapped(text, (meaning,)))
+            self.spans(self._wrapped(text, (meaning,), lead=(lead, (meaning,))))
+
+    def gap(self) -> None:
+        """An empty line, unless one stands there already."""
+        if not self._empty:
+            self.line()
+
+    def typed(self) -> None:
+        """A person has typed a line here."""
+        self._fresh, self._empty = True, False
 
     def pair(self, name: str, text: str, column: int, looks: tuple[Meaning, Meaning]) -> None:
-        """A name, and from a column on what is said of it; in a narrow window that begins on the next row."""
+        """A name, and from a column on what is said of it.
+
+        Behind a longer name, and in a narrow window, that begins on the next row.
+        """
         lead = name + " " * (column - cells_of(name))
         if self.plain:
-            self.spans([(f"{lead}{text}\n", (looks[1],))])
+            between = "" if len(lead) > len(name) else "  "
+            self.spans([(f"{lead}{between}{text}\n", (looks[1],))])
         elif column * 2 > self.width:
             self.line(name, looks[0])
             self.spans(self._wrapped(text, (looks[1],), lead=("  ", ("words",))))
-        else:
+        elif len(lead) > len(name):
             self.spans(self._wrapped(text, (looks[1],), lead=(lead, (looks[0],))))
+        else:
+            self.line(name, looks[0])
+            self.spans(self._wrapped(text, (looks[1],), lead=(" " * column, ("words",))))
 
     def _wrapped(self, text: str, meanings: Meanings, lead: Span = ("", ("words",))) -> list[Span]:
         from terminal.markdown.flow import Flow
 
         flow = Flow(lambda: self.width)
         for line in text.split("\n"):
-            flow.begin([lead], (" " * cells_of(lead[0]), ("words",)))
-            flow.write(line, meanings)
+            words = line.lstrip(" ")
+            indent = " " * (len(line) - len(words))
+            hanging = " " * cells_of(lead[0]) + indent[: self.width // 4]
+            flow.begin([lead, (indent, meanings)], (hanging, ("words",)))
+            flow.write(words, meanings)
             flow.end_row()
         return flow.take()
 
@@ -108,9 +131,11 @@ class Screen:
         spans = [(inert(text), meanings) for text, meanings in spans if text]
         if not spans:
             return
-        self._fresh = spans[-1][0].endswith("\n")
+        text = "".join(text for text, _ in spans)
+        self._empty = text.endswith("\n\n") or (text == "\n" and self._fresh)
+        self._fresh = text.endswith("\n")
         if self.plain:
-            self._raw("".join(text for text, _ in spans))
+            self._raw(text)
             return
         from rich.text import Text
 
@@ -129,7 +154,7 @@ class Screen:
             text = Text.assemble(*((inert(part.text), part.style or "") for part in row))
             text.rstrip()
             self.console.print(text, soft_wrap=True)
-        self._fresh = True
+        self._fresh, self._empty = True, False
 
     def fresh_line(self) -> None:
         """End the line if one is begun."""

@@ -12,7 +12,7 @@ import re
 import select
 import termios
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from text import clean
 
@@ -61,7 +61,8 @@ class TypeAhead:
 
     def _give_back(self) -> None:
         if self._before is not None:
-            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+            with suppress(termios.error):  # the terminal may be gone
+                termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
 
     def watch(self) -> None:
         """Take in what was typed since the last look; never waits.

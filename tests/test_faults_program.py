@@ -219,7 +219,7 @@ def test_json_tells_an_error_in_words_that_have_no_gaps(tmp_path, server):
     assert ran.code == 1
     assert told["reply"] is None
     assert told["error"]["key"] == "model.unauthorized"
-    assert "…0123 from environment" in told["error"]["message"]
+    assert "…0123 from the environment" in told["error"]["message"]
 
 
 # -- in a terminal

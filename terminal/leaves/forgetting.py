@@ -8,6 +8,7 @@ from models.events import Beat
 from storage.erasing import Eraser, Selection
 from storage.records import Turn
 from terminal.desk import Desk, Next
+from terminal.leaves.memories import speaker
 from terminal.leaves.sessions import found_session, session_ids
 from terminal.times import local
 from text import one_line
@@ -26,6 +27,7 @@ def forget(desk: Desk, argument: str) -> Next:
         desk.tell("forget.nothing", query=argument)
         return None
     _show(desk, chosen)
+    desk.aside.gap()
     if not desk.sure("forget.ask", turns=desk.words.count("turn", len(chosen.turns))):
         desk.tell("kept")
         return None
@@ -58,14 +60,14 @@ def _show(desk: Desk, chosen: Selection) -> None:
     """What would go, the turns themselves and what was made from them."""
     desk.tell("forget.would", "title")
     for turn in chosen.turns[:_SHOWN]:
-        desk.aside.line(_turn_line(turn))
+        desk.aside.line(_turn_line(desk, turn))
     if len(chosen.turns) > _SHOWN:
         desk.tell("forget.more", "quiet", count=len(chosen.turns) - _SHOWN)
     desk.tell("forget.counts", "quiet", **_counts(desk, chosen))
 
 
-def _turn_line(turn: Turn) -> str:
-    return f"{local(turn.timestamp)} · {turn.role} · {one_line(turn.words, _SNIPPET)}"
+def _turn_line(desk: Desk, turn: Turn) -> str:
+    return f"{local(turn.timestamp)} · {speaker(desk, turn.role)} · {one_line(turn.words, _SNIPPET)}"
 
 
 def _counts(desk: Desk, chosen: Selection) -> dict[str, object]:

@@ -13,6 +13,8 @@ from terminal.explaining import masked
 from terminal.widths import cells_of
 
 _COPY_BYTES = 100_000
+#: The layers that stand in the system message, behind its rules.
+_IN_SYSTEM = ("self_image", "user_image", "summary")
 
 
 def summary(desk: Desk, argument: str) -> Next:
@@ -40,9 +42,11 @@ def context(desk: Desk, argument: str) -> Next:
     if last is None:
         desk.tell("context.nothing")
         return None
-    for part, text in _parts(last.asked.layers):
-        if text:
-            desk.tell("context.part", "quiet", part=desk.words.say(f"layer.{part}"), tokens=estimate(text))
+    parts = [(part, estimate(text)) for part, text in _parts(last.asked.layers) if text]
+    in_system = sum(tokens for part, tokens in parts if part in _IN_SYSTEM)
+    rules = sum(estimate(one.content) for one in last.asked.messages if one.role == "system") - in_system
+    for part, tokens in [("system", max(0, rules)), *parts]:
+        desk.tell("context.part", "quiet", part=desk.words.say(f"layer.{part}"), tokens=tokens)
     for message in last.asked.messages:
         desk.aside.line()
         desk.tell("context.message", "title", role=message.role, tokens=estimate(message.content))
@@ -92,8 +96,8 @@ def _model_rows(desk: Desk) -> list[tuple[str, str]]:
     key = masked(settings.openai_api_key) if settings.openai_api_key else say("status.key_none")
     embedder = settings.embedding_model
     return [
-        ("model", described.model),
-        ("base", say("status.standin") if described.standin else described.base),
+        ("model", say("status.standin") if described.standin else described.model),
+        ("base", "–" if described.standin else described.base),
         ("key", key),
         (
             "embedder",
@@ -141,9 +145,20 @@ def _settings(desk: Desk) -> list[tuple[str, str, str]]:
     rows = []
     for setting in TABLE:
         value = getattr(desk.settings, setting.field)
-        shown = masked(value) if setting.secret and value else str(value) or "–"
+        shown = masked(value) if setting.secret and value else _as_set(value)
         rows.append((setting.name, shown, desk.words.say(f"source.{desk.settings.sources[setting.name]}")))
     return rows
+
+
+def _as_set(value: object) -> str:
+    """A value as it would be written into ``.env``.
+
+    >>> _as_set(True), _as_set(120.0), _as_set("")
+    ('1', '120', '–')
+    """
+    if isinstance(value, bool | float):
+        return f"{value:g}"
+    return str(value) or "–"
 
 
 def size_of(folder: Path) -> str:

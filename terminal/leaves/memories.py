@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recall.recollection import RecalledSummary, RecalledTurn, Recollection, Why
-from storage.records import Image, PersonaVersion
+from storage.records import Image, PersonaVersion, Role
 from terminal.desk import Desk, Next
 from terminal.quoting import holds, source_of
 from terminal.times import local
@@ -13,6 +13,8 @@ IMAGES: tuple[Image, Image] = ("self", "user")
 _LINES_OF_IMAGE = 6
 _LAST_CHANGES = 4
 _SNIPPET = 240
+#: Parts of a score that are told: the largest, and none that would show as 0.00.
+_PARTS_SHOWN, _LEAST_PART = 5, 0.005
 
 
 def memory(desk: Desk, argument: str) -> Next:
@@ -87,7 +89,7 @@ def _search(desk: Desk, query: str) -> None:
     for summary in found.summaries:
         _show_memory(desk, summary, desk.words.say("why.summary"))
     for turn in sorted((turn for turn in found.turns if turn.hit), key=lambda turn: -turn.why.score):
-        _show_memory(desk, turn, _speaker(desk, turn))
+        _show_memory(desk, turn, speaker(desk, turn.role))
 
 
 def why(desk: Desk, argument: str) -> Next:
@@ -109,7 +111,7 @@ def why(desk: Desk, argument: str) -> Next:
         _show_memory(desk, summary, desk.words.say("why.summary"), summary.text_id in quoted)
         _show_why(desk, summary.why)
     for turn in recollection.turns:
-        _show_memory(desk, turn, _speaker(desk, turn), turn.text_id in quoted)
+        _show_memory(desk, turn, speaker(desk, turn.role), turn.text_id in quoted)
         if turn.hit:
             _show_why(desk, turn.why)
         else:
@@ -138,16 +140,25 @@ def _show_memory(desk: Desk, memory: RecalledTurn | RecalledSummary, who: str, q
 
 
 def _show_why(desk: Desk, why: Why) -> None:
-    parts = " ".join(f"{name} {value:.2f}" for name, value in why.parts)
-    desk.tell(
-        "why.score", "quiet", score=f"{why.score:.2f}", parts=parts, words=", ".join(why.words) or "–",
-        query=one_line(why.query, 60),
-    )  # fmt: skip
+    """The score, what it is made of, the words, the query; a summary may have come with its turns alone."""
+    say = desk.words.say
+    told = [say("why.score", score=f"{why.score:.2f}", parts=_largest(why))] if why.score else []
+    told += [say("why.words", words=say("why.comma").join(why.words))] if why.words else []
+    told.append(say("why.for", query=one_line(why.query, 60)))
+    desk.aside.line("  " + " · ".join(told), "quiet")
 
 
-def _speaker(desk: Desk, turn: RecalledTurn) -> str:
+def _largest(why: Why) -> str:
+    """The parts of the score that count most."""
+    parts = [part for part in why.parts if abs(part[1]) >= _LEAST_PART]
+    largest = sorted(parts, key=lambda part: -abs(part[1]))[:_PARTS_SHOWN]
+    return ", ".join(f"{name} {value:.2f}" for name, value in largest) or "–"
+
+
+def speaker(desk: Desk, role: Role) -> str:
+    """Whoever said a turn, by name."""
     conversation, language = desk.conversation, desk.words.language
-    return conversation.person(language) if turn.role == "user" else conversation.companion(language)
+    return conversation.person(language) if role == "user" else conversation.companion(language)
 
 
 def _unfounded(desk: Desk, reply: str, recollection: Recollection) -> None:

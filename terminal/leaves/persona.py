@@ -25,6 +25,7 @@ def persona(desk: Desk, argument: str) -> Next:
             _show(desk, image)
         elif action == "diff":
             _compare(desk, image)
+            desk.aside.gap()
         elif action == "edit":
             _edit(desk, image)
         else:
@@ -56,8 +57,10 @@ def _show(desk: Desk, image: Image) -> None:
 
 def _compare(desk: Desk, image: Image) -> None:
     versions = desk.conversation.memory.persona.versions(image)
+    shown = desk.words.say(f"image.{image}")
     if len(versions) < 2:
-        desk.tell("persona.one_version")
+        key = "persona.one_version" if versions else "persona.never_changed"
+        desk.tell(key, image=shown)
         return
     for version in versions[-2:]:
         desk.aside.line(version_line(desk, version), "quiet")

@@ -18,14 +18,14 @@ def save(desk: Desk, argument: str) -> Next:
     return None
 
 
-def save_session(desk: Desk) -> bool:
-    """Save the present session and show how; whether a new session is open now."""
+def save_session(desk: Desk, done: str = "save.done") -> bool:
+    """Save the present session and show how, ``done`` at the end; whether a new session is open now."""
     if desk.conversation.incognito:
         desk.tell("save.incognito")
         return False
     desk.begin()
     try:
-        return _shown(desk)
+        return _shown(desk, done)
     except errors.Interrupted:
         desk.tell("save.stopped", "warning")
     except errors.ModelError as error:
@@ -38,18 +38,21 @@ def begin_anew(desk: Desk) -> None:
     session_id = desk.conversation.session.session_id
     if not desk.conversation.memory.sessions.rounds(session_id, 1):
         return
+    if not desk.conversation.incognito:
+        desk.tell("save.first", "quiet")
     if desk.interactive or desk.conversation.incognito:
         save_session(desk)
+        desk.aside.gap()
     else:
         desk.begin()
-        _shown(desk)
+        _shown(desk, "save.done")
 
 
-def _shown(desk: Desk) -> bool:
+def _shown(desk: Desk, done: str) -> bool:
     saved = False
     for event in desk.watched(desk.conversation.save(desk.stop)):
         match event:
-            case Stage(name, done) if not done and name != "archive":
+            case Stage(name, ended) if not ended and name != "archive":
                 desk.tell(f"save.{name}", "quiet")
             case Beat():
                 desk.aside.status("…")
@@ -58,12 +61,12 @@ def _shown(desk: Desk) -> bool:
             case NothingToSave():
                 desk.tell("save.nothing")
             case Saved():
-                show_saved(desk, event)
+                show_saved(desk, event, done)
                 saved = True
     return saved
 
 
-def show_saved(desk: Desk, saved: Saved) -> None:
+def show_saved(desk: Desk, saved: Saved, done: str) -> None:
     """What a save changed, and how to take it back."""
     for change in saved.changes:
         desk.aside.line()
@@ -73,7 +76,7 @@ def show_saved(desk: Desk, saved: Saved) -> None:
     desk.aside.line()
     if not saved.changes:
         desk.tell("save.unchanged", "quiet")
-    desk.tell("save.done", session=saved.archived.session_id, opened=saved.opened.session_id)
+    desk.tell(done, session=saved.archived.session_id, opened=saved.opened.session_id)
 
 
 def _take_back(desk: Desk, change: ImageChange) -> None:

@@ -85,12 +85,13 @@ def resume(desk: Desk, argument: str) -> Next:
         desk.tell("resume.present")
         return None
     if conversation.memory.sessions.rounds(conversation.session.session_id):
-        desk.tell("resume.saving", "quiet")
-        if not save_session(desk):
+        desk.tell("save.first", "quiet")
+        if not save_session(desk, "save.archived"):
             return None
     opened = conversation.memory.resume(session.session_id, conversation.session.session_id)
     opening = conversation.switch_to(opened, resumed=True)
     desk.tell("resume.done", session=session.session_id)
+    desk.aside.gap()
     show_opening(desk, opening)
     return None
 

@@ -7,6 +7,8 @@ from terminal.rounds import show_rounds
 from terminal.widths import cells_of
 
 _HISTORY = 10
+#: Commands whose arguments take more columns have their help on the next row.
+_WIDEST_USAGE = 24
 
 
 def leave(desk: Desk, argument: str) -> Next:
@@ -21,7 +23,7 @@ def show_help(desk: Desk, argument: str) -> Next:
         desk.tell("help.unknown", "warning", typed="/" + wanted)
         return None
     rows = [desk.commands[wanted]] if wanted else list(desk.commands.values())
-    column = max(cells_of(usage(command)) for command in rows) + 2
+    column = min(max(cells_of(usage(command)) for command in rows), _WIDEST_USAGE) + 2
     for command in rows:
         desk.aside.pair(usage(command), command.help[desk.words.language], column, ("strong", "words"))
     if not wanted:

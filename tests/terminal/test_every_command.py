@@ -23,7 +23,7 @@ SHOWN = {
     "edit": ("Your last message is at the prompt", "上一句已放到输入处"),
     "undo": ("Took back 1 round.", "已撤回 1 轮。"),
     "history": ("> where do I live", "> where do I live"),
-    "memory": ("Kept: 1 session archived", "已归档 1 次会话"),
+    "memory": ("Kept: 1 session archived", "归档 1 次会话"),
     "why": ("looked for: where do I live", "查找：where do I live"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
     "pin": ("Nothing is pinned.", "没有固定的内容。"),
@@ -31,7 +31,7 @@ SHOWN = {
     "sessions": ("· present", "· 当前"),
     "show": ("Which session?", "哪次会话？"),
     "resume": ("Which session?", "哪次会话？"),
-    "export": ("Wrote 1 session to", "已把 1 次会话 写入"),
+    "export": ("Wrote 1 session to", "已把 1 次会话写入"),
     "copy": ("The last reply is copied", "已复制上一条回复"),
     "summary": ("This session has no summary yet", "本次会话还没有摘要"),
     "context": ("recalled memories: about", "回忆：约"),
@@ -95,6 +95,7 @@ def test_every_command_says_its_piece(
         terminal.prompt()
     assert terminal.ended() == 0
     assert "Traceback" not in terminal.text()
+    assert "\n\n\n" not in terminal.text().strip(), "one empty line between two things, never two"
     assert not (tmp_path / "logs" / "errors.log").exists()
 
 

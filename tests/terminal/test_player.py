@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -165,6 +166,40 @@ def test_version_and_help_print_and_end(tmp_path: Path) -> None:
     for flag in ("-p", "--batch", "--json", "--new", "--incognito", "--plain", "--check", "--no-stream", "--debug",
                  "--data-dir", "--env-file", "--version"):  # fmt: skip
         assert flag in helped.out
+
+
+def test_help_and_what_is_wrong_are_in_the_language_of_the_locale(tmp_path: Path) -> None:
+    helped = run(tmp_path, "--help", LANG="zh_CN.UTF-8").out
+    assert "用法：" in helped
+    assert re.search(r"--check\s+检查", helped)
+    assert "--data-dir" in helped
+    wrong = {"--nonsense": "没有这样的选项：--nonsense", "--batch": "--batch 后面要有内容"}
+    for flag, said in wrong.items():
+        assert run(tmp_path, flag, LANG="zh_CN.UTF-8").err.startswith(said)
+
+
+def test_new_says_what_it_does_first(tmp_path: Path) -> None:
+    run(tmp_path, "-p", "my boat is blue")
+    told = run(tmp_path, "--new", "-p", "hello").err
+    assert told.index("is saved first; Ctrl-C") < told.index("1/3")
+
+
+@pytest.mark.parametrize(
+    ("language", "friend", "person"), [("en", "Old Friend", "the user"), ("zh", "老友", "用户")]
+)
+def test_commands_speak_of_both_by_name_and_show_no_more_than_counts(
+    tmp_path: Path, language: str, friend: str, person: str
+) -> None:
+    lines = "/persona diff\nmy boat is blue\n/save\nwhat is blue?\n/why\n/context\n/status\n/forget boat\n"
+    told = run(tmp_path, "--batch", "-", given=lines, LANGUAGE=language).err
+    assert len(set(told.splitlines()[1:3])) == 2, "each image is compared by its name"
+    assert f" · {person} · my boat is blue" in told
+    assert f" · {friend} · " in told
+    assert " · assistant · " not in told
+    assert " 0.00" not in told
+    assert "DEBUG 0 · " in " ".join(told.split())
+    assert "REQUEST_TIMEOUT 120 · " in " ".join(told.split())
+    assert ("system prompt: about " if language == "en" else "系统提示：约") in told
 
 
 def test_check_gives_a_verdict_a_line(tmp_path: Path, server: ScriptedServer) -> None:

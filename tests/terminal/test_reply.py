@@ -6,9 +6,10 @@ import io
 import re
 from collections.abc import Iterator
 
+import errors
 from config import Notice
 from conversation import Event, Recalled, Replied
-from models.events import Beat, Reply, TextDelta
+from models.events import Beat, Reply, Retrying, TextDelta
 from recall.recollection import RecalledTurn, Recollection, Why
 from storage.records import Round, Turn
 from terminal.messages import Words
@@ -93,12 +94,26 @@ def test_a_notice_waits_while_a_reply_is_under_way() -> None:
     assert text.startswith("Hello Ann.\nThe server read only 5 tokens")
 
 
+def test_an_error_is_told_once_however_often_it_is_tried_again() -> None:
+    error = errors.BadReply("model.html_reply", base="http://x")
+    events: list[Event] = [
+        Retrying(error, 2, 3, 1.0),
+        Retrying(error, 3, 3, 2.0),
+        TextDelta("Hi."),
+        replied("Hi."),
+    ]
+    text, _ = shown(iter(events), Moments())
+    assert text.count("sent a web page") == 1
+    assert "(2 of 3)" in text
+    assert "(3 of 3)" in text
+
+
 def test_a_quotation_carries_the_date_of_its_memory_and_the_reply_a_line_of_what_was_remembered() -> None:
     said = "You said <blockquote>my parrot is called kiwi</blockquote>"
     events: list[Event] = [Recalled(KNOWN), TextDelta(said), replied(said, KNOWN)]
     text, _ = shown(iter(events), Moments())
     assert "│ my parrot is called kiwi\n│ 2026-01-02\n" in text
-    assert text.endswith("remembered 1 line · /why\n")
+    assert text.endswith("remembered 1 turn · /why\n")
 
 
 def test_a_quotation_is_found_whatever_its_case_and_marks() -> None:
