@@ -32,6 +32,7 @@ _SENTENCE = re.compile(
     r"|(?<!\bMr)(?<!\bDr)(?<!\bSt)(?<!\bMs)(?<!\bMrs)[.!?]+[”’\"')]*(?=\s|$)|$)",
     re.MULTILINE,
 )
+_ENDED = re.compile(r"[.!?。！？…][”’\"'」』）)]*$")
 _QUESTION = re.compile(r"[?？][”’\"'」』）)!！]*$")
 _ATTRIBUTED = re.compile(r"(\d{4}-\d{2}-\d{2}) (.{1,80}?)(?: said: |说：)(.+)")
 _OF_ONESELF = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b|[我咱]", re.IGNORECASE)
@@ -61,7 +62,8 @@ class _Words:
     remembered: str
     """date, text"""
     plain: str
-    """text"""
+    """text, stop: what ends a sentence, where the text does not end with it"""
+    stop: str
     known: dict[str, str]
     """companion, person: what an image says while nothing more is known"""
 
@@ -69,13 +71,15 @@ class _Words:
 _EN = _Words(
     "I remember this from {date}:\n<blockquote>{text}</blockquote>\n"
     "I am only the built-in stand-in; no model is connected yet.",
-    "You said: “{text}” I will remember it. I am only the built-in stand-in: no model is connected, "
+    "You said: “{text}{stop}” I will remember it. I am only the built-in stand-in: no model is connected, "
     "so I cannot really answer.",
+    ".",
     {"self": "{companion} is an old friend of {person}.", "user": "{person} talks with {companion}."},
 )
 _ZH = _Words(
     "我记得 {date} 说过的话：\n<blockquote>{text}</blockquote>\n我只是内置的替身，还没有接上模型。",
-    "你说：“{text}”。我会记住。我只是内置的替身，还没有接上模型，不能真正回答。",
+    "你说：“{text}{stop}”我会记住。我只是内置的替身，还没有接上模型，不能真正回答。",
+    "。",
     {"self": "{companion}是{person}的老朋友。", "user": "{person}和{companion}聊天。"},
 )
 
@@ -108,9 +112,9 @@ def _chat(body: dict[str, Any]) -> httpx2.Response:
     messages = [(str(one.get("role")), str(one.get("content"))) for one in body.get("messages", [])]
     text = reply_to(messages)
     usage = {
-        "prompt_tokens": sum(len(content) for _, content in messages),
-        "completion_tokens": len(text),
-        "total_tokens": len(text) + sum(len(content) for _, content in messages),
+        "prompt_tokens": sum(_tokens(content) for _, content in messages),
+        "completion_tokens": _tokens(text),
+        "total_tokens": _tokens(text) + sum(_tokens(content) for _, content in messages),
     }
     if body.get("stream"):
         events = "".join(
@@ -122,6 +126,12 @@ def _chat(body: dict[str, Any]) -> httpx2.Response:
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return _answer({"object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage})
+
+
+def _tokens(text: str) -> int:
+    """About as many tokens as a model would count: one for a Chinese character, one for three other letters."""
+    chinese = len(_CJK.findall(text))
+    return chinese + (len(text) - chinese + 2) // 3
 
 
 def _events(text: str, usage: dict[str, int]) -> Iterator[dict[str, Any]]:
@@ -159,7 +169,8 @@ def _talk(messages: Sequence[tuple[str, str]], companion: str) -> str:
     found = _nearest(said, [one for memory in memories for one in _statements(memory)], companion)
     words = _ZH if _CJK.search(said) else _EN
     if found is None:
-        return words.plain.format(text=_shortened(" ".join(said.split())))
+        text = _shortened(" ".join(said.split()))
+        return words.plain.format(text=text, stop="" if _ENDED.search(text) else words.stop)
     return words.remembered.format(date=found.date, text=found.sentence)
 
 

@@ -12,10 +12,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from terminal.history import PromptHistory
+from terminal.reading import TWICE_WITHIN
 from text import clean
-
-#: Seconds within which a second Ctrl-C at an empty prompt leaves.
-TWICE_WITHIN = 2.0
 
 #: Shift-Enter and Ctrl-Enter as terminals send them: CSI-u and xterm's modifyOtherKeys.
 _NEW_LINE_SEQUENCES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")

@@ -17,13 +17,15 @@ _AT_ONCE = 65_536
 
 def lines(stream: TextIO, wishes: Wishes) -> Iterator[str]:
     """The lines without their ends. Raises Interrupted when Ctrl-C was pressed while one was awaited."""
-    held = b""
+    begun: list[bytes] = []
     for part in _parts(stream.fileno(), wishes):
-        *ended, held = (held + part).split(b"\n")
+        *ended, rest = part.split(b"\n")
         for line in ended:
-            yield line.decode("utf-8", "replace").rstrip("\r")
-    if held:
-        yield held.decode("utf-8", "replace")
+            yield b"".join([*begun, line]).decode("utf-8", "replace").rstrip("\r")
+            begun.clear()
+        begun.append(rest)
+    if any(begun):
+        yield b"".join(begun).decode("utf-8", "replace")
 
 
 def whole(stream: TextIO, wishes: Wishes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TextIO
@@ -14,6 +15,8 @@ from terminal.screen import Screen
 from text import clean
 
 PROMPT = "> "
+#: Seconds within which a second Ctrl-C at an empty prompt leaves.
+TWICE_WITHIN = 2.0
 #: Seconds between two looks at whether Ctrl-C was pressed.
 _LOOK = 0.05
 
@@ -57,19 +60,20 @@ class PlainReader:
         if prefill:
             self._screen.line(prefill, "quiet")
         self._wishes.begin()
-        hinted = False
+        hinted: float | None = None
         while True:
             self._prompt(PROMPT)
             line = self._line()
             if line is not None:
                 return Typed(line or prefill, kept=not line)
-            if self._ended or (hinted and not self._held):
+            twice = hinted is not None and time.monotonic() - hinted <= TWICE_WITHIN
+            if self._ended or (twice and not self._held):
                 if self._interactive:
                     self._screen.line()
                 return None
             self._screen.line()
             self._hint()
-            hinted = True
+            hinted = time.monotonic()
 
     def ask(
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""

@@ -219,3 +219,15 @@ def test_it_reads_a_whole_prompt_of_every_layer(llm):
 
 def test_a_message_alone_is_answered(llm):
     assert "stand-in" in played(llm.chat((Message("user", "hi"),), Stop())).reply.text
+
+
+def test_it_ends_a_sentence_once() -> None:
+    assert "“hello.” I will" in reply_to([("user", "hello")])
+    assert "“Hello!” I will" in reply_to([("user", "Hello!")])
+    assert "“你好。”我会" in reply_to([("user", "你好")])
+    assert "“你好。”我会" in reply_to([("user", "你好。")])
+
+
+def test_it_counts_about_as_many_tokens_as_a_model_would(llm) -> None:
+    reply = played(llm.chat([Message("user", "word " * 400)], Stop())).reply
+    assert 300 <= reply.prompt_tokens <= 900

@@ -83,7 +83,7 @@ def _search(desk: Desk, query: str) -> None:
     if not query:
         desk.tell("memory.search_what")
         return
-    found = desk.conversation.memory.search([query], "", desk.clock(), desk.settings, gated=False)
+    found = desk.conversation.memory.recall([query], "", desk.clock(), desk.settings, gated=False)
     if not found:
         desk.tell("memory.found_nothing", query=query)
     for summary in found.summaries:
@@ -171,7 +171,7 @@ def _unfounded(desk: Desk, reply: str, recollection: Recollection) -> None:
 def _said_anywhere(desk: Desk, quotation: str) -> bool:
     """Whether an older session, or the present one before the last reply, holds these words."""
     conversation = desk.conversation
-    found = conversation.memory.search(
+    found = conversation.memory.recall(
         [quotation], conversation.session.session_id, desk.clock(), desk.settings, gated=False
     )
     rounds = conversation.memory.sessions.rounds(conversation.session.session_id)

@@ -50,8 +50,9 @@ def test_at_an_empty_prompt_it_says_how_to_leave_and_leaves_at_the_second(chat: 
     assert terminal.ended() == 0
 
 
-def test_a_second_ctrl_c_that_comes_late_does_not_leave(chat: Chat) -> None:
-    terminal = chat()
+@pytest.mark.parametrize("kind", ["xterm-256color", "dumb"])
+def test_a_second_ctrl_c_that_comes_late_does_not_leave(chat: Chat, kind: str) -> None:
+    terminal = chat(TERM=kind)
     terminal.prompt()
     terminal.send("\x03")
     terminal.see("Ctrl-C again")
