@@ -27,11 +27,14 @@ from models.events import Beat, ReasoningDelta, Reply, Retrying, TextDelta
 from models.stop import Stop
 from models.waiting import waiting
 from prompts import TEMPLATES, Language
+from recall.asking import queries
 from recall.recollection import Recollection
 from storage.erasing import Selection
 from storage.records import Finish, InFlight, Round, Session, Summary, Turn
-from text import MAX_INPUT_BYTES, clean, language_of
+from text import MAX_INPUT_BYTES, clean, language_of, without_quotations
 
+#: How many messages before the input are looked at for what "she" and "that" mean.
+_RECENT = 5
 #: A pause of this length is worth mentioning, to the person and to the model.
 LARGE_GAP = timedelta(hours=6)
 
@@ -186,8 +189,17 @@ class Conversation:
         if not self.recalling:
             return Recollection()
 
+        turns = [turn for spoken in rounds[-3:] for turn in (spoken.user, spoken.assistant)]
+        said = [without_quotations(turn.words) for turn in turns]
+
         def work() -> Recollection:
-            return self.memory.recall(text, rounds, self.session.session_id, self._clock(), self.settings)
+            return self.memory.recall(
+                queries(said, text),
+                self.session.session_id,
+                self._clock(),
+                self.settings,
+                recent=said[-_RECENT:],
+            )
 
         try:
             recollection = yield from waiting(work, stop)

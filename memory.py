@@ -38,10 +38,7 @@ from storage.places import Places
 from storage.records import Finish, Image, InFlight, Role, Round, Session, Summary, Turn
 from storage.sessions import Sessions
 from storage.vectors import Vectors
-from text import without_quotations
 
-#: How many messages before the input are looked at for what "she" and "that" mean.
-_RECENT = 5
 #: Seconds that recall waits for the index to open.
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be made anew; the proof tells when that was not enough.
@@ -324,14 +321,6 @@ class Memory:
     # -- recall ------------------------------------------------------------------------------------------------
 
     def recall(
-        self, text: str, rounds: Sequence[Round], session_id: str, now: datetime, settings: Settings
-    ) -> Recollection:
-        """What older sessions hold that matters for ``text`` or the last of ``rounds``; never from ``session_id``."""
-        said = [turn.words for spoken in rounds[-3:] for turn in (spoken.user, spoken.assistant)]
-        recent = [without_quotations(words) for words in said]
-        return self.search((*_last_round(recent), text), session_id, now, settings, recent=recent[-_RECENT:])
-
-    def search(
         self,
         queries: Sequence[str],
         session_id: str,
@@ -341,9 +330,11 @@ class Memory:
         recent: Sequence[str] = (),
         gated: bool = True,
     ) -> Recollection:
-        """Recall for any questions; without ``gated`` the best are handed over however weak they are.
+        """What older sessions hold that matters for ``queries``: the last round, if there is one, and the new input.
 
-        An index that is just being opened is waited for, a little: the first turn should remember as well as the next.
+        Never from ``session_id``. ``recent`` are the messages before the input, oldest first, for what "she" means.
+        Without ``gated`` the best are handed over however weak they are; an empty recollection is a good answer. An
+        index that is just being opened is waited for, a little: the first turn should remember as well as the next.
         """
         self.index.start()
         self.index.await_open(_OPENING)
@@ -385,8 +376,3 @@ class Memory:
 
 def _turns_of(rounds: Sequence[Round]) -> list[Turn]:
     return [turn for spoken in rounds for turn in (spoken.user, spoken.assistant)]
-
-
-def _last_round(said: Sequence[str]) -> list[str]:
-    """The last round as one question; none where nothing was said yet."""
-    return ["\n".join(said[-2:])] if said else []

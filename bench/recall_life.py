@@ -160,10 +160,10 @@ class Life:
         self.memory.index.settle(_PATIENCE)
         session = self.memory.resume_or_start()[0].session_id
         queries = [*([question.context] if question.context else []), question.text]
-        gated = self.memory.search(queries, session, when, self.usual)
+        gated = self.memory.recall(queries, session, when, self.usual)
         self.seen.clear()
         self.embedder.seconds, started = 0.0, time.perf_counter()
-        recollection = self.memory.search(queries, session, when, self.generous, gated=False)
+        recollection = self.memory.recall(queries, session, when, self.generous, gated=False)
         spent = time.perf_counter() - started - self.embedder.seconds
         evidence, parts, weights = self.seen[0]
         return Asked(

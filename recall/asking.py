@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -51,6 +52,11 @@ class Asked:
     asks_how_many: bool
     you_said: bool
     i_said: bool
+
+
+def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
+    """What is searched for: the last round of what was said, if there is one, and the new input."""
+    return (*(["\n".join(said[-2:])] if said else []), text)
 
 
 def read(text: str, today: date) -> Asked:
