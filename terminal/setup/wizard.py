@@ -22,6 +22,7 @@ from terminal.setup.providers import (
     Answered,
     Connect,
     Provider,
+    addresses,
     aimed_at,
     embedding_of,
     found_here,
@@ -30,6 +31,8 @@ from terminal.setup.providers import (
 
 T = TypeVar("T")
 _NAMES_SHOWN = 30
+#: What an address says that lists models, perhaps, but is not where the chat is.
+_NO_CHAT_HERE = ("model.no_such_path", "model.html_reply")
 
 
 class _BrokenOffError(Exception):
@@ -88,7 +91,7 @@ class _Wizard:
         base = answered.base if answered else provider.base
         names = answered.names if answered else ()
         model = self._model(provider, names)
-        self._try_chat(base, key, model)
+        base = self._answering(base, key, model)
         embedding = self._embedding(base, key, embedding_of(provider, names))
         values = {
             "OPENAI_API_BASE": base,
@@ -195,19 +198,34 @@ class _Wizard:
                 return answer
             self._desk.tell("setup.model_needed", "warning")
 
-    def _try_chat(self, base: str, key: str, model: str) -> None:
-        """One short message, so that what does not work is known now; the person may keep it all the same."""
+    def _answering(self, base: str, key: str, model: str) -> str:
+        """The address that answers one short message: the base, or with ``/v1`` where that knows no chat.
+
+        What does not work is known now; the person may keep it all the same.
+        """
         desk = self._desk
-        settings = replace(aimed_at(desk.settings, base, key), chat_model=model)
-        note = desk.words.say("setup.trying", model=model)
-        try:
-            self._waited(lambda: _say_hello(self._connect, settings, desk.stop), note)
-        except errors.ModelError as error:
-            desk.tell("setup.chat_fails", "warning", model=model, reason=error)
-            if not desk.sure("setup.keep_anyway"):
-                raise _BrokenOffError from error
-        else:
-            desk.tell("setup.chat_works", "good", model=model)
+        fault: errors.ModelError | None = None
+        for address in addresses(base):
+            try:
+                self._hello(address, key, model)
+            except errors.ModelError as error:
+                fault = fault or error
+                if error.key not in _NO_CHAT_HERE:
+                    break
+            else:
+                if address != base:
+                    desk.tell("setup.base_fixed", base=address)
+                desk.tell("setup.chat_works", "good", model=model)
+                return address
+        desk.tell("setup.chat_fails", "warning", model=model, reason=fault)
+        if not desk.sure("setup.keep_anyway"):
+            raise _BrokenOffError from fault
+        return base
+
+    def _hello(self, base: str, key: str, model: str) -> None:
+        settings = replace(aimed_at(self._desk.settings, base, key), chat_model=model)
+        note = self._desk.words.say("setup.trying", model=model)
+        self._waited(lambda: _say_hello(self._connect, settings, self._desk.stop), note)
 
     def _embedding(self, base: str, key: str, model: str) -> str:
         """The embedding model if it works, else nothing: the built-in embedder is used then."""

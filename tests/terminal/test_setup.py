@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import re
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from dotenv import dotenv_values
 
-from tests.server import ScriptedServer, status
+from tests.server import Exchange, ScriptedServer, status
 from tests.terminal.conftest import Chat
 from tests.terminal.pseudo import Terminal
 
@@ -72,6 +73,27 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     terminal.see("You said: hello Ada")
     assert server.chats[-1]["model"] == "chat-small"
     assert "Ada is calm" in server.chats[-1]["messages"][0]["content"]
+
+
+class ListsAnywhere(ScriptedServer):
+    """Lists its models at any address, and chats under ``/v1`` alone."""
+
+    def play(self, exchange: Exchange) -> None:
+        if exchange.request.path == "/models":
+            exchange = replace(exchange, request=replace(exchange.request, path="/v1/models"))
+        super().play(exchange)
+
+
+def test_an_address_that_lists_models_and_does_not_chat_is_tried_with_v1(chat: Chat, tmp_path: Path) -> None:
+    with ListsAnywhere() as server:
+        terminal = chat(columns=110, rows=40)
+        other(terminal, server.base.removesuffix("/v1"))
+        for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?"):
+            terminal.see(question)
+            terminal.send("\r")
+        terminal.see(f"The address that answers is {server.base}.")
+        terminal.see("is written")
+        assert env(tmp_path)["OPENAI_API_BASE"] == server.base
 
 
 @pytest.mark.parametrize(
