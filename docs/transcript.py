@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from terminal.messages import Language
 from tests.terminal.pseudo import Terminal, chatting
 
 ROOT = Path(__file__).resolve().parents[1]
+#: Seconds that a person takes for the first line; the libraries load meanwhile.
+_FIRST_WORDS = 5.0
 _COLUMNS, _ROWS = 92, 50
 _LINES: dict[Language, tuple[list[str], list[str]]] = {
     "en": (
@@ -39,6 +42,7 @@ def _evening(folder: Path, language: Language, lines: list[str]) -> tuple[str, b
     run = contextmanager(chatting)
     with run(folder, "--env-file", str(empty), rows=_ROWS, columns=_COLUMNS, **settings) as terminal:
         terminal.prompt()
+        time.sleep(_FIRST_WORDS)
         for line in lines:
             _say(terminal, line)
         raw = terminal.raw
