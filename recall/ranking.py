@@ -134,7 +134,10 @@ def session_words(e: Evidence) -> Floats:
 
 
 def _of_vectors(e: Evidence) -> dict[str, Floats]:
-    """The vectors count as far as they are clear: an embedder finds a language it does not speak all alike."""
+    """The vectors count as far as they are clear: an embedder finds a language it does not speak all alike.
+
+    For a remark they weigh more than words do, so there they fall silent sooner.
+    """
     import numpy as np
 
     found: dict[str, Floats] = {}
@@ -148,7 +151,8 @@ def _of_vectors(e: Evidence) -> dict[str, Floats]:
         )
     if e.summary_similarity is not None:
         found["dense_summary"] = z(e.summary_similarity[e.of_session])
-    return {name: part * np.float32(e.clarity) for name, part in found.items()}
+    clear = np.float32(e.clarity**2 if e.remark else e.clarity)
+    return {name: part * clear for name, part in found.items()}
 
 
 def _of_kind(e: Evidence) -> dict[str, Floats]:

@@ -116,7 +116,7 @@ WITH_VECTORS: Table = {
         "words_long": 0.26,
         "window": 0.26,
         "length": 0.43,
-        "dense": 0.9,
+        "dense": 1.5,
         "facts": 0.25,
     },
     "work": {
