@@ -33,6 +33,7 @@ from terminal.desk import Restart
 from terminal.history_file import scrubber
 from terminal.interrupting import Wishes, heard
 from terminal.player import play
+from terminal.screen import is_gone
 from terminal.seating import Streams, seated, words_for
 from terminal.warming import warmer
 
@@ -49,7 +50,7 @@ def main(given: Sequence[str] | None = None) -> int:
         words = words_for(None, streams.environment)
         options = arguments.parse(sys.argv[1:] if given is None else given, words)
         if options.help or options.version:
-            print(options.help or f"Old Friend {VERSION}")
+            print(options.help or f"Old Friend {VERSION}", flush=True)
             return Exit.OK
         with heard() as wishes:
             while (code := _run(options, streams, wishes)) is None:
@@ -59,6 +60,8 @@ def main(given: Sequence[str] | None = None) -> int:
         print(words_for(None, streams.environment).error(error), file=sys.stderr)
         return error.exit_code
     except Exception as fault:  # before there is a log
+        if is_gone(fault):
+            return Exit.FAILED
         print(words_for(None, streams.environment).say("error.unstarted", kind=fault), file=sys.stderr)
         return Exit.FAILED
 
@@ -89,9 +92,9 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
     except errors.OldFriendError as error:
         print(words_for(settings, streams.environment).error(error), file=sys.stderr)
         return error.exit_code
-    except BrokenPipeError:  # whoever read what we wrote is gone
-        return Exit.FAILED
     except Exception as fault:
+        if is_gone(fault):
+            return Exit.FAILED
         debug.log.error("unexpected", exc_info=fault)
         told = words_for(settings, streams.environment).say(
             "error.unexpected", kind=type(fault).__name__, log=settings.log_dir / "errors.log"

@@ -19,6 +19,7 @@ from terminal.leaves.saving import begin_anew
 from terminal.opening import show_opening
 from terminal.parsing import Call, Entered, Farewell, Message, Unknown, parse
 from terminal.reply import ReplyView
+from terminal.screen import is_gone
 from terminal.style import Meaning
 
 
@@ -136,7 +137,7 @@ class Chat:
 
     def _unexpected(self, fault: Exception) -> None:
         """Something that should not happen: the traceback goes to the log, one line to the person."""
-        if isinstance(fault, BrokenPipeError):  # nobody reads any more, so there is nobody to tell
+        if is_gone(fault):  # nobody reads any more, so there is nobody to tell
             raise fault
         self.desk.debug.log.error("unexpected", exc_info=fault)
         self.exit = Exit.FAILED

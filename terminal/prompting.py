@@ -25,6 +25,7 @@ from terminal.keys import Pasting, bindings, teach_new_line_keys
 from terminal.parsing import Typed
 from terminal.pasted import PasteHearingInput
 from terminal.reading import PROMPT
+from terminal.screen import is_gone
 from terminal.typeahead import TypeAhead
 from text import clean, inert
 
@@ -103,10 +104,7 @@ class EditorLine:
         offered = "\n".join(part for part in (prefill, typed) if part)
         self._pasting.begin()
         warm, self._warm = self._warm, None
-        try:
-            text = self._session.prompt(default=offered, pre_run=warm)
-        except (EOFError, KeyboardInterrupt):  # the terminal is gone
-            return None
+        text = _of_a_terminal(lambda: self._session.prompt(default=offered, pre_run=warm))
         return None if text is None else Typed(clean(text), self._pasting.block, not self._pasting.cleared)
 
     def ask(
@@ -128,11 +126,10 @@ class EditorLine:
         session.app.after_render += self._break_off_when_asked
         self._standing = session
         try:
-            return clean(session.prompt()).strip() or default
-        except (KeyboardInterrupt, EOFError):
-            return None
+            answer = _of_a_terminal(session.prompt)
         finally:
             self._standing = self._session
+        return None if answer is None else clean(answer).strip() or default
 
     def watch(self) -> None:
         """Take in what is typed while a reply streams."""
@@ -158,6 +155,18 @@ class EditorLine:
 
     def _is_command(self) -> bool:
         return self._session.default_buffer.text.startswith("/") and not self._pasting.block
+
+
+def _of_a_terminal(prompt: Callable[[], str | None]) -> str | None:
+    """What was entered; None when that was broken off, or when the terminal is gone."""
+    try:
+        return prompt()
+    except (EOFError, KeyboardInterrupt):
+        return None
+    except OSError as fault:
+        if is_gone(fault):
+            return None
+        raise
 
 
 class _Inert(Processor):

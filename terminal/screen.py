@@ -8,6 +8,7 @@ writing removes.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
@@ -25,6 +26,11 @@ def wants_plain(stream: TextIO, environment: Mapping[str, str], flag: bool = Fal
     """Whether this stream gets text alone: no terminal, a dumb one, or a person who asks for it."""
     asked = flag or bool(environment.get("NO_COLOR")) or environment.get("ACCESSIBLE", "0") not in ("", "0")
     return asked or environment.get("TERM", "dumb") in ("dumb", "") or not stream.isatty()
+
+
+def is_gone(fault: Exception) -> bool:
+    """Whether a fault says that whoever read what we wrote, or their terminal, is gone."""
+    return isinstance(fault, BrokenPipeError) or fault.args[:1] == (errno.EIO,)
 
 
 class Screen:

@@ -152,6 +152,23 @@ def test_a_signal_to_end_gives_the_terminal_back_as_it_was(chat: Chat, number: s
     assert termios.tcgetattr(terminal.process.child_fd)[3] & termios.ECHO
 
 
+@pytest.mark.parametrize("streaming", [False, True], ids=["prompt", "reply"])
+def test_a_terminal_that_goes_away_is_no_fault(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path, streaming: bool
+) -> None:
+    server.script(say("", pieces=["So "] * 200, pause=0.05))
+    terminal = chat(**connected)
+    terminal.prompt()
+    if streaming:
+        terminal.say("precious words")
+        terminal.see("So So So")
+    terminal.process.ptyproc.fileobj.close()
+    terminal.process.wait()
+    assert not (tmp_path / "logs" / "errors.log").exists()
+    again = chat(**connected)
+    again.see("precious words" if streaming else "Old Friend")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_end_is_heard_at_a_question(
     chat: Chat, server: ScriptedServer, connected: dict[str, str], number: signal.Signals, tmp_path: Path

@@ -159,6 +159,18 @@ def test_a_reader_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
     assert "BrokenPipe" not in told
 
 
+def test_help_for_a_reader_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
+    process = started(tmp_path, "--help")
+    assert process.stdout
+    process.stdout.close()
+    process.wait(60)
+    assert process.stderr
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.stdin
+    process.stdin.close()
+
+
 def test_version_and_help_print_and_end(tmp_path: Path) -> None:
     assert run(tmp_path, "--version").out.startswith("Old Friend ")
     helped = run(tmp_path, "--help")
