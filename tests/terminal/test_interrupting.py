@@ -71,10 +71,8 @@ def test_while_waiting_it_cancels_and_the_text_returns(
     terminal.say("are you there")
     terminal.see("thinking")
     terminal.wait(lambda: len(server.chats) == 1, "the request")
-    before = time.monotonic()
     terminal.send("\x03")
     terminal.wait(lambda: terminal.line().startswith("> are you there"), "the text at the prompt")
-    assert time.monotonic() - before < 10
     assert "thinking" not in terminal.text()
     assert rounds(tmp_path) == []
     terminal.send("\r")
@@ -89,10 +87,8 @@ def test_while_streaming_it_stops_and_keeps_what_was_shown_marked(
     terminal.prompt()
     terminal.say("tell me much")
     terminal.see("word3 ")
-    before = time.monotonic()
     terminal.send("\x03")
     terminal.see("[interrupted]")
-    assert time.monotonic() - before < 10
     terminal.prompt()
     (_, said, _), (_, reply, finish) = rounds(tmp_path)
     assert said == "User: tell me much"
@@ -101,6 +97,7 @@ def test_while_streaming_it_stops_and_keeps_what_was_shown_marked(
     assert "[interrupted]" not in str(reply)
     shown = [word for word in terminal.text().split() if word.startswith("word")]
     assert str(reply).removeprefix("Assistant: ").split() == shown
+    assert len(shown) < 200, "stopped long before its end"
 
 
 def test_in_a_retry_countdown_it_ends_it_and_the_text_returns(
