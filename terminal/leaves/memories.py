@@ -142,17 +142,18 @@ def _show_memory(desk: Desk, memory: RecalledTurn | RecalledSummary, who: str, q
 def _show_why(desk: Desk, why: Why) -> None:
     """The score, what it is made of, the words, the query; a summary may have come with its turns alone."""
     say = desk.words.say
-    told = [say("why.score", score=f"{why.score:.2f}", parts=_largest(why))] if why.score else []
+    told = [say("why.score", score=f"{why.score:.2f}", parts=_largest(desk, why))] if why.score else []
     told += [say("why.words", words=say("why.comma").join(why.words))] if why.words else []
     told.append(say("why.for", query=one_line(why.query, 60)))
     desk.aside.line("  " + " · ".join(told), "quiet")
 
 
-def _largest(why: Why) -> str:
+def _largest(desk: Desk, why: Why) -> str:
     """The parts of the score that count most."""
     parts = [part for part in why.parts if abs(part[1]) >= _LEAST_PART]
     largest = sorted(parts, key=lambda part: -abs(part[1]))[:_PARTS_SHOWN]
-    return ", ".join(f"{name} {value:.2f}" for name, value in largest) or "–"
+    told = [f"{desk.words.say(f'weighed.{name}')} {value:.2f}" for name, value in largest]
+    return desk.words.say("why.comma").join(told) or "–"
 
 
 def speaker(desk: Desk, role: Role) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 import errors
 from config import Notice
+from recall.weights import WITH_HASHED, WITH_VECTORS, WORDS_ALONE
 from terminal.commands import TABLE
 from terminal.messages import LANGUAGES, Words, choose, table
 from terminal.messages.en import MESSAGES
@@ -156,3 +157,14 @@ def test_no_message_is_left_over() -> None:
     )
     unused = [key for key in MESSAGES if f'"{key}"' not in text and not built.match(key) and "." in key]
     assert unused == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_part_of_a_score_has_a_name(language):
+    names = {
+        name
+        for by_kind in (WORDS_ALONE, WITH_VECTORS, WITH_HASHED)
+        for kind in by_kind.values()
+        for name in kind
+    }
+    assert {f"weighed.{name}" for name in names} <= set(table(language))
