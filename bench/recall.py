@@ -45,7 +45,7 @@ ABLATION: Mapping[str, tuple[str, ...]] = {
     "vectors of neighbours and session": ("dense_near", "dense_session", "dense_session_best"),
     "times": ("near",),
     "who is meant": ("meant", "by_user", "you_said", "i_said"),
-    "length": ("length",),
+    "length": ("length", "length_own"),
     "kind of answer": ("asks", "time", "time_wanted", "number_wanted"),
     "place in the session": ("opening", "early"),
 }

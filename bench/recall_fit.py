@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = ("talk", "remark", "work", "long")
 #: Parts whose weight may have either sign.
-_FREE = frozenset(("length", "opening", "early"))
+_FREE = frozenset(("length", "length_own", "opening", "early"))
 _NEGATIVE = frozenset(("asks",))
 _PENALTY = 3e-3
 _STEPS = 300

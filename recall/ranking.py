@@ -166,6 +166,7 @@ def _of_kind(e: Evidence) -> dict[str, Floats]:
         "you_said": e.by_assistant * np.float32(e.you_said),
         "i_said": e.by_user * np.float32(e.i_said),
         "length": np.log1p(e.lengths),
+        "length_own": _length_own(e),
         "asks": e.asks,
         "time": e.has_time,
         "time_wanted": e.has_time * np.float32(e.asks_when),
@@ -183,3 +184,17 @@ def _sessions(e: Evidence, found: Parts, turns: Floats) -> Floats:
         if summary is not None:
             score = score + 0.2 * z(summary)
     return score
+
+
+def _length_own(e: Evidence) -> Floats:
+    """How much longer a turn is than the others of whoever spoke it: a companion that talks more knows no more."""
+    import numpy as np
+
+    long: Floats = np.log1p(e.lengths)
+    own = long.copy()
+    speaker = e.by_user + 2 * e.by_assistant
+    for one in (0, 1, 2):
+        mine = speaker == one
+        if mine.any():
+            own[mine] -= long[mine].mean()
+    return own

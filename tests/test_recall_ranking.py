@@ -154,3 +154,10 @@ def test_standard_scores_are_finite_whatever_comes(values):
 def test_what_neighbours_lend_stays_in_the_session():
     lent = scores.from_neighbours(_at(2), np.array([True, True, False, True, True]), (0.5, 0.25))
     assert lent.tolist() == [0.25, 0.5, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_a_companion_that_talks_more_is_not_preferred_for_it():
+    wordy = _evidence(lengths=np.array([10, 60, 10, 10, 60, 10], np.float32))
+    assert parts(wordy)["length_own"] == pytest.approx(np.zeros(6))
+    longer = parts(_evidence(lengths=np.array([10, 60, 10, 10, 90, 10], np.float32)))["length_own"]
+    assert longer.argmax() == 4

@@ -255,6 +255,7 @@ MESSAGES: Mapping[str, str] = {
     "weighed.you_said": "what was said to you",
     "weighed.i_said": "what you said",
     "weighed.length": "length",
+    "weighed.length_own": "length for its speaker",
     "weighed.asks": "it asks",
     "weighed.time": "speaks of a time",
     "weighed.time_wanted": "the time asked for",

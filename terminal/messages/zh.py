@@ -252,6 +252,7 @@ MESSAGES: Mapping[str, str] = {
     "weighed.you_said": "对你说的话",
     "weighed.i_said": "你说的话",
     "weighed.length": "长度",
+    "weighed.length_own": "与说话人平时相比的长度",
     "weighed.asks": "是问句",
     "weighed.time": "提到时间",
     "weighed.time_wanted": "所问的时间",
