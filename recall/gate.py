@@ -41,6 +41,7 @@ _PERSONAL = re.compile(
     r"|[我你您咱他她]|上次|之前|以前|曾经|记得|还是|昨|前天|去年|刚才",
     re.IGNORECASE,
 )
+_OURSELVES = re.compile(r"\b(?:i|i'm|i've|my|mine|me|we|our|us|you|your|yours)\b|[我你您咱]", re.IGNORECASE)
 _ORDER = re.compile(
     r"^\s*(?:please\s+)?(?:write|code|implement|create|generate|translate|calculate|compute|explain|define|convert"
     r"|sort|solve|summari[sz]e|list)\b"
@@ -135,13 +136,13 @@ def confidence(found: Signs) -> float:
 def is_relevant(found: Signs, question: str, *, seeks: bool = True, of_that_day: bool = False) -> bool:
     """Whether the best that was found is worth handing over.
 
-    ``seeks``: the question looks for something that can be named; what does not is held to less. For people who ask
+    ``seeks``: the question looks for something that can be named; what does not is held to less. For those who ask
     about themselves two things are enough: that a turn holds every word of it ("What did I buy?"), or, with
     ``of_that_day``, that it was said on the very day that is spoken of ("What did we talk about yesterday?").
     """
     if confidence(found) >= (LEAST if seeks else LEAST_FOR_REMARK):
         return True
-    return (of_that_day or found.held >= _ALL) and bool(_PERSONAL.search(question))
+    return (of_that_day or found.held >= _ALL) and bool(_OURSELVES.search(question))
 
 
 def is_relevant_in_little(found: Signs, question: str) -> bool:
