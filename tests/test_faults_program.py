@@ -136,7 +136,7 @@ def test_every_fault_gets_its_one_line_and_stores_nothing(tmp_path, server):
     others.sort(key=lambda row: (row.stored, len(row.reply)))
     slow = [row for row in others if row.tries == 3]
     quick = [row for row in others if row.tries < 3]
-    groups = [(slow[0::3], 10.0), (slow[1::3], 10.0), (slow[2::3], 10.0), (quick, 10.0), (hasty, 1.0)]
+    groups = [(slow[0::3], 60.0), (slow[1::3], 60.0), (slow[2::3], 60.0), (quick, 60.0), (hasty, 2.0)]
     with ThreadPoolExecutor(len(groups)) as several:
         runs = list(several.map(
             lambda one: play_in_one_run(tmp_path / str(one[0]), server, *one[1]), enumerate(groups)))  # fmt: skip
