@@ -19,6 +19,11 @@ _SEEKS = re.compile(
     r"|(?<!没)(?<!没有)(?<!些)(?:什么|谁|哪[里儿]?)(?!都|也)|几[个天岁点次号年月]|多少|(?<!我)记得|曾经",
     re.IGNORECASE,
 )
+_ADVICE = re.compile(
+    r"\bwhat if\b|\b(?:what|how|where|which|who|when|why)\b[^.?!]{0,40}?\b(?:should|shall|can|can't|could) (?:i|we)\b"
+    r"|怎么办|该怎么|应该|(?:可以|能|要)(?:做|吃|玩|去|看|帮)[^，。]{0,6}什么|什么好",
+    re.IGNORECASE,
+)
 _WHEN = re.compile(r"^\s*when\b|什么时候|哪天|几号|what (?:date|day|month|year)", re.IGNORECASE)
 _MANY = re.compile(r"how (?:many|much|long|old|often)|多少|几|多久|多大", re.IGNORECASE)
 _SAID = "recommend|suggest|told|tell|said|say|mention"
@@ -39,13 +44,15 @@ class Asked:
 
     ``remark`` says that it asks nothing: a thought that may remind of another. ``seeks`` says that it looks for
     something that can be named, so that it can be searched for without what was said before it. ``of_the_past`` says
-    that it speaks of a time that is over.
+    that it speaks of a time that is over, ``advice`` that it asks what to do: no memory is the answer, but many may
+    matter.
     """
 
     text: str
     terms: tuple[str, ...]
     windows: tuple[times.Window, ...]
     of_the_past: bool
+    advice: bool
     remark: bool
     seeks: bool
     asks_when: bool
@@ -67,6 +74,7 @@ def read(text: str, today: date) -> Asked:
         terms=words.sought(times.without_distances(text)) if seeks else words.terms(text),
         windows=windows,
         of_the_past=any(window.last < today for window in windows),
+        advice=bool(_ADVICE.search(text)),
         remark=not _ASKS.search(text),
         seeks=seeks,
         asks_when=bool(_WHEN.search(text)),

@@ -149,7 +149,7 @@ class Finder:
             return gate.is_relevant_in_little(signs, said)
         asked = result.searched.asked
         of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
-        return gate.is_relevant(signs, said, seeks=asked.seeks, of_that_day=of_that_day)
+        return gate.is_relevant(signs, said, seeks=asked.seeks and not asked.advice, of_that_day=of_that_day)
 
     def _embedded(
         self, texts: Sequence[str], embed: Embed | None, missing: list[Missing]

@@ -136,9 +136,9 @@ def confidence(found: Signs) -> float:
 def is_relevant(found: Signs, question: str, *, seeks: bool = True, of_that_day: bool = False) -> bool:
     """Whether the best that was found is worth handing over.
 
-    ``seeks``: the question looks for something that can be named; what does not is held to less. For those who ask
-    about themselves two things are enough: that a turn holds every word of it ("What did I buy?"), or, with
-    ``of_that_day``, that it was said on the very day that is spoken of ("What did we talk about yesterday?").
+    ``seeks``: the question looks for something that can be named; what does not, or asks for advice, is held to less.
+    For those who ask about themselves two things are enough: that a turn holds every word of it ("What did I buy?"),
+    or, with ``of_that_day``, that it was said on the very day that is spoken of ("What did we talk about yesterday?").
     """
     if confidence(found) >= (LEAST if seeks else LEAST_FOR_REMARK):
         return True

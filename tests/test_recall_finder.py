@@ -158,6 +158,11 @@ def test_a_remark_of_which_nothing_was_ever_said_reminds_of_nothing(life, said, 
     assert not life.recall(said, budget_tokens=budget)
 
 
+def test_who_asks_for_advice_is_reminded_of_what_may_matter(life):
+    assert "old-5u" in life.recall("What should I practise for the violin?", budget_tokens=120).ranked
+    assert not life.recall("What should the embassy paint on its submarine?", budget_tokens=120)
+
+
 def test_a_remark_reminds_of_what_is_like_it(life):
     assert life.recall("The puppy barked all night.", budget_tokens=120).ranked[0] == "old-1u"
 
