@@ -8,6 +8,11 @@ test watches over that.
 
 from __future__ import annotations
 
+import signal
+
+if __name__ == "__main__":  # until there is somebody to hear it, Ctrl-C ends the program without a word
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import os
 import sys
 import uuid
