@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import errors
 from config import Notice
 from jobs.folding import left_out, spoken_language
+from jobs.rewriting import rewritten
 from llm import Llm
 from memory import Memory
 from models.events import Beat
@@ -20,7 +21,6 @@ from models.stop import Stop
 from models.waiting import waiting
 from storage.erasing import IMAGES, Proof, Selection
 from storage.records import Image, Round
-from storage.rewriting import refusal
 from text import language_of
 
 #: Characters of summaries that are put before a model at once when an image is made anew.
@@ -107,28 +107,12 @@ class Erasing:
         before = self._memory.persona.read(image)
         text = before
         for part in self._summaries_since(since):
-            text = yield from self._rewritten(image, text, part, stop)
+            language = language_of(part)
+            text = yield from rewritten(self._memory, self._llm, image, text, part, language, stop)
         if text == before:
             return False
         self._memory.persona.write(image, text, "model", None)
         return True
-
-    def _rewritten(
-        self, image: Image, text: str, summary: str, stop: Stop
-    ) -> Generator[EraseEvent, None, str]:
-        """What the model makes of an image, or the image as it is where that is not good enough."""
-        pins, language = self._memory.drafts.pins(image), language_of(summary)
-        try:
-            rewritten = yield from waiting(
-                lambda: self._llm.rewrite_image(image, text, summary, pins, language, stop), stop
-            )
-        except (errors.ContentFiltered, errors.ContextTooLong) as fault:
-            yield Notice("save.image_refused", {"image": image, "error": fault})
-            return text
-        if reason := refusal(text, rewritten, pins):
-            yield Notice(f"save.image_kept.{reason}", {"image": image})
-            return text
-        return rewritten
 
     def _summaries_since(self, since: int) -> Iterator[str]:
         """Summaries of the archived sessions from this number on, oldest first, joined to parts of a fair size."""

@@ -13,17 +13,15 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-import errors
 from config import Notice
 from jobs.folding import left_out, spoken_language
+from jobs.rewriting import rewritten
 from llm import Llm
 from memory import Memory
 from models.events import Beat
 from models.stop import Stop
 from models.waiting import waiting
-from prompts import Language
 from storage.records import Image, Round, Session
-from storage.rewriting import refusal
 
 IMAGES: tuple[Image, Image] = ("self", "user")
 
@@ -128,28 +126,11 @@ class Saving:
         base = _digest(current, summary)
         if self._kept(session_id, image, base) is not None:
             return
-        rewritten = current
+        text = current
         if summary:
-            rewritten = yield from self._rewritten(image, current, summary, spoken_language(rounds), stop)
-        self._keep(session_id, image, base, rewritten)
-
-    def _rewritten(
-        self, image: Image, current: str, summary: str, language: Language, stop: Stop
-    ) -> Generator[SaveEvent, None, str]:
-        """What the model makes of an image, or the image as it is where that is not good enough."""
-        pins = self._memory.drafts.pins(image)
-        try:
-            rewritten = yield from waiting(
-                lambda: self._llm.rewrite_image(image, current, summary, pins, language, stop), stop
-            )
-        except (errors.ContentFiltered, errors.ContextTooLong) as fault:
-            # It would be refused the next time as well, and a session must not be stuck for good.
-            yield Notice("save.image_refused", {"image": image, "error": fault})
-            return current
-        if reason := refusal(current, rewritten, pins):
-            yield Notice(f"save.image_kept.{reason}", {"image": image})
-            return current
-        return rewritten
+            language = spoken_language(rounds)
+            text = yield from rewritten(self._memory, self._llm, image, current, summary, language, stop)
+        self._keep(session_id, image, base, text)
 
     def _changes(self, session_id: str) -> tuple[ImageChange, ...]:
         """What each image becomes; one that was edited since its stage keeps the edit."""
