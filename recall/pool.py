@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: A history of so many turns is looked at whole.
 WHOLE = 3000
 #: How many turns the words, and the vectors, may bring into the pool of a larger one.
-_BY_WORDS, _BY_VECTORS = 400, 200
+_BY_WORDS, BY_VECTORS = 400, 200
 _REACH = 2
 
 
@@ -112,7 +112,7 @@ def _best_by_words(register: Register, found: Found, weights: Floats) -> Rows:
 def _best_by_vectors(found: Found) -> Rows:
     import numpy as np
 
-    best = np.argsort(-found.dense, kind="stable")[:_BY_VECTORS]
+    best = np.argsort(-found.dense, kind="stable")[:BY_VECTORS]
     return found.dense_rows[best]
 
 

@@ -39,7 +39,7 @@ _ROWS = 40_000
 _FITTING = 600
 #: A question of fewer terms than this is not asked to be rarer for it.
 _FEW_TERMS = 12
-#: How many vectors are asked for.
+#: How many vectors are asked for; of a large history only as many turns as the pool takes.
 _NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
 
 
@@ -234,7 +234,8 @@ class Search:
     def _by_vector(self, vector: Vector | None) -> tuple[Near, Near]:
         """The nearest turns, and the nearest summaries."""
         summaries = self._nearest(vector, "summary", _NEAR_SUMMARIES)
-        return self._nearest(vector, "conversation", _NEAR_TURNS), summaries
+        most = _NEAR_TURNS if len(self._register) <= pool.WHOLE else pool.BY_VECTORS
+        return self._nearest(vector, "conversation", most), summaries
 
     def _numbered(self, hits: Near) -> dict[int, float]:
         """Similarity of the nearest turns by number."""
