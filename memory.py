@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+import errors
 from config import Settings
 from embedder import BuiltIn, Embedder
 from recall.finder import Finder
@@ -78,6 +79,7 @@ class Memory:
         self._new_id = new_id
         self._log = log
         self._removed: Removed | None = None
+        self._closed = False
         make_private_folder(folder)
         self._owner = Owner(folder, clock)
         self._owner.acquire()
@@ -106,15 +108,23 @@ class Memory:
         self.finder = Finder(lexicon, self._vectors, Places(self.database), self._log, weighed)
 
     def start(self) -> None:
-        """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short."""
-        self.index.start()
-        self.finish_erasing()
-        self.finder.warm()
+        """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short.
+
+        It may run in a thread of its own, and is cut off by ``close``; the next start does what is left.
+        """
+        try:
+            self.index.start()
+            self.finish_erasing()
+            self.finder.warm()
+        except errors.StorageError:
+            if not self._closed:
+                raise
 
     def close(self, settle: float = 0.0) -> None:
         """Let the index catch up for ``settle`` seconds at the most, then let go of everything."""
         if settle:
             self.index.settle(settle)
+        self._closed = True
         self.index.close()
         self._vectors.close()
         self.database.close()

@@ -16,7 +16,7 @@ def warmer(
 ) -> Callable[[], None]:
     """What begins loading these modules in a thread of its own, then does ``then``.
 
-    A module that cannot be loaded is not this thread's trouble: whoever needs it will say so.
+    What fails here is written into the log and is not this thread's trouble: whoever needs it will say so.
     """
 
     def load() -> None:
@@ -25,6 +25,9 @@ def warmer(
                 importlib.import_module(name)
             except Exception:  # a broken library may raise anything while it is loaded
                 log.exception("%s cannot be loaded", name)
-        then()
+        try:
+            then()
+        except Exception:
+            log.exception("what was to be ready once the libraries are loaded is not")
 
     return lambda: threading.Thread(target=load, name="warming", daemon=True).start()

@@ -1,0 +1,34 @@
+"""What begins in the background and what ends it may meet at any moment."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+from embedder import BuiltIn
+from memory import Memory
+from terminal.warming import warmer
+from tests.conftest import Count, SetClock
+
+
+def test_a_start_that_comes_after_the_close_does_nothing(tmp_path: Path) -> None:
+    log = logging.Logger("quiet", logging.CRITICAL)
+    memory = Memory(tmp_path / "data", BuiltIn(), clock=SetClock(), new_id=Count(), log=log)
+    memory.close()
+    memory.start()
+    assert not memory.index.settle(0.0)
+
+
+def test_what_fails_while_libraries_load_is_logged_and_not_shown(caplog, capsys) -> None:
+    def fail() -> None:
+        raise OSError("the disk is gone")
+
+    log = logging.Logger("warming")
+    log.addHandler(caplog.handler)
+    warmer(log, names=("json",), then=fail)()
+    for thread in threading.enumerate():
+        if thread.name == "warming":
+            thread.join(10)
+    assert "the disk is gone" in caplog.text
+    assert capsys.readouterr() == ("", "")
