@@ -9,76 +9,21 @@ from __future__ import annotations
 import difflib
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import errors
-from settings_table import BY_NAME, DEFAULT_OPENAI_MODEL, OPENAI_BASE, TABLE, Setting, Wrong
-
-__all__ = ["BY_NAME", "OPENAI_BASE", "TABLE", "Notice", "Setting", "Settings", "Source", "load"]
-
-Source = Literal["flag", "environment", ".env", "default"]
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Something worth saying that stops nothing: a message key and its details."""
-
-    key: str
-    details: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """All settings. ``sources`` tells where each came from, ``notices`` what should be pointed out once."""
-
-    openai_api_key: str = field(repr=False)
-    openai_api_base: str
-    chat_model: str
-    embedding_model: str
-    embedding_api_base: str
-    embedding_api_key: str = field(repr=False)
-    max_conv_num: int
-    refresh_every_conv_num: int
-    recall_session_num: int
-    recall_conv_num: int
-    recall_tokens: int
-    data_dir: Path
-    log_dir: Path
-    debug: bool
-    request_timeout: float
-    language: Literal["auto", "en", "zh"]
-    companion_name: str
-    user_name: str
-    env_file: Path
-    sources: Mapping[str, Source] = field(default_factory=dict)
-    notices: tuple[Notice, ...] = ()
-
-    @property
-    def standin(self) -> bool:
-        """Whether the built-in stand-in answers: neither a key nor a base was given."""
-        return not self.openai_api_key and not self.openai_api_base
-
-    @property
-    def chat_base(self) -> str:
-        """The base URL of the chat model."""
-        return self.openai_api_base or OPENAI_BASE
-
-    @property
-    def embedding_base(self) -> str:
-        """The base URL of the embedding model."""
-        return self.embedding_api_base or self.chat_base
-
-    @property
-    def embedding_key(self) -> str:
-        """The key that goes to the embedding model."""
-        return self.embedding_api_key or self.openai_api_key
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What must never be written anywhere."""
-        return tuple(key for key in (self.openai_api_key, self.embedding_api_key) if key)
+from domain import errors
+from domain.events import Notice
+from domain.settings import (
+    BY_NAME,
+    DEFAULT_OPENAI_MODEL,
+    OPENAI_BASE,
+    TABLE,
+    Setting,
+    Settings,
+    Source,
+    Wrong,
+)
 
 
 def load(

@@ -15,23 +15,23 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-import errors
-from config import Notice, Settings
+from domain import errors
+from domain.events import Beat, Notice, ReasoningDelta, Reply, Retrying, Stop, TextDelta
+from domain.languages import Language, language_of
+from domain.recollection import Recollection
+from domain.records import Finish, InFlight, Round, Session, Summary, Turn
+from domain.settings import Settings
+from domain.text import MAX_INPUT_BYTES, clean, without_quotations
 from jobs.asking import Asked, ask
 from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.saving import Saved, SaveEvent, Saving
 from llm import Layers, Llm
 from memory import Memory
-from models.events import Beat, ReasoningDelta, Reply, Retrying, TextDelta
-from models.stop import Stop
 from models.waiting import waiting
-from prompts import TEMPLATES, Language
-from recall.asking import queries
-from recall.recollection import Recollection
-from storage.erasing import Selection
-from storage.records import Finish, InFlight, Round, Session, Summary, Turn
-from text import MAX_INPUT_BYTES, clean, language_of, without_quotations
+from prompts import TEMPLATES
+from recall.questions import queries
+from storage.erasure import ErasureScope
 
 #: How many messages before the input are looked at for what "she" and "that" mean.
 _RECENT = 5
@@ -120,13 +120,13 @@ class Conversation:
 
     def open(self) -> Opening:
         """The session as it stands, for showing it."""
-        rounds = self.memory.sessions.rounds(self.session.session_id, self.settings.max_conv_num)
-        sessions_kept, rounds_kept = self.memory.sessions.counts()
+        rounds = self.memory.rounds(self.session.session_id, self.settings.max_conv_num)
+        sessions_kept, rounds_kept = self.memory.session_counts()
         return Opening(
             self.session,
             self._resumed,
             rounds,
-            self.memory.sessions.summary(self.session.session_id),
+            self.memory.summary(self.session.session_id),
             self.memory.in_flight(),
             self._gap(rounds),
             sessions_kept,
@@ -221,13 +221,13 @@ class Conversation:
         self._known_degraded = missing
 
     def _layers(self, text: str, rounds: tuple[Round, ...], recollection: Recollection) -> Layers:
-        summary = self.memory.sessions.summary(self.session.session_id)
+        summary = self.memory.summary(self.session.session_id)
         language = self._language(text, rounds)
         return Layers(
             companion=self.companion(language),
             person=self.person(language),
-            self_image=self.memory.persona.read("self"),
-            user_image=self.memory.persona.read("user"),
+            self_image=self.memory.image("self"),
+            user_image=self.memory.image("user"),
             summary=summary.summary if summary else "",
             recalled=recollection,
             rounds=rounds,
@@ -311,7 +311,7 @@ class Conversation:
             return gone
         return self.memory.undo_reset() or self.memory.undo(self.session.session_id, count)
 
-    def erase(self, chosen: Selection, stop: Stop) -> Iterator[EraseEvent]:
+    def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
         """Erase what was chosen with ``memory.eraser``. The last event is ``Erased``.
 
         A fold that runs is waited for: it would write down again what it read before.
@@ -335,7 +335,7 @@ class Conversation:
     def rounds_in_context(self) -> tuple[Round, ...]:
         """The rounds that the model is shown word for word."""
         unwritten = tuple(self._unwritten.rounds) if self._unwritten else ()
-        return self.memory.sessions.context(self.session.session_id) + unwritten
+        return self.memory.context(self.session.session_id) + unwritten
 
     def companion(self, language: Language) -> str:
         """What the companion is called."""

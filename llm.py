@@ -12,21 +12,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import errors
-from config import Settings
-from embedder import Embedder
+from domain import errors
+from domain.events import Beat, Event, ReasoningDelta, Reply, Retrying, Stop, TextDelta
+from domain.languages import Language
+from domain.quoting import new_boundary
+from domain.records import Image, Round
+from domain.settings import Settings
+from domain.vectors import Embedder
 from models.chat import Chat
 from models.client import Client
-from models.events import Beat, Event, ReasoningDelta, Reply, Retrying, TextDelta
-from models.fence import new_boundary
 from models.messages import Message
 from models.prompt import Layers, assemble
 from models.retry import Patience
-from models.stop import Stop
 from models.tasks import Names, Task, image_of, summary_of
-from prompts import Language
-from storage.records import Image, Round
-from storage.rewriting import with_pins
+from storage.image_text import with_pins
 
 if TYPE_CHECKING:
     import httpx2
@@ -202,9 +201,9 @@ class Llm:
 
     def _embedder(self) -> Embedder:
         if not self._settings.embedding_model:
-            from embedder import BuiltIn
+            from recall.hashed_embedder import HashedEmbedder
 
-            return BuiltIn()
+            return HashedEmbedder()
         from models.embeddings import RemoteEmbedder
 
         settings = self._settings
@@ -215,6 +214,6 @@ class Llm:
 
 
 def _standin() -> httpx2.BaseTransport:
-    from offline import StandIn
+    from models.standin import StandIn
 
     return StandIn()

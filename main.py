@@ -24,23 +24,23 @@ from pathlib import Path
 from typing import NoReturn
 
 import config
-import errors
-from config import Settings
 from conversation import Conversation
-from debuglog import DebugLog
-from errors import Exit
+from domain import errors
+from domain.errors import Exit
+from domain.settings import Settings
+from interfaces.debug_log import DebugLog
+from interfaces.terminal import arguments
+from interfaces.terminal.arguments import Options
+from interfaces.terminal.batch import play
+from interfaces.terminal.command_context import Restart
+from interfaces.terminal.history_file import scrubber
+from interfaces.terminal.interrupting import Wishes, heard
+from interfaces.terminal.repl import Chat
+from interfaces.terminal.screen import is_gone
+from interfaces.terminal.warming import warmer
+from interfaces.terminal.wiring import Streams, seated, words_for
 from llm import Llm
 from memory import Memory
-from terminal import arguments
-from terminal.arguments import Options
-from terminal.chat import Chat
-from terminal.desk import Restart
-from terminal.history_file import scrubber
-from terminal.interrupting import Wishes, heard
-from terminal.player import play
-from terminal.screen import is_gone
-from terminal.seating import Streams, seated, words_for
-from terminal.warming import warmer
 
 VERSION = "0.1.0"
 HOME = Path(__file__).resolve().parent
@@ -89,7 +89,7 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
             ) as room:  # fmt: skip
                 if options.new:
                     room.begin_anew()
-                if not room.desk.interactive:
+                if not room.context.interactive:
                     conversation.memory.start()
                     return play(room, options, streams)
                 chat(room)
@@ -142,7 +142,7 @@ def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
 
 
 def _keep(settings: Settings, options: Options, streams: Streams) -> Exit:
-    from terminal.keeping import back_up_to, restore_from
+    from interfaces.terminal.backups import back_up_to, restore_from
 
     words = words_for(settings, streams.environment)
     if options.backup:
@@ -152,8 +152,8 @@ def _keep(settings: Settings, options: Options, streams: Streams) -> Exit:
 
 
 def _check(settings: Settings, debug: DebugLog, streams: Streams, options: Options, wishes: Wishes) -> Exit:
-    from terminal.checking import Check
-    from terminal.screen import Screen, wants_plain
+    from interfaces.terminal.checking import Check
+    from interfaces.terminal.screen import Screen, wants_plain
 
     llm = Llm(settings, debug.log, clock=_now)
     screen = Screen(streams.stdout, plain=wants_plain(streams.stdout, streams.environment, options.plain))

@@ -16,29 +16,31 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import errors
-from config import Settings
-from embedder import BuiltIn, Embedder
+from domain import errors
+from domain.recollection import Recollection
+from domain.records import Finish, Image, ImageVersion, InFlight, Origin, Role, Round, Session, Summary, Turn
+from domain.settings import Settings
+from domain.vectors import Embedder
+from recall.embedding_text import TURNS_BEFORE, summary_key, turn_key
 from recall.finder import Finder
-from recall.keys import TURNS_BEFORE, summary_key, turn_key
-from recall.recollection import Recollection
+from recall.hashed_embedder import HashedEmbedder
 from recall.weights import weigh, weigh_hashed
 from recall.words import tokens
-from storage.database import Database
-from storage.drafts import Drafts, Sql
-from storage.embeddings import Embeddings
-from storage.erasing import Eraser, Parts, Proof, Scrub, Selection
-from storage.facts import Facts
+from storage.erasure import Eraser, ErasureScope, Parts, Proof, Scrub
 from storage.files import make_private_folder
-from storage.findable import Findable
-from storage.indexing import Indexing
-from storage.lexicon import Lexicon
+from storage.images import Images
 from storage.owner import Owner
-from storage.persona import Persona
-from storage.places import Places
-from storage.records import Finish, Image, InFlight, Role, Round, Session, Summary, Turn
-from storage.sessions import Sessions
-from storage.vectors import Vectors
+from storage.sqlite.database import Database, Sql
+from storage.sqlite.drafts import Drafts
+from storage.sqlite.embeddings import Embeddings
+from storage.sqlite.facts import Facts
+from storage.sqlite.index_writer import IndexWriter
+from storage.sqlite.lexicon import Lexicon
+from storage.sqlite.sessions import Sessions
+from storage.sqlite.turn_reader import TurnReader
+from storage.vectors.index_status import IndexStatus, Missing, Progress
+from storage.vectors.indexing import Indexing
+from storage.vectors.table import Vectors
 
 #: Seconds that recall waits for the index to open.
 _OPENING = 4.0
@@ -93,19 +95,19 @@ class Memory:
         self.database = Database(self.folder / "memory.db", self._log)
         self.sessions = Sessions(self.database)
         self.drafts = Drafts(self.database)
-        self.persona = Persona(self.folder / "persona", self.database, self._clock, self._log)
+        self.persona = Images(self.folder / "persona", self.database, self._clock, self._log)
         facts, embeddings = Facts(self.database), Embeddings(self.database)
         lexicon = Lexicon(self.database)
-        self._findable = Findable(self.sessions, lexicon, facts, embeddings, tokens)
+        self._index_writer = IndexWriter(self.sessions, lexicon, facts, embeddings, tokens)
         self._embedder = embedder
         self._vectors = Vectors(self.folder / "vectors", self._log)
         self.index = Indexing(self.database, embeddings, self._vectors, embedder, self.key_of, self._log)
         parts = Parts(
-            self.database, self.sessions, self.drafts, self.persona, lexicon, self._findable, embeddings
+            self.database, self.sessions, self.drafts, self.persona, lexicon, self._index_writer, embeddings
         )
         self.eraser = Eraser(parts, [self.folder, *also_searched], self._scrub_index, scrubbers)
-        weighed = weigh_hashed if embedder.model == BuiltIn.model else weigh
-        self.finder = Finder(lexicon, self._vectors, Places(self.database), self._log, weighed)
+        weighed = weigh_hashed if embedder.model == HashedEmbedder.model else weigh
+        self.finder = Finder(lexicon, self._vectors, TurnReader(self.database), self._log, weighed)
 
     def start(self) -> None:
         """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short.
@@ -129,6 +131,133 @@ class Memory:
         self._vectors.close()
         self.database.close()
         self._owner.release()
+
+    # -- reading -----------------------------------------------------------------------------------------------
+
+    def session(self, session_id: str) -> Session | None:
+        """One session by its id."""
+        return self.sessions.get(session_id)
+
+    def recent_sessions(self, limit: int = 20, offset: int = 0) -> list[Session]:
+        """Sessions, newest first; a limit of -1 is none."""
+        return self.sessions.newest(limit, offset)
+
+    def session_counts(self) -> tuple[int, int]:
+        """How many archived sessions and how many rounds are remembered."""
+        return self.sessions.counts()
+
+    def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]:
+        """All rounds of a session, or its ``last`` ones, oldest first."""
+        return self.sessions.rounds(session_id, last)
+
+    def context(self, session_id: str) -> tuple[Round, ...]:
+        """The rounds that are in the context, not yet folded, oldest first."""
+        return self.sessions.context(session_id)
+
+    def turns_of(self, session_id: str) -> list[Turn]:
+        """Every turn of a session, also one whose partner was erased."""
+        return self.sessions.all_turns(session_id)
+
+    def turns(self, text_ids: Sequence[str]) -> list[Turn]:
+        """The turns with these ids that are still there, in their order of time."""
+        return self.sessions.turns(text_ids)
+
+    def summary(self, session_id: str) -> Summary | None:
+        """The summary of a session, if it has one."""
+        return self.sessions.summary(session_id)
+
+    def summaries(self) -> list[Summary]:
+        """The summaries of all sessions."""
+        return self.sessions.every_summary()
+
+    def stages(self, session_id: str) -> dict[str, str]:
+        """Results of the stages of ``/save`` that are done."""
+        return self.drafts.stages(session_id)
+
+    # -- images ------------------------------------------------------------------------------------------------
+
+    def image(self, image: Image) -> str:
+        """An image as it stands now; an edit by hand has become a version by then."""
+        return self.persona.read(image)
+
+    def image_path(self, image: Image) -> Path:
+        """Where a person finds the file of an image."""
+        return self.persona.path(image)
+
+    def image_versions(self, image: Image) -> list[ImageVersion]:
+        """Every version of an image, oldest first."""
+        return self.persona.versions(image)
+
+    def newest_image(self, image: Image) -> ImageVersion | None:
+        """The version in force, edits by hand noted; None while there has never been one."""
+        return self.persona.newest(image)
+
+    def write_image(
+        self, image: Image, text: str, origin: Origin, session_id: str | None = None
+    ) -> ImageVersion | None:
+        """Make ``text`` the image. Returns the version in force afterwards."""
+        return self.persona.write(image, text, origin, session_id)
+
+    def restore_image(self, version: int) -> ImageVersion | None:
+        """Make an older version the newest one; None when there is no such version."""
+        return self.persona.restore(version)
+
+    def pins(self, image: Image) -> tuple[str, ...]:
+        """The lines that rewrites of an image must keep."""
+        return self.drafts.pins(image)
+
+    # -- what an erasure would take ----------------------------------------------------------------------------
+
+    def scope_of_turn(self, text_id: str) -> ErasureScope:
+        """One turn and what was made from it."""
+        return self.eraser.turn(text_id)
+
+    def scope_of_round(self, text_id: str) -> ErasureScope:
+        """The round that a turn belongs to, and what was made from it."""
+        return self.eraser.round(text_id)
+
+    def scope_of_session(self, session_id: str) -> ErasureScope:
+        """A whole session and what was made from it."""
+        return self.eraser.session(session_id)
+
+    def scope_of_words(self, words: str) -> ErasureScope:
+        """Everything that holds these words, in any case, and what was made from it."""
+        return self.eraser.words(words)
+
+    def refreshed_scope(self, scope: ErasureScope) -> ErasureScope:
+        """The scope with what was made from its turns since it was chosen."""
+        return self.eraser.refreshed(scope)
+
+    # -- the index of vectors ----------------------------------------------------------------------------------
+
+    def start_index(self) -> None:
+        """Begin to bring the index into order, in the background."""
+        self.index.start()
+
+    def settle_index(self, timeout: float) -> bool:
+        """Wait until every text that can have its vector has it and is in the index. False when not."""
+        return self.index.settle(timeout)
+
+    def reindex(self) -> None:
+        """Make the index anew from the vectors that are stored, and try texts again that were set aside."""
+        self.index.reindex()
+
+    def index_status(self) -> IndexStatus:
+        """Everything about the index at this moment."""
+        return self.index.status()
+
+    def index_progress(self) -> Progress | None:
+        """How far the work on the index is that takes long; None when there is none."""
+        return self.index.progress()
+
+    @property
+    def index_degraded(self) -> tuple[Missing, ...]:
+        """What recall has to do without now."""
+        return self.index.degraded
+
+    def problems(self) -> list[str]:
+        """What an examination of the database finds; empty when all is well."""
+        return self.database.problems()
 
     # -- sessions ----------------------------------------------------------------------------------------------
 
@@ -187,10 +316,10 @@ class Memory:
             (self._new_id(), self._now(), "assistant", assistant),
         )
         with self.database.write() as sql:
-            gone = self._findable.remove_turns(sql, _turns_of([instead_of] if instead_of else []))
+            gone = self._index_writer.remove_turns(sql, _turns_of([instead_of] if instead_of else []))
             spoken = self.sessions.add_round(sql, session_id, turns, finish)
             for turn in (spoken.user, spoken.assistant):
-                self._findable.learn_turn(sql, turn)
+                self._index_writer.learn_turn(sql, turn)
             self.drafts.drop_in_flight(sql)
             self.drafts.drop_stages(sql, session_id)
         self._removed = None
@@ -201,7 +330,7 @@ class Memory:
     def learn_fact(self, session_id: str, text: str, turns: Sequence[int]) -> None:
         """Keep a fact that was drawn from turns, given by number: a key that finds them, never handed over itself."""
         with self.database.write() as sql:
-            self._findable.learn_fact(sql, self._new_id(), session_id, self._now(), text, turns)
+            self._index_writer.learn_fact(sql, self._new_id(), session_id, self._now(), text, turns)
 
     def fold(self, session_id: str, upto: int, summary: str) -> None:
         """Let the rounds up to ``upto`` leave the context into ``summary``."""
@@ -237,9 +366,9 @@ class Memory:
         rounds = self.sessions.rounds(session_id)
         removed = Removed(session_id, rounds, self.sessions.summary(session_id))
         with self.database.write() as sql:
-            gone = self._findable.remove_turns(sql, _turns_of(rounds)) + self._findable.remove_summary(
-                sql, removed.summary
-            )
+            gone = self._index_writer.remove_turns(
+                sql, _turns_of(rounds)
+            ) + self._index_writer.remove_summary(sql, removed.summary)
             self.drafts.drop_in_flight(sql)
             self.drafts.drop_stages(sql, session_id)
         self.index.drop(gone)
@@ -254,9 +383,9 @@ class Memory:
         with self.database.write() as sql:
             self.sessions.restore(sql, removed.rounds, removed.summary)
             for turn in _turns_of(removed.rounds):
-                self._findable.learn_turn(sql, turn)
+                self._index_writer.learn_turn(sql, turn)
             if removed.summary:
-                self._findable.learn_summary(sql, removed.summary)
+                self._index_writer.learn_summary(sql, removed.summary)
         self.index.wake()
         return len(removed.rounds)
 
@@ -264,7 +393,7 @@ class Memory:
         """Remove the last rounds of a session, as far as they are still in the context. Returns how many."""
         rounds = self.sessions.context(session_id)[-count:] if count > 0 else ()
         with self.database.write() as sql:
-            gone = self._findable.remove_turns(sql, _turns_of(rounds))
+            gone = self._index_writer.remove_turns(sql, _turns_of(rounds))
             self.drafts.drop_stages(sql, session_id)
         self.index.drop(gone)
         return len(rounds)
@@ -284,7 +413,7 @@ class Memory:
         rounds = self.sessions.rounds(session_id)
         with self.database.write() as sql:
             for turn in _turns_of(rounds):
-                self._findable.unquote(sql, turn)
+                self._index_writer.unquote(sql, turn)
             last = rounds[-1].user.round if rounds else 0
             gone = self._put_summary(sql, session_id, summary, last)
             self.sessions.mark_folded(sql, session_id, last)
@@ -308,7 +437,7 @@ class Memory:
 
     # -- erasing -----------------------------------------------------------------------------------------------
 
-    def erase(self, chosen: Selection) -> Proof:
+    def erase(self, chosen: ErasureScope) -> Proof:
         """Erase what was chosen with ``eraser``: in one commit, then out of every file, then proven."""
         self.eraser.take_out(chosen)
         self._removed = None
@@ -373,9 +502,9 @@ class Memory:
 
     def _put_summary(self, sql: Sql, session_id: str, text: str, upto: int) -> list[str]:
         """Put a summary in place of the one before. Returns the id of the one before, to be dropped."""
-        gone = self._findable.remove_summary(sql, self.sessions.summary(session_id))
+        gone = self._index_writer.remove_summary(sql, self.sessions.summary(session_id))
         if text:
-            self._findable.learn_summary(
+            self._index_writer.learn_summary(
                 sql, self.sessions.put_summary(sql, self._new_id(), session_id, self._now(), text, upto)
             )
         return gone

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from embedder import Vector
+    from domain.vectors import Vector
 
 ROUNDS_OF_A_SESSION = 20
 _VOCABULARY = 20_000

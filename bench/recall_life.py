@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.recall_sets import Question, Said, Set, Talk
-from config import Settings, load
+from config import load
+from domain.events import Stop
+from domain.recollection import Recollection
+from domain.records import Round
+from domain.settings import Settings
 from llm import Llm
 from memory import Memory
-from models.stop import Stop
 from recall.ranking import Evidence, Parts
-from recall.recollection import Recollection
-from storage.records import Round
 
 if TYPE_CHECKING:
-    from embedder import Embedder, Vector
+    from domain.vectors import Embedder, Vector
 
 _PATIENCE = 3600.0
 _AT_MOST = 20
@@ -157,7 +158,7 @@ class Life:
 
     def ask(self, question: Question, when: datetime) -> Asked:
         """Search for a question, once with the gate and once without."""
-        self.memory.index.settle(_PATIENCE)
+        self.memory.settle_index(_PATIENCE)
         session = self.memory.resume_or_start()[0].session_id
         queries = [*([question.context] if question.context else []), question.text]
         gated = self.memory.recall(queries, session, when, self.usual)

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from storage.records import Role
+from domain.records import Role
 
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july"),

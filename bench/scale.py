@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 from bench import life
 
 if TYPE_CHECKING:
+    from domain.records import Kind
     from memory import Memory
-    from storage.records import Kind
 
 _FILL_AT_ONCE = 200
 _QUESTIONS = 60
@@ -126,8 +126,8 @@ def _fill(asked: argparse.Namespace) -> dict[str, Any]:
             held = []
     _store(memory, held)
     stored = time.perf_counter()
-    memory.index.start()
-    settled = memory.index.settle(_A_LONG_TIME)
+    memory.start_index()
+    settled = memory.settle_index(_A_LONG_TIME)
     ended = time.perf_counter()
     memory.close()
     return {"fill": asked.size, "store_s": stored - began, "index_s": ended - stored, "settled": settled}
@@ -153,9 +153,9 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
     settings = config.load(Path(asked.folder), {})
     memory = _memory(asked)
     session, _ = memory.resume_or_start()
-    memory.index.start()
+    memory.start_index()
     began = time.perf_counter()
-    ready = memory.index.settle(_A_LONG_TIME)
+    ready = memory.settle_index(_A_LONG_TIME)
     opened = time.perf_counter() - began
     memory.recall(["a first question to warm up"], session.session_id, _WHEN, settings, gated=False)
     took: dict[bool, list[float]] = {False: [], True: []}
@@ -184,7 +184,7 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
 
 def _nearest(asked: argparse.Namespace) -> dict[str, Any]:
     """The searches of the vector index alone, as recall asks them: 300 turns and 60 summaries."""
-    from storage.vectors import Vectors
+    from storage.vectors.table import Vectors
 
     embedder = life.WordSums(asked.dimension)
     vectors = Vectors(Path(asked.folder) / "vectors", logging.getLogger("bench"))
@@ -213,8 +213,8 @@ def _questions(size: int) -> list[tuple[str, str]]:
 def _store_round(asked: argparse.Namespace) -> dict[str, Any]:
     """A round more, as the person waits for it, and its way into the index behind their back."""
     memory = _memory(asked)
-    memory.index.start()
-    memory.index.settle(_A_LONG_TIME)
+    memory.start_index()
+    memory.settle_index(_A_LONG_TIME)
     session, _ = memory.resume_or_start()
     waited, indexed = [], []
     for number in range(40):
@@ -223,12 +223,12 @@ def _store_round(asked: argparse.Namespace) -> dict[str, Any]:
             session.session_id, f"another word {number}", "and an answer", _WHEN.isoformat(), "stop"
         )
         stored = time.perf_counter()
-        memory.index.settle(60)
+        memory.settle_index(60)
         waited.append((stored - began) * 1000)
         indexed.append((time.perf_counter() - stored) * 1000)
     while memory.undo(session.session_id, 40):
         pass
-    memory.index.settle(60)
+    memory.settle_index(60)
     _, peak = _memory_used()
     memory.close()
     files, total = _size(Path(asked.folder))
@@ -245,13 +245,13 @@ def _store_round(asked: argparse.Namespace) -> dict[str, Any]:
 def _one_by_one(asked: argparse.Namespace) -> dict[str, Any]:
     """Rounds stored one after another, each waiting until it is indexed, as in a very long evening."""
     memory = _memory(asked)
-    memory.index.start()
+    memory.start_index()
     session, _ = memory.resume_or_start()
     began = time.perf_counter()
     for spoken in life.sessions(asked.size * 2):
         for user, assistant in spoken.rounds:
             memory.store_round(session.session_id, user, assistant, _WHEN.isoformat(), "stop")
-            assert memory.index.settle(60)
+            assert memory.settle_index(60)
         session = memory.archive(session.session_id, spoken.summary, {})
     took = time.perf_counter() - began
     memory.close()

@@ -52,7 +52,7 @@ class Ours:
     most_in_memory: int | None = None
 
     def __init__(self, folder: Path, dimension: int) -> None:
-        from storage import vectors
+        from storage.vectors import table as vectors
 
         log = logging.getLogger("bench")
         most = {} if self.most_in_memory is None else {"most_in_memory": self.most_in_memory}
@@ -78,7 +78,7 @@ class Ours:
         return [int(hit.text_id) for hit in hits]
 
     def _rows(self, first: int, vectors: Floats) -> list[Any]:
-        from storage.vector_row import VectorRow
+        from domain.vectors import VectorRow
 
         return [VectorRow(str(at), "conversation", "s", vector) for at, vector in enumerate(vectors, first)]
 

@@ -98,12 +98,12 @@ def _report(programs: Sequence[Program], runs: int, environment: Mapping[str, st
 
 def _remember(folder: Path, sessions: int) -> None:
     """A memory with so many archived sessions, its index in place."""
-    from embedder import BuiltIn
     from memory import Memory
+    from recall.hashed_embedder import HashedEmbedder
 
     memory = Memory(
         folder,
-        BuiltIn(),
+        HashedEmbedder(),
         clock=life.Clock(),
         new_id=lambda: uuid.uuid4().hex,
         log=logging.Logger("bench", logging.CRITICAL),
@@ -116,7 +116,7 @@ def _remember(folder: Path, sessions: int) -> None:
                 memory.store_round(session.session_id, user, assistant, session.start_timestamp, "stop")
             memory.archive(session.session_id, each.summary, {})
         memory.start()
-        memory.index.settle(600)
+        memory.settle_index(600)
     finally:
         memory.close()
 

@@ -11,10 +11,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from settings_table import TABLE as SETTINGS
-from terminal.commands import TABLE as COMMANDS
-from terminal.leaves.talk import usage
-from terminal.messages import Language, Words
+from domain.languages import Language
+from domain.settings import TABLE as SETTINGS
+from interfaces.terminal.command_table import TABLE as COMMANDS
+from interfaces.terminal.commands.talk import usage
+from interfaces.terminal.messages import Words
 
 ROOT = Path(__file__).resolve().parents[1]
 READMES: dict[Language, str] = {"en": "README.md", "zh": "README.zh.md"}

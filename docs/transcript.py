@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from terminal.messages import Language
+from domain.languages import Language
 from tests.terminal.pseudo import Terminal, chatting
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,12 +10,10 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 
-import errors
-from config import Notice
+from domain import errors
+from domain.events import Beat, Notice, ReasoningDelta, Reply, Retrying, Stop, TextDelta
+from domain.recollection import Recollection
 from llm import Layers, Llm, Message, assemble, new_boundary
-from models.events import Beat, ReasoningDelta, Reply, Retrying, TextDelta
-from models.stop import Stop
-from recall.recollection import Recollection
 
 #: Seconds between two writings of a reply that is still streaming.
 _KEEP_PARTIAL_EVERY = 0.5

@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-import errors
-from config import Notice
+from domain import errors
+from domain.events import Beat, Notice, Stop
+from domain.languages import language_of
+from domain.records import IMAGES, Image, Round
 from jobs.folding import left_out, spoken_language
 from jobs.rewriting import rewritten
 from llm import Llm
 from memory import Memory
-from models.events import Beat
-from models.stop import Stop
 from models.waiting import waiting
-from storage.erasing import IMAGES, Proof, Selection
-from storage.records import Image, Round
-from text import language_of
+from storage.erasure import ErasureScope, Proof
 
 #: Characters of summaries that are put before a model at once when an image is made anew.
 _AT_ONCE = 12_000
@@ -31,7 +29,7 @@ _AT_ONCE = 12_000
 class Erased:
     """What went, what was made anew, and what the search of every file found."""
 
-    selection: Selection
+    selection: ErasureScope
     summaries_anew: int
     images_anew: tuple[Image, ...]
     proof: Proof
@@ -47,12 +45,12 @@ class Erasing:
         self._memory = memory
         self._llm = llm
 
-    def run(self, chosen: Selection, stop: Stop) -> Iterator[EraseEvent]:
+    def run(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
         """Erase; the last event is ``Erased``. A wish to stop ends only the making anew, never the erasure.
 
         Raises StorageError; an erasure that was begun is then finished at the next start.
         """
-        chosen = self._memory.eraser.refreshed(chosen)
+        chosen = self._memory.refreshed_scope(chosen)
         found = yield from waiting(lambda: self._memory.erase(chosen), Stop())
         summaries, images = 0, list[Image]()
         try:
@@ -62,12 +60,12 @@ class Erasing:
             yield Notice("erase.not_made_anew", {"error": fault})
         yield Erased(chosen, summaries, tuple(images), found)
 
-    def _summaries_anew(self, chosen: Selection, stop: Stop) -> Generator[EraseEvent, None, int]:
+    def _summaries_anew(self, chosen: ErasureScope, stop: Stop) -> Generator[EraseEvent, None, int]:
         made = 0
         for summary in chosen.summaries:
             rounds = tuple(
                 spoken
-                for spoken in self._memory.sessions.rounds(summary.session_id)
+                for spoken in self._memory.rounds(summary.session_id)
                 if spoken.user.round <= summary.upto_round
             )
             if rounds and (text := (yield from self._summary_of(rounds, stop))):
@@ -85,7 +83,7 @@ class Erasing:
             yield left_out(refused)
         return text
 
-    def _images_anew(self, chosen: Selection, stop: Stop) -> Generator[EraseEvent, None, list[Image]]:
+    def _images_anew(self, chosen: ErasureScope, stop: Stop) -> Generator[EraseEvent, None, list[Image]]:
         made: list[Image] = []
         for image in IMAGES:
             first = self._first_session(chosen, image)
@@ -93,32 +91,32 @@ class Erasing:
                 made.append(image)
         return made
 
-    def _first_session(self, chosen: Selection, image: Image) -> int | None:
+    def _first_session(self, chosen: ErasureScope, image: Image) -> int | None:
         """The number of the session that the first erased version of an image was made from."""
         erased = {session.session_id: session.number for session in chosen.sessions}
         for version in chosen.versions:
             if version.image == image and version.session_id is not None:
-                session = self._memory.sessions.get(version.session_id)
+                session = self._memory.session(version.session_id)
                 return session.number if session else erased.get(version.session_id)
         return None
 
     def _image_anew(self, image: Image, since: int, stop: Stop) -> Generator[EraseEvent, None, bool]:
         """Rewrite an image from the version that is left and the summaries of all sessions since."""
-        before = self._memory.persona.read(image)
+        before = self._memory.image(image)
         text = before
         for part in self._summaries_since(since):
             language = language_of(part)
             text = yield from rewritten(self._memory, self._llm, image, text, part, language, stop)
         if text == before:
             return False
-        self._memory.persona.write(image, text, "model", None)
+        self._memory.write_image(image, text, "model", None)
         return True
 
     def _summaries_since(self, since: int) -> Iterator[str]:
         """Summaries of the archived sessions from this number on, oldest first, joined to parts of a fair size."""
         part = ""
-        for summary in self._memory.sessions.every_summary():
-            session = self._memory.sessions.get(summary.session_id)
+        for summary in self._memory.summaries():
+            session = self._memory.session(summary.session_id)
             if session is None or session.status == "active" or session.number < since:
                 continue
             if part and len(part) + len(summary.summary) > _AT_ONCE:

@@ -11,14 +11,14 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-import errors
-from config import Notice, Settings
+from domain import errors
+from domain.events import Notice, Stop
+from domain.languages import Language, language_of
+from domain.records import Round
+from domain.settings import Settings
+from domain.text import without_quotations
 from llm import Llm
 from memory import Memory
-from models.stop import Stop
-from prompts import Language
-from storage.records import Round
-from text import language_of, without_quotations
 
 
 class Folding:
@@ -65,7 +65,7 @@ class Folding:
 
     def _due(self, session_id: str) -> tuple[Round, ...]:
         """The rounds to fold now."""
-        rounds = self._memory.sessions.context(session_id)
+        rounds = self._memory.context(session_id)
         step = self._settings.refresh_every_conv_num
         if len(rounds) > self._settings.max_conv_num or (self.wanted and len(rounds) > 1):
             return rounds[: min(step, len(rounds) - 1)]
@@ -90,7 +90,7 @@ class Folding:
             )
 
     def _fold(self, session_id: str, rounds: tuple[Round, ...]) -> None:
-        before = self._memory.sessions.summary(session_id)
+        before = self._memory.summary(session_id)
         so_far = before.summary if before else ""
         refused: list[Round] = []
         text = self._llm.summarise(so_far, rounds, spoken_language(rounds), self._stop, refused.append)

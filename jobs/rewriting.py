@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-import errors
-from config import Notice
+from domain import errors
+from domain.events import Beat, Notice, Stop
+from domain.languages import Language
+from domain.records import Image
 from llm import Llm
 from memory import Memory
-from models.events import Beat
-from models.stop import Stop
 from models.waiting import waiting
-from prompts import Language
-from storage.records import Image
-from storage.rewriting import refusal
+from storage.image_text import refusal
 
 
 def rewritten(
     memory: Memory, llm: Llm, image: Image, current: str, summary: str, language: Language, stop: Stop
 ) -> Generator[Beat | Notice, None, str]:
     """What the model makes of an image, or the image as it is where that is not good enough; the person is told why."""
-    pins = memory.drafts.pins(image)
+    pins = memory.pins(image)
     try:
         text = yield from waiting(
             lambda: llm.rewrite_image(image, current, summary, pins, language, stop), stop

@@ -13,17 +13,13 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from config import Notice
+from domain.events import Beat, Notice, Stop
+from domain.records import IMAGES, Image, Round, Session
 from jobs.folding import left_out, spoken_language
 from jobs.rewriting import rewritten
 from llm import Llm
 from memory import Memory
-from models.events import Beat
-from models.stop import Stop
 from models.waiting import waiting
-from storage.records import Image, Round, Session
-
-IMAGES: tuple[Image, Image] = ("self", "user")
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,7 @@ class Saving:
 
         Raises ModelError or Interrupted: the session stays active and the stages that are done are kept.
         """
-        rounds = self._memory.sessions.rounds(session.session_id)
+        rounds = self._memory.rounds(session.session_id)
         if not rounds:
             yield NothingToSave()
             return
@@ -84,7 +80,7 @@ class Saving:
         opened = self._memory.archive(
             session.session_id, summary, {change.image: change.after for change in changes}
         )
-        archived = self._memory.sessions.get(session.session_id)
+        archived = self._memory.session(session.session_id)
         assert archived is not None
         yield Stage("archive", done=True)
         yield Saved(archived, opened, summary, changes)
@@ -93,8 +89,8 @@ class Saving:
         self, session_id: str, rounds: tuple[Round, ...], stop: Stop
     ) -> Generator[SaveEvent, None, str]:
         yield Stage("summary", done=False)
-        context = self._memory.sessions.context(session_id)
-        before = self._memory.sessions.summary(session_id)
+        context = self._memory.context(session_id)
+        before = self._memory.summary(session_id)
         so_far = before.summary if before else ""
         base = _digest(so_far, *(turn.text for spoken in context for turn in (spoken.user, spoken.assistant)))
         summary = self._kept(session_id, "summary", base)
@@ -122,7 +118,7 @@ class Saving:
     def _image(
         self, session_id: str, image: Image, rounds: tuple[Round, ...], summary: str, stop: Stop
     ) -> Generator[SaveEvent, None, None]:
-        current = self._memory.persona.read(image)
+        current = self._memory.image(image)
         base = _digest(current, summary)
         if self._kept(session_id, image, base) is not None:
             return
@@ -135,16 +131,16 @@ class Saving:
     def _changes(self, session_id: str) -> tuple[ImageChange, ...]:
         """What each image becomes; one that was edited since its stage keeps the edit."""
         changes = []
-        stages = self._memory.drafts.stages(session_id)
+        stages = self._memory.stages(session_id)
         summary = json.loads(stages["summary"])["text"]
         for image in IMAGES:
-            before, kept = self._memory.persona.read(image), json.loads(stages[image])
+            before, kept = self._memory.image(image), json.loads(stages[image])
             if kept["base"] == _digest(before, summary) and kept["text"] != before:
                 changes.append(ImageChange(image, before, kept["text"]))
         return tuple(changes)
 
     def _kept(self, session_id: str, stage: str, base: str) -> str | None:
-        raw = self._memory.drafts.stages(session_id).get(stage)
+        raw = self._memory.stages(session_id).get(stage)
         if raw is None:
             return None
         kept = json.loads(raw)

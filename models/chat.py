@@ -13,17 +13,16 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import errors
-from models import faults, tokens
+from domain import errors, languages
+from domain.events import Beat, Event, ReasoningDelta, Reply, Retrying, Stop, TextDelta
+from domain.records import Finish
+from models import faults
 from models.call import Call
 from models.client import Client
 from models.collecting import Collected
-from models.events import Beat, Event, ReasoningDelta, Reply, Retrying, TextDelta
 from models.messages import Message
 from models.retry import Patience, with_retries
-from models.stop import Stop
 from models.waiting import BEAT
-from storage.records import Finish
 
 if TYPE_CHECKING:
     from openai import APIResponse
@@ -76,8 +75,8 @@ class Chat:
         self._log_request(messages, stream)
         try:
             finish = yield from self._listen(call, collected, stop)
-            truncated = tokens.is_truncated(
-                collected.prompt_tokens, tokens.estimate_all(message.content for message in messages)
+            truncated = languages.is_truncated(
+                collected.prompt_tokens, languages.estimate_all(message.content for message in messages)
             )
             reply = collected.reply(finish, self._model, time.monotonic() - started, truncated)
         except errors.OldFriendError as error:

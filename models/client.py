@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
-import errors
-from text import one_line
+from domain import errors
+from domain.text import one_line
 
 if TYPE_CHECKING:
     import httpx2

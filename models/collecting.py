@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errors
-from models.events import ReasoningDelta, Reply, TextDelta
+from domain import errors
+from domain.events import ReasoningDelta, Reply, TextDelta
+from domain.records import Finish
 from models.repair import Repair, ThinkingSplitter, without_stray_thinking
 from models.replies import Part, finish_of
-from storage.records import Finish
 
 #: The longest reply that is taken, thinking included, in characters; a longer one is cut there.
 MAX_REPLY = 4_000_000

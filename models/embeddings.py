@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import errors
+from domain import errors
 from models import fault_table, faults, sse
 from models.client import Client
 
 if TYPE_CHECKING:
-    from embedder import Vector
+    from domain.vectors import Vector
 
 #: Texts in one call, until the server says that this is too many.
 _MOST_TEXTS = 64

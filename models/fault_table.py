@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import errors
+from domain import errors
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import errors
-from debuglog import mask
+from domain import errors
+from domain.text import mask, one_line
 from models.fault_table import Failure, error_of
-from text import one_line
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 
-import errors
+from domain import errors
+from domain.text import one_line
 from models import fault_table, faults
 from models.client import Client
-from text import one_line
 
 _MOST = 5_000
 

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from models.fence import entry, record, without_control_tokens
+from domain.languages import Language
+from domain.quoting import entry, record, without_control_tokens
+from domain.recollection import RecalledSummary, RecalledTurn, Recollection
+from domain.records import PREFIX, Round
 from models.messages import Message, merged
-from prompts import TEMPLATES, Language, Templates
-from recall.recollection import RecalledSummary, RecalledTurn, Recollection
-from storage.records import PREFIX, Round
+from prompts import TEMPLATES, Templates
 
 _GAP_WORTH_TELLING = timedelta(hours=2)
 _GAP_IN_DAYS = timedelta(hours=48)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-import text as texts
+from domain import text as texts
 
 _HALVES = re.compile("[\ud800-\udfff]")
 _HIGH = range(0xD800, 0xDC00)

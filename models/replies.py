@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-import errors
+from domain import errors
 from models import fault_table, faults, sse
 
 

@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import errors
-from models.events import Beat, Event, ReasoningDelta, Retrying, TextDelta
-from models.stop import Stop
+from domain import errors
+from domain.events import Beat, Event, ReasoningDelta, Retrying, Stop, TextDelta
 from models.waiting import BEAT
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import errors
+from domain import errors
 
 #: The longest line, and the longest body that is not a stream, in bytes.
 MAX_BYTES = 32_000_000

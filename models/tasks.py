@@ -10,13 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import errors
-import text as texts
-from models.events import Reply
-from models.fence import encoded, entry, harmless
+from domain import errors
+from domain import text as texts
+from domain.events import Reply
+from domain.languages import Language
+from domain.quoting import encoded, entry, harmless
+from domain.records import Image, Round, Turn
 from models.messages import Message
-from prompts import TEMPLATES, Language, Templates
-from storage.records import Image, Round, Turn
+from prompts import TEMPLATES, Templates
 
 _LONGEST_PIN = 1_000
 #: The longest summary that is taken, in characters: it stands in every prompt.

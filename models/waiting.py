@@ -6,9 +6,8 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Generic, TypeVar
 
-import errors
-from models.events import Beat
-from models.stop import Stop
+from domain import errors
+from domain.events import Beat, Stop
 
 T = TypeVar("T")
 #: Seconds between two beats: a screen that is redrawn this often looks alive, and Ctrl-C is heard at once.

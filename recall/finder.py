@@ -17,19 +17,20 @@ from datetime import date, datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
-import errors
-from embedder import BuiltIn
-from recall import asking, gate, keys, ranking, references, words
-from recall.handover import HandOver, Limits, Result
+from domain import errors
+from domain.languages import unspaced_share
+from domain.recollection import Recollection
+from recall import embedding_text, questions, ranking, references, relevance
+from recall.hashed_embedder import HashedEmbedder
 from recall.pool import WHOLE
-from recall.recollection import Recollection
-from recall.register import Register
 from recall.searching import Missing, Search
+from recall.selection import Limits, Result, Selector
 from recall.sources import Archive, Embed, VectorIndex, WordIndex
+from recall.turn_table import TurnTable
 from recall.weights import weigh
 
 if TYPE_CHECKING:
-    from embedder import Vector
+    from domain.vectors import Vector
 
 #: How much of the last round is read together with the input, in characters from its end.
 _CONTEXT = 1200
@@ -63,7 +64,7 @@ class Finder:
         self._vectors = vectors
         self._archive = archive
         self._log = log
-        self._register: Register | None = None
+        self._register: TurnTable | None = None
         self._background: dict[bool, list[Vector]] = {}
         self._lock = Lock()
 
@@ -90,12 +91,12 @@ class Finder:
         answer.
         """
         said = [query for query in queries if query.strip()]
-        if not said or (gated and not gate.needs_memory(said[-1])):
+        if not said or (gated and not relevance.needs_memory(said[-1])):
             return Recollection(queries=tuple(queries))
         asked = _asked(said, recent, now.date())
         search = Search(self._lexicon, self._vectors, self._archive, self._known(), session_id, self._log)
         vectors = self._embedded([each.text for each in asked], embed, search.missing)
-        backgrounds = [self._background.get(words.unspaced_share(each.text) > 0.5, ()) for each in asked]
+        backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
         results = [
             Result(searched, ranking.rank(searched.evidence, self.weigh))
             for searched in search.find(asked, vectors, backgrounds)
@@ -104,7 +105,7 @@ class Finder:
             result for result in results if not gated or self._is_relevant(result, said[-1], budget_tokens)
         ]
         limits = Limits(session_num, conv_num, budget_tokens, gated)
-        turns, summaries, ranked = HandOver(self._archive, self._known(), limits).of(kept)
+        turns, summaries, ranked = Selector(self._archive, self._known(), limits).of(kept)
         resolved = tuple(each.text for each in asked)
         return Recollection(summaries, turns, ranked, tuple(queries), resolved, tuple(search.missing))
 
@@ -112,10 +113,10 @@ class Finder:
         """Read where all turns stand, so that the first question does not wait for it."""
         self._known()
 
-    def _known(self) -> Register:
+    def _known(self) -> TurnTable:
         """The register, with what was stored since the last question."""
         with self._lock:
-            register = self._register = self._register or Register()
+            register = self._register = self._register or TurnTable()
             while new := self._archive.after(register.last_seq, _AT_ONCE):
                 register.extend(new)
             return register
@@ -127,8 +128,10 @@ class Finder:
         """
         if len(self._known()) <= WHOLE:
             return embed(texts)
-        new = {words.unspaced_share(text) > 0.5 for text in texts} - self._background.keys()
-        known = [(script, sentence) for script in sorted(new) for sentence in keys.BACKGROUND[script]]
+        new = {unspaced_share(text) > 0.5 for text in texts} - self._background.keys()
+        known = [
+            (script, sentence) for script in sorted(new) for sentence in embedding_text.BACKGROUND[script]
+        ]
         vectors = embed([*texts, *(sentence for _, sentence in known)])
         for script in new:
             of_script = [v for (of, _), v in zip(known, vectors[len(texts) :], strict=True) if of == script]
@@ -140,16 +143,18 @@ class Finder:
         evidence = result.searched.evidence
         best = result.ranked.turns.argsort()[::-1][:_LOOKED_AT]
         likely = self._archive.turns(evidence.seqs[best].tolist())
-        texts = [keys.turn_key(turn, ())[:_READ] for turn in likely]
-        mine, *others = BuiltIn().embed([result.searched.asked.text[-_CONTEXT:], *texts])
+        texts = [embedding_text.turn_key(turn, ())[:_READ] for turn in likely]
+        mine, *others = HashedEmbedder().embed([result.searched.asked.text[-_CONTEXT:], *texts])
         alike = [float(mine @ other) for other in others if mine is not None and other is not None]
         known = self._known()
-        signs = gate.signs(evidence, len(known), max(alike, default=0.0))
+        signs = relevance.signs(evidence, len(known), max(alike, default=0.0))
         if known.tokens * _TOKENS_A_WORD <= budget_tokens:
-            return gate.is_relevant_in_little(signs, said)
+            return relevance.is_relevant_in_little(signs, said)
         asked = result.searched.asked
         of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
-        return gate.is_relevant(signs, said, seeks=asked.seeks and not asked.advice, of_that_day=of_that_day)
+        return relevance.is_relevant(
+            signs, said, seeks=asked.seeks and not asked.advice, of_that_day=of_that_day
+        )
 
     def _embedded(
         self, texts: Sequence[str], embed: Embed | None, missing: list[Missing]
@@ -160,18 +165,18 @@ class Finder:
             missing.append("index")
         else:
             try:
-                return self._with_background(embed, [keys.query_key(text) for text in texts])
+                return self._with_background(embed, [embedding_text.query_key(text) for text in texts])
             except errors.EmbeddingError:
                 self._log.exception("recall goes on by words")
                 missing.append("embeddings")
         return [None] * len(texts)
 
 
-def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[asking.Asked]:
+def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Asked]:
     """The questions to search for: the input, and the input read together with what came before it."""
-    alone = asking.read(references.resolve(said[-1], recent), today)
+    alone = questions.read(references.resolve(said[-1], recent), today)
     if len(said) == 1:
         return [alone]
     before = " ".join(said[:-1])[-_CONTEXT:]
-    together = asking.read(f"{before} {said[-1]}", today)
+    together = questions.read(f"{before} {said[-1]}", today)
     return [together, alone] if alone.seeks else [replace(together, remark=alone.remark, seeks=False)]

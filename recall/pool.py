@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recall import scores
-from recall.register import Register
+from recall.turn_table import TurnTable
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from recall.scores import Flags, Floats
-    from storage.lexicon import Postings
+    from storage.sqlite.lexicon import Postings
 
     Rows = npt.NDArray[np.int64]
 
@@ -61,7 +61,7 @@ class Pool:
     similarity: Floats | None
 
 
-def found(register: Register, postings: Mapping[str, Postings], dense: Mapping[int, float]) -> Found:
+def found(register: TurnTable, postings: Mapping[str, Postings], dense: Mapping[int, float]) -> Found:
     """What the indexes gave, with the numbers of turns turned into rows of the register."""
     import numpy as np
 
@@ -76,7 +76,7 @@ def found(register: Register, postings: Mapping[str, Postings], dense: Mapping[i
     return Found(tuple(postings), term[known], rows, counts[known].astype(np.float32), dense_rows, similarity)
 
 
-def gather(register: Register, found: Found, weights: Floats, hidden_session: int | None) -> Pool:
+def gather(register: TurnTable, found: Found, weights: Floats, hidden_session: int | None) -> Pool:
     """The pool of one question; turns of ``hidden_session`` never come in."""
     import numpy as np
 
@@ -93,7 +93,7 @@ def gather(register: Register, found: Found, weights: Floats, hidden_session: in
     return Pool(rows, joined, _counts(found, rows), _similarity(found, rows))
 
 
-def _best_by_words(register: Register, found: Found, weights: Floats) -> Rows:
+def _best_by_words(register: TurnTable, found: Found, weights: Floats) -> Rows:
     """The turns with the best BM25, neighbours counted in a little."""
     import numpy as np
 
@@ -116,7 +116,7 @@ def _best_by_vectors(found: Found) -> Rows:
     return found.dense_rows[best]
 
 
-def _with_neighbours(register: Register, core: Rows) -> Rows:
+def _with_neighbours(register: TurnTable, core: Rows) -> Rows:
     """The rows and those up to two away in the same session."""
     import numpy as np
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from recall.scores import Flags, Floats
 
-    Places = npt.NDArray[np.int64]
+    TurnReader = npt.NDArray[np.int64]
 
 #: What neighbours one and two turns away lend to a turn.
 _LENT = (0.5, 0.25)
@@ -38,14 +38,14 @@ class Evidence:
     language. ``clarity``, 0 to 1: how far the embedder tells texts apart.
     """
 
-    seqs: Places
+    seqs: TurnReader
     counts: Floats
     rarity: Floats
     share: Floats
     lengths: Floats
     mean_length: float
     joined: Flags
-    of_session: Places
+    of_session: TurnReader
     position: Floats
     session_counts: Floats
     session_rarity: Floats

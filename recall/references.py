@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from recall.words import STOP_WORDS
+from domain.languages import STOP_WORDS
 
 #: How many messages are looked back through.
 LOOK_BACK = 5

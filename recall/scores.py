@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
     Flags = npt.NDArray[np.bool_]
-    Places = npt.NDArray[np.int64]
+    TurnReader = npt.NDArray[np.int64]
 
 
 def rarity(holding: Floats, total: int) -> Floats:
@@ -69,7 +69,9 @@ def z(scores: Floats) -> Floats:
     return standard
 
 
-def over_sessions(scores: Floats, of_session: Places, sessions: int, how: Literal["max", "mean"]) -> Floats:
+def over_sessions(
+    scores: Floats, of_session: TurnReader, sessions: int, how: Literal["max", "mean"]
+) -> Floats:
     """(S,) the greatest or the mean score of each session's turns in the pool; the least of all for one without."""
     import numpy as np
 

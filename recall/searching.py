@@ -9,23 +9,24 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-import errors
+from domain import errors
+from domain.languages import unspaced_share
 from recall import pool, scores, times, words
-from recall.asking import Asked
+from recall.questions import Asked
 from recall.ranking import Evidence
-from recall.register import Register
 from recall.sources import Archive, VectorIndex, WordIndex
+from recall.turn_table import TurnTable
 from recall.weights import UNSPACED_WORD
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from embedder import Vector
+    from domain.records import Kind
+    from domain.vectors import Vector
     from recall.scores import Floats
-    from storage.lexicon import Postings
-    from storage.records import Kind
-    from storage.schema import Shelf
+    from storage.sqlite.lexicon import Postings
+    from storage.sqlite.schema import WordTable
 
     Numbers = npt.NDArray[np.int64]
 
@@ -62,7 +63,7 @@ class Search:
         lexicon: WordIndex,
         vectors: VectorIndex | None,
         archive: Archive,
-        register: Register,
+        register: TurnTable,
         session_id: str,
         log: logging.Logger,
     ) -> None:
@@ -73,7 +74,7 @@ class Search:
         self._register = register
         self._session_id = session_id
         self._hidden = archive.session_number(session_id)
-        self._read: dict[Shelf, dict[str, Postings]] = {}
+        self._read: dict[WordTable, dict[str, Postings]] = {}
         self._log = log
 
     def find(
@@ -137,7 +138,7 @@ class Search:
         rarity = scores.rarity(found.holding(), len(register))
         counts, lengths, holding = _by_session(register, found, sessions)
         mean = register.tokens / max(len(register), 1)
-        unspaced = words.unspaced_share(asked.text)
+        unspaced = unspaced_share(asked.text)
         labelled = register.has_mark(rows, "named")
         by_user = register.by_user[rows]
         return Evidence(
@@ -182,12 +183,12 @@ class Search:
         """
         return pool.WHOLE if len(self._register) <= pool.WHOLE else _ROWS // max(terms, _FEW_TERMS)
 
-    def _postings(self, shelf: Shelf, terms: Sequence[str]) -> Mapping[str, Postings]:
+    def _postings(self, table: WordTable, terms: Sequence[str]) -> Mapping[str, Postings]:
         """The turns that hold each term. What another question of this turn has read is not read again."""
-        cap, read = self._cap(len(terms)), self._read.setdefault(shelf, {})
+        cap, read = self._cap(len(terms)), self._read.setdefault(table, {})
         try:
             if new := [term for term in terms if term not in read]:
-                read.update(self._lexicon.postings(shelf, new, cap))
+                read.update(self._lexicon.postings(table, new, cap))
         except errors.StorageError:
             self._fails("words")
             return {}
@@ -308,7 +309,7 @@ def _placed(scored: Mapping[int, float], sessions: Numbers, otherwise: float = 0
     return np.array([scored.get(session, otherwise) for session in sessions.tolist()], np.float32)
 
 
-def _by_session(register: Register, found: pool.Found, sessions: Numbers) -> tuple[Floats, Floats, Floats]:
+def _by_session(register: TurnTable, found: pool.Found, sessions: Numbers) -> tuple[Floats, Floats, Floats]:
     """(T, S) counts of each term, (S,) lengths of whole sessions, (T,) how many sessions hold each term."""
     import numpy as np
 

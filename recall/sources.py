@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from embedder import Vector
-    from recall.register import Placed
-    from storage.lexicon import Postings
-    from storage.records import Kind, Summary, Turn
-    from storage.schema import Shelf
+    from domain.records import Kind, Summary, Turn
+    from domain.vectors import Vector
+    from recall.turn_table import Placed
+    from storage.sqlite.lexicon import Postings
+    from storage.sqlite.schema import WordTable
 
 #: Turns texts into vectors, all in one call; None for a text that has none.
 Embed = Callable[[Sequence[str]], "Sequence[Vector | None]"]
@@ -22,8 +22,8 @@ Embed = Callable[[Sequence[str]], "Sequence[Vector | None]"]
 class WordIndex(Protocol):
     """``storage.lexicon.Lexicon``: rows and counts of terms."""
 
-    def postings(self, shelf: Shelf, terms: Sequence[str], cap: int) -> Mapping[str, Postings]: ...
-    def rows(self, shelf: Shelf) -> int: ...
+    def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]: ...
+    def rows(self, table: WordTable) -> int: ...
 
 
 class Near(Protocol):
@@ -44,7 +44,7 @@ class VectorIndex(Protocol):
 
 
 class Archive(Protocol):
-    """``storage.places.Places``: turns and summaries by number."""
+    """``storage.places.TurnReader``: turns and summaries by number."""
 
     def after(self, seq: int, most: int) -> Sequence[Placed]: ...
     def turns(self, seqs: Sequence[int]) -> Sequence[Turn]: ...

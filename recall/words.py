@@ -23,20 +23,16 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from domain.languages import STOP_WORDS, UNSPACED, is_unspaced
 from recall.irregular import BASE
 
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-)
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff\u20d0-\u20ff"
 _PIECE = re.compile(
-    rf"(?P<unspaced>[{_UNSPACED}]+)"
+    rf"(?P<unspaced>[{UNSPACED}]+)"
     r"|(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
     r"|(?P<code>[a-z](?:\+\+|\#))"
-    rf"|(?P<word>(?:(?![{_UNSPACED}])[^\W\d])(?:(?![{_UNSPACED}])[\w{_MARKS}]|['’](?=[^\W\d_]))*)"
+    rf"|(?P<word>(?:(?![{UNSPACED}])[^\W\d])(?:(?![{UNSPACED}])[\w{_MARKS}]|['’](?=[^\W\d_]))*)"
 )
-_RUN = re.compile(f"[{_UNSPACED}]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = re.compile(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -58,23 +54,6 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 
-#: English words that say nothing about what a text is about.
-STOP_WORDS = frozenset(
-    """
-    a about above after again against all also am an and any are aren't as at be because been before being
-    below between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down
-    during each else ever few for from further get gets getting give given go goes going gonna got had
-    hadn't has hasn't have haven't having he he'd he'll he's her here here's hers herself him himself his
-    how how's i i'd i'll i'm i've if in into is isn't it it'll it's its itself just know let let's like
-    made make me more most much must my myself no nor not now of off oh ok okay on once only or other our
-    ours ourselves out over own please really s same shall she she'd she'll she's should shouldn't so some
-    such t tell than that that's the their theirs them themselves then there there's these they they'd
-    they'll they're they've thing things this those through to too under until up us very want was wasn't
-    we we'd we'll we're we've well were weren't what what's when when's where where's which while who
-    who's whom whose why will with won't would wouldn't yeah yes yet you you'd you'll you're you've your
-    yours yourself yourselves
-    """.split()  # noqa: SIM905 - a list of 180 strings is hard to read
-)
 #: Characters so common in Chinese and Japanese that alone they say nothing; they still count in pairs.
 STOP_CHARACTERS = frozenset(
     "的了是我你他她它们在有和就不也都很这那个吗呢吧啊哦嗯么什谁哪怎么样要会能可以到说上下去来对把被给让从向着过得地之与及或而但"
@@ -139,22 +118,6 @@ def _marks(text: str) -> Iterator[str]:
     if label := label_of(text):
         yield NAMED
         yield from map(speaker_term, dict.fromkeys(_plain(label)))
-
-
-def is_unspaced(character: str) -> bool:
-    """Whether a character belongs to a script that is written without spaces."""
-    return _RUN.match(character) is not None
-
-
-def unspaced_length(text: str) -> int:
-    """How many characters of a text belong to scripts without spaces."""
-    return 0 if text.isascii() else sum(len(run) for run in _RUN.findall(text))
-
-
-def unspaced_share(text: str) -> float:
-    """How much of the letters of a text belong to scripts without spaces, 0 to 1."""
-    letters = sum(character.isalpha() for character in text)
-    return unspaced_length(text) / letters if letters else 0.0
 
 
 def _stemmer() -> _Stem:

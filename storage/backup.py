@@ -13,11 +13,11 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-import errors
-from storage.faults import as_ours
+from domain import errors
 from storage.files import make_private, put_in_place
-from storage.migrations import refuse_unknown
 from storage.owner import Owner
+from storage.sqlite.faults import as_ours
+from storage.sqlite.migrations import refuse_unknown
 
 _DATABASE = "memory.db"
 

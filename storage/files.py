@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import errors
+from domain import errors
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700

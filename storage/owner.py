@@ -15,7 +15,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-import errors
+from domain import errors
 from storage.files import PRIVATE_FILE, make_private_folder, storage_error
 
 _NAME = ".owner"

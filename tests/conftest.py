@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from storage.database import Database
+from storage.sqlite.database import Database
 
 # A busy machine is no failure, the same examples come every time, and nothing is left behind.
 settings.register_profile(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-import errors
-from storage.records import Finish
+from domain import errors
+from domain.records import Finish
 from tests.server import (
     Exchange,
     Play,

@@ -12,11 +12,11 @@ from typing import Any
 
 import config
 from conversation import Conversation, Replied
+from domain.events import Stop
 from jobs.saving import Saved, SaveEvent
 from llm import Llm
 from memory import Memory
 from models.retry import Patience
-from models.stop import Stop
 from prompts import TASK_MARKS
 from tests.server import ScriptedServer
 
@@ -65,7 +65,7 @@ class House:
             log=log,
             also_searched=[self.settings.log_dir],
         )
-        self.memory.index.start()
+        self.memory.start_index()
         self.talk = Conversation(self.settings, self.memory, self.llm, log, clock=clock, new_id=new_id)
 
     def say(self, text: str) -> str:
@@ -85,7 +85,7 @@ class House:
 
     def settle(self) -> None:
         """Every vector is made and in the index."""
-        assert self.memory.index.settle(30)
+        assert self.memory.settle_index(30)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table."""

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-import errors
-from storage.database import Database
-from storage.embeddings import Embeddings
-from storage.indexing import Indexing
-from storage.vector_row import Hit
-from storage.vectors import Vectors
+from domain import errors
+from domain.vectors import Hit
+from storage.sqlite.database import Database
+from storage.sqlite.embeddings import Embeddings
+from storage.vectors.indexing import Indexing
+from storage.vectors.table import Vectors
 
 DELAYS = (0.02,)
 PATIENCE = 20.0

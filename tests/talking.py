@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import config
-import errors
+from domain import errors
+from domain.events import Event, ReasoningDelta, Reply, Retrying, TextDelta
+from domain.records import PREFIX, Round, Turn
+from domain.settings import Settings
 from llm import Llm, Message, Patience
-from models.events import Event, ReasoningDelta, Reply, Retrying, TextDelta
-from storage.records import PREFIX, Round, Turn
 
 KEY = "sk-test-0123456789abcdef0123"
 NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
 ASKED = (Message("system", "You are kind."), Message("user", "Hello?"))
 
 
-def settings(**changed: Any) -> config.Settings:
+def settings(**changed: Any) -> Settings:
     """Default settings with changes, nothing read from this machine."""
     return dataclasses.replace(config.load(Path("/nonexistent"), {}), **changed)
 

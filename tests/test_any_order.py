@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from domain.events import Stop
 from jobs.erasing import Erasing
-from models.stop import Stop
 from storage import proof
 from tests.conftest import Count, SetClock
 from tests.house import House, friend
@@ -106,7 +106,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(word=st.sampled_from(WORDS))
     def erase(self, word: str) -> None:
-        list(Erasing(self.house.memory, self.house.llm).run(self.house.memory.eraser.words(word), Stop()))
+        list(Erasing(self.house.memory, self.house.llm).run(self.house.memory.scope_of_words(word), Stop()))
         self.past = [[said for said in session if said != word] for session in self.past]
         self.present = [said for said in self.present if said != word]
         self.cleared = None
@@ -117,13 +117,9 @@ class AnyOrder(RuleBasedStateMachine):
         if not hasattr(self, "house"):
             return
         memory = self.house.memory
-        sessions = memory.sessions.newest(1000)[::-1]
+        sessions = memory.recent_sessions(1000)[::-1]
         said = [
-            [
-                row.words.split()[2]
-                for row in memory.sessions.all_turns(session.session_id)
-                if row.role == "user"
-            ]
+            [row.words.split()[2] for row in memory.turns_of(session.session_id) if row.role == "user"]
             for session in sessions
         ]
         assert said == [*self.past, self.present]
@@ -131,10 +127,10 @@ class AnyOrder(RuleBasedStateMachine):
         context = [spoken.user.words.split()[2] for spoken in self.house.talk.rounds_in_context()]
         assert context == self.present[len(self.present) - len(context) :]
         assert len(context) <= 3
-        summary = memory.sessions.summary(sessions[-1].session_id)
+        summary = memory.summary(sessions[-1].session_id)
         folded = self.present[: len(self.present) - len(context)]
         assert [part.split()[2] for part in summary.summary.split(" | ")] == folded if summary else not folded
-        assert memory.database.problems() == []
+        assert memory.problems() == []
         for words, texts in (("turn_words", "conversation"), ("summary_words", "summary")):
             found = memory.database.read(f"SELECT rowid FROM {words} ORDER BY rowid")
             kept = memory.database.read(f"SELECT seq FROM {texts} ORDER BY seq")

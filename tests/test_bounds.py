@@ -9,28 +9,28 @@ from collections.abc import Callable
 
 import pytest
 
-import errors
-import text as texts
-from debuglog import mask
-from models import fence, replies, tokens
+from domain import errors, quoting
+from domain import text as texts
+from domain.events import Stop
+from domain.languages import estimate
+from domain.recollection import Recollection
+from domain.text import MAX_INPUT_BYTES, mask
+from interfaces.terminal.reply import Quoted, stream_for
+from interfaces.terminal.screen import Screen
+from models import replies
 from models.chat import MAX_PROMPT
 from models.collecting import MAX_REPLY, Collected
 from models.faults import failure_of
 from models.repair import Repair, ThinkingSplitter, without_stray_thinking
-from models.stop import Stop
+from models.standin import reply_to
 from models.tasks import summary_of
-from offline import reply_to
-from recall.recollection import Recollection
 from recall.words import tokens as words_of
-from storage.rewriting import refusal
-from terminal.reply import Quoted, stream_for
-from terminal.screen import Screen
+from storage.image_text import refusal
 from tests.growing import growth
 from tests.house import house
 from tests.program import connected, run, stored
 from tests.server import ScriptedServer, answer, encode, say, status
 from tests.talking import ASKED, models_at, played
-from text import MAX_INPUT_BYTES
 
 #: Pieces of which text is made that is hard on scanners.
 _HARD = (
@@ -82,8 +82,8 @@ _WORK: dict[str, Callable[[str], object]] = {
     "clean": texts.clean, "inert": texts.inert, "one_line": texts.one_line,
     "without_quotations": texts.without_quotations,
     "quotations": texts.quotations, "splitter": _split, "mask": mask,
-    "harmless": lambda given: fence.harmless(given, "=== x ==="),
-    "control_tokens": fence.without_control_tokens, "estimate": tokens.estimate, "error_body": failure_of,
+    "harmless": lambda given: quoting.harmless(given, "=== x ==="),
+    "control_tokens": quoting.without_control_tokens, "estimate": estimate, "error_body": failure_of,
     "collect": _collect,
     "think": _think, "stray": without_stray_thinking, "stream": _stream, "stand_in": _standin, "tokens": words_of,
     "language": texts.language_of,
@@ -176,7 +176,7 @@ def test_a_model_list_without_end_is_cut() -> None:
 
 
 def test_a_summary_and_an_image_without_end_are_not_taken() -> None:
-    from models.events import Reply
+    from domain.events import Reply
 
     text = "One more thing was said. " * 10_000
     assert len(summary_of(Reply(text, "stop", "m", None, None, 0.0, False))) <= 40_000

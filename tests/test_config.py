@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import config
-import errors
+from domain import errors
+from domain import settings as settings_table
 
 
 def load(
@@ -20,7 +21,9 @@ def load(
 
 def test_every_setting_has_a_field_and_a_default(tmp_path):
     settings = load(tmp_path)
-    assert [hasattr(settings, row.field) for row in config.TABLE] == [True] * len(config.TABLE)
+    assert [hasattr(settings, row.field) for row in settings_table.TABLE] == [True] * len(
+        settings_table.TABLE
+    )
     assert (settings.max_conv_num, settings.refresh_every_conv_num) == (20, 10)
     assert (settings.recall_session_num, settings.recall_conv_num) == (3, 6)
     assert (settings.data_dir, settings.log_dir) == (tmp_path / "data", tmp_path / "logs")
@@ -140,5 +143,5 @@ def test_an_env_file_that_cannot_be_read_is_refused(tmp_path, make):
 
 def test_the_example_documents_every_setting():
     example = (Path(config.__file__).parent / ".env.example").read_text(encoding="utf-8")
-    assert [row.name for row in config.TABLE if f"{row.name}=" not in example] == []
+    assert [row.name for row in settings_table.TABLE if f"{row.name}=" not in example] == []
     assert os.path.basename(config.__file__) == "config.py"

@@ -10,9 +10,9 @@ import stat
 
 import pytest
 
-import errors
-from storage import migrations
-from storage.database import Database
+from domain import errors
+from storage.sqlite import migrations
+from storage.sqlite.database import Database
 
 
 def setting(database: Database, name: str) -> object:

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from config import TABLE
 from docs import generate
+from domain.settings import TABLE
 
 
 def test_the_page_of_commands_is_that_of_the_table():

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embedder import DIMENSION, BuiltIn
+from recall.hashed_embedder import DIMENSION, HashedEmbedder
 
 
 def _vector(text):
-    (vector,) = BuiltIn().embed([text])
+    (vector,) = HashedEmbedder().embed([text])
     assert vector is not None
     return vector
 
@@ -40,12 +40,12 @@ def test_what_stands_first_counts_most():
 
 @pytest.mark.parametrize("text", ["", "   ", "!?…", "🙂🙂"])
 def test_a_text_without_letters_has_no_vector(text):
-    assert BuiltIn().embed([text]) == [None]
+    assert HashedEmbedder().embed([text]) == [None]
 
 
 @given(st.text(max_size=100))
 def test_a_vector_has_one_length_and_is_finite(text):
-    (vector,) = BuiltIn().embed([text])
+    (vector,) = HashedEmbedder().embed([text])
     if vector is not None:
         assert vector.shape == (DIMENSION,)
         assert vector.dtype == np.float32
@@ -55,12 +55,12 @@ def test_a_vector_has_one_length_and_is_finite(text):
 def test_vectors_stay_the_same_from_release_to_release():
     """Stored vectors carry the model's name: when this fails, the name must change too."""
     vector = _vector("Old friends remember: 老朋友记得。")
-    assert BuiltIn.model == "built-in-1"
+    assert HashedEmbedder.model == "built-in-1"
     assert np.flatnonzero(np.abs(vector) > 0.2).tolist() == [105, 187, 229, 536, 556, 624]
 
 
 def test_a_thousand_texts_take_well_under_a_second_each():
     texts = ["I went to the market with Ann and bought a blue scarf for my mother's birthday."] * 200
     started = time.perf_counter()
-    BuiltIn().embed(texts)
+    HashedEmbedder().embed(texts)
     assert time.perf_counter() - started < 2.0

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from config import Notice
-from debuglog import DebugLog
+from domain.events import Notice, Stop
+from interfaces.debug_log import DebugLog
 from jobs.erasing import Erased, Erasing
-from models.stop import Stop
 from storage import proof
 from tests.house import House, friend, house, marked
 from tests.server import ScriptedServer, say, status
@@ -59,7 +58,7 @@ def test_everything_that_holds_a_word_goes_from_every_file(tmp_path, server, clo
         (tmp_path / "data" / "memory.before-1.db").write_bytes(MARKER.encode())
         (tmp_path / "data" / "persona" / "user_image.txt.aside-1").write_text(MARKER, encoding="utf-8")
         assert len(holding(tmp_path)) >= 6
-        erased = erase(first, first.memory.eraser.words(MARKER.lower()))
+        erased = erase(first, first.memory.scope_of_words(MARKER.lower()))
         assert erased.proof.traces == ()
         assert erased.proof.searched > 4
         assert holding(tmp_path) == []
@@ -79,7 +78,7 @@ def test_everything_that_holds_a_word_goes_from_every_file(tmp_path, server, clo
 def test_what_was_made_from_it_is_made_anew_from_what_is_left(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
-        chosen = first.memory.eraser.words(MARKER)
+        chosen = first.memory.scope_of_words(MARKER)
         assert (len(chosen.summaries), {version.image for version in chosen.versions}) == (
             1,
             {"self", "user"},
@@ -87,7 +86,7 @@ def test_what_was_made_from_it_is_made_anew_from_what_is_left(tmp_path, server, 
         erased = erase(first, chosen)
         assert (erased.summaries_anew, erased.images_anew) == (1, ("self", "user"))
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain. | The kettle is red."]
-        assert first.memory.persona.read("user") == "user: I like rain. | The kettle is red."
+        assert first.memory.image("user") == "user: I like rain. | The kettle is red."
 
 
 def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
@@ -96,10 +95,10 @@ def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[status(401)] * 4)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.eraser.words(MARKER), Stop()))
+        events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
         assert "erase.not_made_anew" in [getattr(event, "key", "") for event in events]
         assert first.rows("summary") == []
-        assert first.memory.persona.read("user") == ""
+        assert first.memory.image("user") == ""
         assert holding(tmp_path) == []
 
 
@@ -119,7 +118,7 @@ def test_rounds_that_the_filter_refuses_are_left_out_of_what_is_made_anew_and_th
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[filtered] * 20)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.eraser.words(MARKER), Stop()))
+        events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
         assert keys(events) == ["fold.left_out"]
         assert events[-1].summaries_anew == 1
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain."]
@@ -129,7 +128,7 @@ def test_where_every_round_is_refused_no_summary_is_claimed(tmp_path, server, cl
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[status(400, "flagged", error_code="content_filter")] * 20)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.eraser.words(MARKER), Stop()))
+        events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
         assert keys(events) == ["fold.left_out"]
         assert (events[-1].summaries_anew, events[-1].images_anew) == (0, ())
         assert first.rows("summary") == []
@@ -151,22 +150,22 @@ def test_an_image_that_cannot_be_made_anew_well_falls_back_to_the_one_before_and
 
     kept = "Ann has a sister in Lund. Ann fears heights. Ann sings alto on Thursdays."
     with house(tmp_path, server, clock, new_id, log) as first:
-        first.memory.persona.write("user", kept, "hand")
+        first.memory.write_image("user", kept, "hand")
         plant(first)
         server.script(*[own] * 20)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.eraser.words(MARKER), Stop()))
+        events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
         assert keys(events) == [key]
         assert (events[-1].summaries_anew, events[-1].images_anew) == (1, ("self",))
-        assert first.memory.persona.read("user") == kept
+        assert first.memory.image("user") == kept
 
 
 def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("The garage code is 4711-zulu.")
         first.say("Something else.")
-        turn = first.memory.sessions.rounds(first.talk.session.session_id)[0].user
+        turn = first.memory.rounds(first.talk.session.session_id)[0].user
         server.answer = lambda request: "fine"
-        erase(first, first.memory.eraser.turn(turn.text_id))
+        erase(first, first.memory.scope_of_turn(turn.text_id))
         assert [row["role"] for row in first.rows("conversation")] == ["assistant", "user", "assistant"]
         assert turn.text_id not in first.indexed()
         assert len(first.talk.rounds_in_context()) == 1
@@ -176,8 +175,8 @@ def test_a_round_goes_whole(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("The garage code is 4711-zulu.")
         first.say("Something else.")
-        turn = first.memory.sessions.rounds(first.talk.session.session_id)[0].assistant
-        erased = erase(first, first.memory.eraser.round(turn.text_id))
+        turn = first.memory.rounds(first.talk.session.session_id)[0].assistant
+        erased = erase(first, first.memory.scope_of_round(turn.text_id))
         assert erased.proof.traces == ()
         assert proof.traces([tmp_path / "data"], proof.forms("4711-zulu")) == []
         assert len(first.rows("conversation")) == 2
@@ -190,7 +189,7 @@ def test_a_session_goes_whole_with_its_vectors(tmp_path, server, clock, new_id, 
         ids = {row["text_id"] for row in first.rows("conversation") if row["session_id"] == archived}
         vectors = first.memory.eraser.parts.embeddings.bytes_of(sorted(ids))
         assert proof.traces([tmp_path / "data"], {"vector": vectors[0]})
-        erase(first, first.memory.eraser.session(archived))
+        erase(first, first.memory.scope_of_session(archived))
         assert [row["session_id"] for row in first.rows("session")] == [first.talk.session.session_id]
         assert not ids & set(first.indexed())
         assert [
@@ -203,7 +202,7 @@ def test_a_summary_that_was_made_while_the_person_was_asked_goes_too(tmp_path, s
         list(first.talk.turn(f"My word is {MARKER}.", Stop()))
         list(first.talk.turn("second", Stop()))
         list(first.talk.turn("third", Stop()))
-        chosen = first.memory.eraser.words(MARKER)
+        chosen = first.memory.scope_of_words(MARKER)
         assert chosen.summaries == ()
         assert first.talk.fold_now() == []
         assert MARKER in str(first.rows("summary"))
@@ -217,7 +216,7 @@ def test_what_was_erased_is_never_recalled(tmp_path, server, clock, new_id, log)
         first.save()
         first.say("Which word, Quintessenz?")
         assert any("Quintessenz" in turn.text for turn in first.talk.last.recollection.turns)
-        chosen = first.memory.eraser.words("Quintessenz")
+        chosen = first.memory.scope_of_words("Quintessenz")
         erase(first, chosen)
         first.say("Which word, please?")
         assert "Quintessenz" not in str(first.talk.last.recollection)
@@ -226,7 +225,7 @@ def test_what_was_erased_is_never_recalled(tmp_path, server, clock, new_id, log)
 def test_an_erasure_that_was_cut_short_is_finished_at_the_next_start(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
-        first.memory.eraser.take_out(first.memory.eraser.words(MARKER))
+        first.memory.eraser.take_out(first.memory.scope_of_words(MARKER))
         assert first.memory.eraser.unfinished()
     with house(tmp_path, server, clock, new_id, log) as second:
         found = second.memory.finish_erasing()
@@ -241,16 +240,16 @@ def test_a_text_that_others_hold_too_is_not_claimed_to_be_gone(tmp_path, server,
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("Good night, dear")
         first.say("Good night, dear")
-        turn = first.memory.sessions.rounds(first.talk.session.session_id)[0].user
-        assert erase(first, first.memory.eraser.turn(turn.text_id)).proof.skipped == 1
+        turn = first.memory.rounds(first.talk.session.session_id)[0].user
+        assert erase(first, first.memory.scope_of_turn(turn.text_id)).proof.skipped == 1
 
 
 def test_nothing_is_chosen_by_nothing(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("hello")
         for chosen in (
-            first.memory.eraser.words("  "),
-            first.memory.eraser.turn("x"),
-            first.memory.eraser.session("x"),
+            first.memory.scope_of_words("  "),
+            first.memory.scope_of_turn("x"),
+            first.memory.scope_of_session("x"),
         ):
             assert not chosen

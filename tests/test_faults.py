@@ -58,7 +58,7 @@ def test_a_retry_tells_why_and_for_how_long(server):
 
 
 def test_the_pause_doubles_and_never_undercuts_what_the_server_asks():
-    import errors
+    from domain import errors
 
     patience = Patience(first=1.0, jitter=lambda: 0.0)
     limited = errors.RateLimited()

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-import errors
-from terminal.messages.en import MESSAGES
+from domain import errors
+from interfaces.terminal.messages.en import MESSAGES
 from tests.faults import FAULTS, HELLO, Fault
 from tests.program import KEY, Ran, asked, connected, in_flight, interrupted, run, started, stored
 from tests.server import (

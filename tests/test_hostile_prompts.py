@@ -1,4 +1,4 @@
-"""Memories are data: whatever they hold, they stay inside of their fence, one line of JSON each."""
+"""Memories are data: whatever they hold, they stay inside of their quoting, one line of JSON each."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-import text as texts
-from models.fence import harmless, new_boundary
+from domain import text as texts
+from domain.quoting import harmless, new_boundary
+from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from models.prompt import Layers, assemble
 from models.tasks import Names, Task
 from prompts import TEMPLATES as LANGUAGES
-from recall.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from tests.hostile import CANARY, CONTROL_TOKENS, FORGED, GUESSED, HOSTILE, records
 from tests.talking import spoken, turn
 
@@ -144,7 +144,7 @@ def test_roles_come_from_the_column_and_never_from_the_text():
 
 @pytest.mark.parametrize("hostile", FORGED.values(), ids=FORGED.keys())
 def test_an_encoded_record_is_one_line_for_every_reader(hostile):
-    from models.fence import record
+    from domain.quoting import record
 
     line = record(text=harmless(hostile), raw=hostile)
     assert len(line.splitlines()) == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.vector_row import VectorRow
+from domain.vectors import VectorRow
 from tests.indexed import PATIENCE, Oracle, Store
 
 TEXTS = [

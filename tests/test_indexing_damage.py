@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.seal import Seal
+from storage.vectors.checksums import Checksums
 from tests.indexed import Oracle, Store
 
 THINGS = ("cats", "ships", "tea", "the sea")
@@ -165,8 +165,8 @@ def test_files_of_a_write_that_was_cut_short_are_removed(copy: Path, before: Ans
 
 
 def test_a_commit_that_was_never_sealed_is_taken_back_and_made_again(copy: Path) -> None:
-    from storage.vector_row import VectorRow
-    from storage.vectors import Vectors
+    from domain.vectors import VectorRow
+    from storage.vectors.table import Vectors
 
     oracle = Oracle()
     store = Store(copy, oracle)
@@ -185,7 +185,7 @@ def test_rows_that_are_missing_from_a_whole_index_are_added(copy: Path, before: 
     store = Store(copy)
     store.vectors.open(store.oracle.model, store.oracle.dimension)
     store.vectors.delete(["s0-5", "s3-27", "summary-s2"])
-    seal = Seal(store.database, copy / "vectors")
+    seal = Checksums(store.database, copy / "vectors")
     with store.database.write() as sql:
         seal.forget(sql)
         seal.save(sql, seal.examine())
@@ -215,7 +215,7 @@ def test_the_checksum_notices_every_flipped_byte(copy: Path) -> None:
     content = file.read_bytes()
     for position in range(len(content)):
         file.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
-        assert not Seal(store.database, copy / "vectors").holds()
+        assert not Checksums(store.database, copy / "vectors").holds()
     file.write_bytes(content)
-    assert Seal(store.database, copy / "vectors").holds()
+    assert Checksums(store.database, copy / "vectors").holds()
     store.close()

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from storage.vector_row import normalised
+from domain.vectors import normalised
 from tests.indexed import Store
 
 HOUSE = Path(__file__).parents[1]

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from recall import words
-from storage.database import Database
-from storage.lexicon import Lexicon
+from storage.sqlite.database import Database
+from storage.sqlite.lexicon import Lexicon
 
 
 @pytest.fixture

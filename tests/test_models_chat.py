@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-import errors
+from domain import errors
+from domain.events import Beat, ReasoningDelta, Reply, TextDelta
 from llm import Message, Stop
 from models.client import Client
-from models.events import Beat, ReasoningDelta, Reply, TextDelta
 from models.retry import Patience
 from models.waiting import waiting
 from tests.server import ScriptedServer, delta, hang, say, status, stream

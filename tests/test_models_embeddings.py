@@ -7,7 +7,7 @@ import logging
 import numpy as np
 import pytest
 
-import errors
+from domain import errors
 from models.client import Client
 from models.embeddings import RemoteEmbedder
 from tests.faults import MALFORMED, REFUSED, UNREACHED, Fault

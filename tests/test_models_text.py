@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import errors
+from domain import errors
+from domain.languages import estimate, estimate_all, is_truncated
+from domain.quoting import harmless
 from models import replies, sse
 from models.collecting import Collected
-from models.fence import harmless
 from models.repair import Repair, ThinkingSplitter, without_stray_thinking
-from models.tokens import estimate, estimate_all, is_truncated
 
 
 def cut(whole, places):

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from domain.recollection import RecalledTurn, Recollection, Why
+from domain.text import quotations
 from llm import Layers, Message, Stop, assemble
-from offline import MODEL, StandIn, reply_to
-from recall.recollection import RecalledTurn, Recollection, Why
+from models.standin import MODEL, StandIn, reply_to
 from tests.talking import models_at, played, settings, spoken
-from text import quotations
 
 MARK = "=== 0123456789abcdef ==="
 NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
@@ -177,7 +177,7 @@ def test_one_sentence_is_quoted_the_persons_own_before_a_repetition(llm):
         memory(3, "assistant", "Assistant: " + answer(llm, "My cat Mimi was born in Chengdu", Recollection())),
     ))  # fmt: skip
     assert quotations(answer(llm, "In Chengdu, was my cat Mimi born there?", memories)) == [CAT]
-    from recall.recollection import RecalledSummary
+    from domain.recollection import RecalledSummary
 
     told = RecalledSummary(
         "s1", "s", when, f"2024-01-02 the user said: {CAT}\n2024-01-03 the user said: Rain.", why
@@ -188,12 +188,12 @@ def test_one_sentence_is_quoted_the_persons_own_before_a_repetition(llm):
 
 
 def test_its_vectors_are_those_of_the_built_in_embedder():
-    from embedder import BuiltIn
+    from recall.hashed_embedder import HashedEmbedder
 
     llm = models_at("", openai_api_key="", openai_api_base="", embedding_model="stand-in", transport=StandIn)
     found = llm.embedder.embed(["你好", "hello cat"])
     llm.close()
-    for one, other in zip(found, BuiltIn().embed(["你好", "hello cat"]), strict=True):
+    for one, other in zip(found, HashedEmbedder().embed(["你好", "hello cat"]), strict=True):
         assert np.allclose(one, other)
 
 

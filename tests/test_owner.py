@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-import errors
+from domain import errors
 from storage.owner import Owner
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)

@@ -10,30 +10,30 @@ from pathlib import Path
 
 import pytest
 
-import errors
-from storage.database import Database
-from storage.persona import Persona
+from domain import errors
+from storage.images import Images
+from storage.sqlite.database import Database
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def persona(tmp_path: Path, database: Database, log: logging.Logger) -> Persona:
-    return Persona(tmp_path / "persona", database, lambda: NOON, log)
+def persona(tmp_path: Path, database: Database, log: logging.Logger) -> Images:
+    return Images(tmp_path / "persona", database, lambda: NOON, log)
 
 
-def texts(persona: Persona) -> list[tuple[str, str]]:
+def texts(persona: Images) -> list[tuple[str, str]]:
     return [(version.text, version.origin) for version in persona.versions("user")]
 
 
-def test_there_is_no_image_and_no_file_at_first(persona: Persona) -> None:
+def test_there_is_no_image_and_no_file_at_first(persona: Images) -> None:
     assert persona.read("self") == ""
     assert persona.read("user") == ""
     assert not persona.path("self").exists()
     assert persona.versions("self") == []
 
 
-def test_an_image_is_read_back_and_both_are_apart(persona: Persona) -> None:
+def test_an_image_is_read_back_and_both_are_apart(persona: Images) -> None:
     persona.write("self", "I am 老友。", "model", "s1")
     persona.write("user", "Ann likes tea.", "setup")
     assert persona.read("self") == "I am 老友。"
@@ -43,7 +43,7 @@ def test_an_image_is_read_back_and_both_are_apart(persona: Persona) -> None:
     assert version.timestamp == "2026-05-04T12:00:00+00:00"
 
 
-def test_every_version_is_kept_and_can_be_restored(persona: Persona) -> None:
+def test_every_version_is_kept_and_can_be_restored(persona: Images) -> None:
     for text in ("one", "two", "three"):
         persona.write("user", text, "model")
     first = persona.versions("user")[0]
@@ -54,7 +54,7 @@ def test_every_version_is_kept_and_can_be_restored(persona: Persona) -> None:
     assert persona.restore(999) is None
 
 
-def test_a_hand_edit_wins_and_becomes_a_version(persona: Persona) -> None:
+def test_a_hand_edit_wins_and_becomes_a_version(persona: Images) -> None:
     persona.write("user", "Ann likes tea.", "model")
     persona.path("user").write_text("Ann likes coffee.\n")
     assert persona.read("user") == "Ann likes coffee."
@@ -62,14 +62,14 @@ def test_a_hand_edit_wins_and_becomes_a_version(persona: Persona) -> None:
     assert texts(persona) == [("Ann likes tea.", "model"), ("Ann likes coffee.", "hand")]
 
 
-def test_a_hand_edit_made_before_a_rewrite_is_kept_as_a_version(persona: Persona) -> None:
+def test_a_hand_edit_made_before_a_rewrite_is_kept_as_a_version(persona: Images) -> None:
     persona.write("user", "tea", "model")
     persona.path("user").write_text("coffee")
     persona.write("user", "tea and coffee", "model")
     assert texts(persona) == [("tea", "model"), ("coffee", "hand"), ("tea and coffee", "model")]
 
 
-def test_a_hand_edit_made_between_commit_and_file_wins(persona: Persona, database: Database) -> None:
+def test_a_hand_edit_made_between_commit_and_file_wins(persona: Images, database: Database) -> None:
     persona.write("user", "tea", "model")
     persona.path("user").write_text("coffee")
     with database.write() as sql:
@@ -79,7 +79,7 @@ def test_a_hand_edit_made_between_commit_and_file_wins(persona: Persona, databas
     assert texts(persona)[-1] == ("coffee", "hand")
 
 
-def test_a_file_written_by_hand_before_any_version_is_the_first(persona: Persona) -> None:
+def test_a_file_written_by_hand_before_any_version_is_the_first(persona: Images) -> None:
     persona.path("self").parent.mkdir()
     persona.path("self").write_text("I am Lao.")
     assert persona.read("self") == "I am Lao."
@@ -98,7 +98,7 @@ def test_a_file_written_by_hand_before_any_version_is_the_first(persona: Persona
     ],
     ids=["crlf", "bom", "no-end-of-line", "more-ends", "utf-16", "cr"],
 )
-def test_another_form_of_the_same_words_is_no_edit(persona: Persona, content: bytes) -> None:
+def test_another_form_of_the_same_words_is_no_edit(persona: Images, content: bytes) -> None:
     persona.write("user", "Ann likes tea.\nShe lives in Lyon.", "model")
     persona.path("user").write_bytes(content)
     assert persona.read("user") == "Ann likes tea.\nShe lives in Lyon."
@@ -107,13 +107,13 @@ def test_another_form_of_the_same_words_is_no_edit(persona: Persona, content: by
 
 
 @pytest.mark.parametrize("start", [b"\xef\xbb\xbf", b""], ids=["bom", "plain"])
-def test_an_edit_in_crlf_becomes_plain_text(persona: Persona, start: bytes) -> None:
+def test_an_edit_in_crlf_becomes_plain_text(persona: Images, start: bytes) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").write_bytes(start + "安\r\nlikes tea\r\n".encode())
     assert persona.read("user") == "安\nlikes tea"
 
 
-def test_an_edit_in_bad_utf8_wins_and_its_bytes_are_kept_aside(persona: Persona) -> None:
+def test_an_edit_in_bad_utf8_wins_and_its_bytes_are_kept_aside(persona: Images) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").write_bytes(b"caf\xe9 with Ann\n")
     assert persona.read("user") == "caf\ufffd with Ann"
@@ -122,7 +122,7 @@ def test_an_edit_in_bad_utf8_wins_and_its_bytes_are_kept_aside(persona: Persona)
     assert len(persona.versions("user")) == 2
 
 
-def test_an_emptied_file_is_an_empty_image_that_can_be_taken_back(persona: Persona) -> None:
+def test_an_emptied_file_is_an_empty_image_that_can_be_taken_back(persona: Images) -> None:
     version = persona.write("user", "Ann likes tea.", "model")
     assert version
     persona.path("user").write_text("")
@@ -133,7 +133,7 @@ def test_an_emptied_file_is_an_empty_image_that_can_be_taken_back(persona: Perso
     assert persona.read("user") == "Ann likes tea."
 
 
-def test_a_deleted_file_is_laid_out_again(persona: Persona) -> None:
+def test_a_deleted_file_is_laid_out_again(persona: Images) -> None:
     persona.write("user", "Ann likes tea.", "model")
     persona.path("user").unlink()
     assert persona.read("user") == "Ann likes tea."
@@ -141,7 +141,7 @@ def test_a_deleted_file_is_laid_out_again(persona: Persona) -> None:
     assert len(persona.versions("user")) == 1
 
 
-def test_a_folder_in_its_place_is_kept_aside_with_its_content(persona: Persona) -> None:
+def test_a_folder_in_its_place_is_kept_aside_with_its_content(persona: Images) -> None:
     persona.write("user", "Ann likes tea.", "model")
     for number in (1, 2):
         persona.path("user").unlink()
@@ -152,21 +152,21 @@ def test_a_folder_in_its_place_is_kept_aside_with_its_content(persona: Persona) 
     assert [(aside / "note.txt").read_text() for aside in persona.asides()] == ["precious 1", "precious 2"]
 
 
-def test_a_pipe_in_its_place_does_not_hang(persona: Persona) -> None:
+def test_a_pipe_in_its_place_does_not_hang(persona: Images) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").unlink()
     os.mkfifo(persona.path("user"))
     assert persona.read("user") == "Ann"
 
 
-def test_a_huge_file_is_kept_aside(persona: Persona) -> None:
+def test_a_huge_file_is_kept_aside(persona: Images) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").write_bytes(b"x" * 1_000_001)
     assert persona.read("user") == "Ann"
     assert persona.asides()[0].stat().st_size == 1_000_001
 
 
-def test_a_link_to_nowhere_is_laid_out_again(persona: Persona, tmp_path: Path) -> None:
+def test_a_link_to_nowhere_is_laid_out_again(persona: Images, tmp_path: Path) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").unlink()
     persona.path("user").symlink_to(tmp_path / "nowhere")
@@ -174,7 +174,7 @@ def test_a_link_to_nowhere_is_laid_out_again(persona: Persona, tmp_path: Path) -
     assert not persona.path("user").is_symlink()
 
 
-def test_a_version_that_never_reached_its_file_reaches_it_later(persona: Persona, database: Database) -> None:
+def test_a_version_that_never_reached_its_file_reaches_it_later(persona: Images, database: Database) -> None:
     persona.write("user", "old", "model")
     with database.write() as sql:
         persona.record(sql, "user", "new", "model")
@@ -184,7 +184,7 @@ def test_a_version_that_never_reached_its_file_reaches_it_later(persona: Persona
     assert texts(persona) == [("old", "model"), ("new", "model")]
 
 
-def test_a_crash_after_the_file_was_laid_out_is_no_edit(persona: Persona, database: Database) -> None:
+def test_a_crash_after_the_file_was_laid_out_is_no_edit(persona: Images, database: Database) -> None:
     persona.write("user", "old", "model")
     with database.write() as sql:
         persona.record(sql, "user", "new", "model")
@@ -193,7 +193,7 @@ def test_a_crash_after_the_file_was_laid_out_is_no_edit(persona: Persona, databa
     assert len(persona.versions("user")) == 2
 
 
-def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Persona, database: Database) -> None:
+def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Images, database: Database) -> None:
     persona.write("user", "old", "model")
     with pytest.raises(RuntimeError), database.write() as sql:
         persona.record(sql, "user", "new", "model")
@@ -202,7 +202,7 @@ def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Persona, data
     assert persona.read("user") == "old"
 
 
-def test_an_erased_version_does_not_come_back_through_its_file(persona: Persona, database: Database) -> None:
+def test_an_erased_version_does_not_come_back_through_its_file(persona: Images, database: Database) -> None:
     persona.write("user", "likes tea", "model")
     last = persona.write("user", "has a secret", "model")
     assert last
@@ -212,7 +212,7 @@ def test_an_erased_version_does_not_come_back_through_its_file(persona: Persona,
     assert persona.path("user").read_text() == "likes tea\n"
 
 
-def test_when_every_version_is_erased_the_file_goes_too(persona: Persona, database: Database) -> None:
+def test_when_every_version_is_erased_the_file_goes_too(persona: Images, database: Database) -> None:
     version = persona.write("user", "has a secret", "model")
     assert version
     with database.write() as sql:
@@ -223,12 +223,12 @@ def test_when_every_version_is_erased_the_file_goes_too(persona: Persona, databa
     assert persona.versions("user") == []
 
 
-def test_controls_and_surrogates_never_reach_an_image(persona: Persona) -> None:
+def test_controls_and_surrogates_never_reach_an_image(persona: Images) -> None:
     persona.write("user", "a\x1b[31m\x00b\udcff", "model")
     assert persona.read("user") == "a[31mb\ufffd"
 
 
-def test_files_are_private_whatever_the_umask(persona: Persona) -> None:
+def test_files_are_private_whatever_the_umask(persona: Images) -> None:
     before = os.umask(0)
     try:
         persona.write("user", "Ann", "model")
@@ -238,7 +238,7 @@ def test_files_are_private_whatever_the_umask(persona: Persona) -> None:
         os.umask(before)
 
 
-def test_a_folder_out_of_reach_leaves_the_image_readable(persona: Persona, tmp_path: Path) -> None:
+def test_a_folder_out_of_reach_leaves_the_image_readable(persona: Images, tmp_path: Path) -> None:
     persona.write("user", "Ann", "model")
     (tmp_path / "persona").rename(tmp_path / "elsewhere")
     (tmp_path / "persona").write_text("a file")
@@ -247,7 +247,7 @@ def test_a_folder_out_of_reach_leaves_the_image_readable(persona: Persona, tmp_p
         persona.write("user", "Bea", "model")
 
 
-def test_no_half_written_file_is_ever_seen(persona: Persona) -> None:
+def test_no_half_written_file_is_ever_seen(persona: Images) -> None:
     persona.write("user", "Ann", "model")
     leftover = persona.path("user").with_name(".user_image.txt.new")
     leftover.write_text("half of a")

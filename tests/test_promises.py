@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import errors
 from conversation import Replied
-from models.events import TextDelta
-from models.stop import Stop
+from domain import errors
+from domain.events import Stop, TextDelta
 from storage.owner import Owner
 from tests import torture
 from tests.house import House, friend, house
@@ -141,19 +140,19 @@ def test_p5_a_hand_edit_between_two_tries_of_a_save_wins(tmp_path, server, clock
         server.script("A summary.", "self: written by the model", status(401))
         with pytest.raises(errors.Unauthorized):
             list(first.talk.save(Stop()))
-        first.memory.persona.path("self").write_text("Edited by hand.", encoding="utf-8")
+        first.memory.image_path("self").write_text("Edited by hand.", encoding="utf-8")
         first.save()
-        assert first.memory.persona.read("self") == "Edited by hand.\nself: A summary."
+        assert first.memory.image("self") == "Edited by hand.\nself: A summary."
 
 
 def test_p6_a_rewrite_that_loses_the_image_is_not_taken(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         long = "Ann has a sister in Lund. Ann fears heights. Ann sings alto on Thursdays."
-        first.memory.persona.write("user", long, "hand")
+        first.memory.write_image("user", long, "hand")
         first.say("hello")
         server.script("A summary.", "self: x", "Ann sings.")
         events = list(first.talk.save(Stop()))
-        assert first.memory.persona.read("user") == long
+        assert first.memory.image("user") == long
         assert "save.image_kept.shrunk" in [getattr(event, "key", "") for event in events]
 
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall import deliver
-from recall.gate import needs_memory
-from recall.keys import query_key, summary_key, turn_key
-from storage.records import Summary, Turn
+from domain.languages import estimate
+from domain.records import Summary, Turn
+from recall import selection
+from recall.embedding_text import query_key, summary_key, turn_key
+from recall.relevance import needs_memory
 
 
 def _turn(words, role="user", at="2023-05-08T13:56:00+00:00"):
@@ -47,28 +48,28 @@ def test_what_is_chosen_fits_the_budget_and_stands_in_order(costs, budget):
     cost = dict(costs)
     ranked = [row for row, _ in costs[: len(costs) // 2]]
     around = {row: [near for near in (row + 1, row - 1) if near in cost] for row in ranked}
-    chosen = deliver.choose(ranked, around, cost, budget)
+    chosen = selection.choose(ranked, around, cost, budget)
     assert sum(cost[one.row] for one in chosen) <= budget
     assert [one.row for one in chosen] == sorted({one.row for one in chosen})
     assert {one.row for one in chosen if one.hit} <= set(ranked)
 
 
 def test_one_long_hit_does_not_shut_out_the_rest():
-    chosen = deliver.choose([1, 2, 3], {}, {1: 50, 2: 5000, 3: 40}, 100)
+    chosen = selection.choose([1, 2, 3], {}, {1: 50, 2: 5000, 3: 40}, 100)
     assert [one.row for one in chosen] == [1, 3]
 
 
 def test_weak_hits_are_cut_by_score_and_not_by_count_alone():
-    assert deliver.cut([10.0, 9.0, 4.0, 1.0], 6) == 3
-    assert deliver.cut([10.0, 9.9, 9.8, 9.7], 3) == 3
-    assert deliver.cut([], 3) == 0
+    assert selection.cut([10.0, 9.0, 4.0, 1.0], 6) == 3
+    assert selection.cut([10.0, 9.9, 9.8, 9.7], 3) == 3
+    assert selection.cut([], 3) == 0
 
 
 @pytest.mark.parametrize(
     ("text", "most"), [("hello there, how are you", 8), ("你好，今天天气怎么样", 12), ("", 1)]
 )
 def test_the_estimate_of_tokens_is_near(text, most):
-    assert most / 2 <= deliver.estimate_tokens(text) <= most
+    assert most / 2 <= estimate(text) <= most
 
 
 @pytest.mark.parametrize(

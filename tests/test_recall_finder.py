@@ -8,16 +8,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-import errors
-from embedder import BuiltIn
+from domain import errors
 from recall import words
+from recall.embedding_text import turn_key
 from recall.finder import Finder
-from recall.keys import turn_key
-from storage.database import Database
-from storage.facts import Facts
-from storage.lexicon import Lexicon
-from storage.places import Places
-from storage.sessions import Sessions
+from recall.hashed_embedder import HashedEmbedder
+from storage.sqlite.database import Database
+from storage.sqlite.facts import Facts
+from storage.sqlite.lexicon import Lexicon
+from storage.sqlite.sessions import Sessions
+from storage.sqlite.turn_reader import TurnReader
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LOG = logging.Logger("test")
@@ -44,7 +44,7 @@ class Hit:
     similarity: float
 
 
-_EMBED = BuiltIn().embed
+_EMBED = HashedEmbedder().embed
 
 
 class Vectors:
@@ -73,7 +73,7 @@ class Life:
         self.database = Database(folder / "memory.db", LOG)
         self.sessions, self.lexicon = Sessions(self.database), Lexicon(self.database)
         self.vectors = Vectors()
-        self.finder = Finder(self.lexicon, self.vectors, Places(self.database), LOG)
+        self.finder = Finder(self.lexicon, self.vectors, TurnReader(self.database), LOG)
 
     def live(self, session_id, rounds, when, *, summary="", archived=True):
         with self.database.write() as sql:
@@ -87,7 +87,7 @@ class Life:
                 spoken = self.sessions.add_round(sql, session_id, told, "stop")
                 for turn in (spoken.user, spoken.assistant):
                     self.lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
-                    (vector,) = BuiltIn().embed([turn_key(turn, [])])
+                    (vector,) = HashedEmbedder().embed([turn_key(turn, [])])
                     self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
             if summary:
                 kept = self.sessions.put_summary(
@@ -217,7 +217,7 @@ def test_the_last_round_and_the_input_are_both_searched_for_and_embedded_in_one_
 
     def embed(texts):
         calls.append(list(texts))
-        return BuiltIn().embed(texts)
+        return HashedEmbedder().embed(texts)
 
     recalled = life.recall("I planted tomatoes again.", "What did we say about the violin?", embed=embed)
     assert len(calls) == 1
@@ -241,8 +241,8 @@ def _index_is_rebuilt(life):
     [
         pytest.param(lambda life: None, None, "embeddings", id="no embedder"),
         pytest.param(lambda life: None, _refuses, "embeddings", id="server away"),
-        pytest.param(_index_is_rebuilt, BuiltIn().embed, "index", id="index being rebuilt"),
-        pytest.param(_index_fails, BuiltIn().embed, "index", id="index broken"),
+        pytest.param(_index_is_rebuilt, HashedEmbedder().embed, "index", id="index being rebuilt"),
+        pytest.param(_index_fails, HashedEmbedder().embed, "index", id="index broken"),
     ],
 )
 def test_without_vectors_it_goes_on_by_words_and_says_so(life, change, embed, missing):
@@ -278,7 +278,7 @@ def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
 def test_a_fact_finds_the_turn_it_was_drawn_from(life):
     question = "Which musical instrument?"
     with life.database.write() as sql:
-        seq = Places(life.database).seqs_of(["old-4u"])["old-4u"]
+        seq = TurnReader(life.database).seqs_of(["old-4u"])["old-4u"]
         fact = Facts(life.database).add(
             sql, "f1", "old", NOW.isoformat(), "plays a musical instrument", [seq]
         )

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from debuglog import MASK, DebugLog, mask
+from domain.text import MASK, mask
+from interfaces.debug_log import DebugLog
 from tests.growing import growth
 from tests.program import run
 from tests.server import Exchange, ScriptedServer, status

@@ -6,18 +6,18 @@ import logging
 import threading
 from pathlib import Path
 
-from embedder import BuiltIn
+from interfaces.terminal.warming import warmer
 from memory import Memory
-from terminal.warming import warmer
+from recall.hashed_embedder import HashedEmbedder
 from tests.conftest import Count, SetClock
 
 
 def test_a_start_that_comes_after_the_close_does_nothing(tmp_path: Path) -> None:
     log = logging.Logger("quiet", logging.CRITICAL)
-    memory = Memory(tmp_path / "data", BuiltIn(), clock=SetClock(), new_id=Count(), log=log)
+    memory = Memory(tmp_path / "data", HashedEmbedder(), clock=SetClock(), new_id=Count(), log=log)
     memory.close()
     memory.start()
-    assert not memory.index.settle(0.0)
+    assert not memory.settle_index(0.0)
 
 
 def test_what_fails_while_libraries_load_is_logged_and_not_shown(caplog, capsys) -> None:

@@ -4,8 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.text import (
+    Piece,
+    QuotationSplitter,
+    clean,
+    inert,
+    language_of,
+    one_line,
+    quotations,
+    without_quotations,
+)
 from tests.growing import growth
-from text import Piece, QuotationSplitter, clean, inert, language_of, one_line, quotations, without_quotations
 
 
 def test_what_no_store_can_take_is_cleaned_at_the_door():

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import errors
-from storage.vector_row import Hit, VectorRow, normalised
-from storage.vectors import Vectors
+from domain import errors
+from domain.vectors import Hit, VectorRow, normalised
+from storage.vectors.table import Vectors
 
 HOUSE = Path(__file__).parents[1]
 DIMENSION = 32

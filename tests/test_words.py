@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from recall import words
 from recall.finder import Finder
-from storage.database import Database
-from storage.lexicon import Lexicon
-from storage.places import Places
-from storage.sessions import Sessions
+from storage.sqlite.database import Database
+from storage.sqlite.lexicon import Lexicon
+from storage.sqlite.sessions import Sessions
+from storage.sqlite.turn_reader import TurnReader
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_tokens_never_hold_a_space_and_never_fail(text):
 def test_sqlite_keeps_every_token_as_it_is(text):
     import sqlite3
 
-    from storage.schema import _TOKENIZER
+    from storage.sqlite.schema import _TOKENIZER
 
     connection = sqlite3.connect(":memory:")
     connection.execute(f"CREATE VIRTUAL TABLE held USING fts5(tokens, tokenize='{_TOKENIZER}')")
@@ -158,7 +158,7 @@ def probe(tmp_path):
             for turn in (spoken.user, spoken.assistant):
                 lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
         sessions.close(sql, "old", "2026-01-01T10:00:00+00:00")
-    yield Finder(lexicon, None, Places(database), logging.Logger("test"))
+    yield Finder(lexicon, None, TurnReader(database), logging.Logger("test"))
     database.close()
 
 

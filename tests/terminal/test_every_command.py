@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from terminal.commands import TABLE
+from interfaces.terminal.command_table import TABLE
 from tests.server import ScriptedServer
 from tests.terminal.conftest import Chat
 from tests.terminal.pseudo import Terminal

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from domain.recollection import Recollection
+from interfaces.terminal.reply import Quoted, stream_for
+from interfaces.terminal.screen import Screen
 from models import replies
 from models.collecting import Collected
-from recall.recollection import Recollection
-from terminal.reply import Quoted, stream_for
-from terminal.screen import Screen
 from tests.hostile import CANARY, HOSTILE, STEERING
 from tests.program import connected, run
 from tests.server import Play, ScriptedServer, answer, delta, encode, status, stream
@@ -232,7 +232,7 @@ def shown_of(chunks: list[bytes]) -> str:
 
 
 def hostile_words(hostile: str) -> str:
-    from text import clean
+    from domain.text import clean
 
     return clean(hostile)
 

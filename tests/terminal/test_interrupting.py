@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from terminal.history import PromptHistory
-from terminal.interrupting import Wishes
-from terminal.prompting import EditorLine
-from terminal.typeahead import TypeAhead
+from interfaces.terminal.history import PromptHistory
+from interfaces.terminal.interrupting import Wishes
+from interfaces.terminal.prompting import EditorLine
+from interfaces.terminal.typeahead import TypeAhead
 from tests.server import ScriptedServer, hang, say, status
 from tests.terminal.conftest import Chat
 

@@ -13,11 +13,11 @@ from dotenv import dotenv_values
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interfaces.terminal import history_file
+from interfaces.terminal.history import PromptHistory
+from interfaces.terminal.setup.envfile import content, quoted, write, written
+from interfaces.terminal.typeahead import edited
 from storage.proof import Needles
-from terminal import history_file
-from terminal.history import PromptHistory
-from terminal.setup.envfile import content, quoted, write, written
-from terminal.typeahead import edited
 
 # -- history
 
@@ -116,7 +116,7 @@ def test_any_value_is_read_back_as_it_was_written(value: str) -> None:
 
 
 def test_the_file_names_every_setting_with_its_help() -> None:
-    from config import TABLE
+    from domain.settings import TABLE
 
     for language in ("en", "zh"):
         text = content({"CHAT_MODEL": "m"}, language)

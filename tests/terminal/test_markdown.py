@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terminal.markdown.inline import settled
-from terminal.markdown.plain import PlainStream
-from terminal.markdown.stream import MarkdownStream, Stream
-from terminal.screen import Screen
-from terminal.widths import cells_of
+from interfaces.terminal.markdown.inline import settled
+from interfaces.terminal.markdown.plain import PlainStream
+from interfaces.terminal.markdown.stream import MarkdownStream, Stream
+from interfaces.terminal.screen import Screen
+from interfaces.terminal.widths import cells_of
 
 SAMPLE = """
 # A *title*

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import errors
-from config import Notice
+from domain import errors
+from domain.events import Notice
+from interfaces.terminal.command_table import TABLE
+from interfaces.terminal.messages import LANGUAGES, Words, choose, table
+from interfaces.terminal.messages.en import MESSAGES
 from recall.weights import WITH_HASHED, WITH_VECTORS, WORDS_ALONE
-from terminal.commands import TABLE
-from terminal.messages import LANGUAGES, Words, choose, table
-from terminal.messages.en import MESSAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = re.compile(r"[a-z_]+(?:\.[a-z_.]+)+")

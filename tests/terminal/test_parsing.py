@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terminal.commands import BY_NAME
-from terminal.parsing import Call, Entered, Farewell, Message, Typed, Unknown, parse
+from interfaces.terminal.command_table import BY_NAME
+from interfaces.terminal.parsing import Call, Entered, Farewell, Message, Typed, Unknown, parse
 
 
 def parsed(text: str, *, pasted: bool = False) -> Entered:

@@ -10,7 +10,7 @@ import pytest
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
-from terminal.pasted import gathered
+from interfaces.terminal.pasted import gathered
 from tests.terminal.conftest import Chat
 from tests.terminal.pseudo import Terminal
 

@@ -12,8 +12,8 @@ from typing import TextIO
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terminal import piped
-from terminal.interrupting import Wishes
+from interfaces.terminal import piped
+from interfaces.terminal.interrupting import Wishes
 
 
 @contextmanager

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import config
-import errors
-from config import Settings
+from domain import errors
+from domain.settings import Settings
+from interfaces.terminal.setup.providers import KNOWN, Provider, addresses, embedding_of, found_here, probe
 from llm import Llm
 from models.retry import Patience
-from terminal.setup.providers import KNOWN, Provider, addresses, embedding_of, found_here, probe
 from tests.server import ScriptedServer, closed_port
 
 

@@ -6,16 +6,15 @@ import io
 import re
 from collections.abc import Iterator
 
-import errors
-from config import Notice
 from conversation import Event, Recalled, Replied
-from models.events import Beat, Reply, Retrying, TextDelta
-from recall.recollection import RecalledTurn, Recollection, Why
-from storage.records import Round, Turn
-from terminal.messages import Words
-from terminal.quoting import source_of
-from terminal.reply import ReplyView, show_text
-from terminal.screen import Screen
+from domain import errors
+from domain.events import Beat, Notice, Reply, Retrying, TextDelta
+from domain.recollection import RecalledTurn, Recollection, Why
+from domain.records import Round, Turn
+from interfaces.terminal.messages import Words
+from interfaces.terminal.quoting import source_of
+from interfaces.terminal.reply import ReplyView, show_text
+from interfaces.terminal.screen import Screen
 
 MEMORY = RecalledTurn(
     "t1", "s1", "2026-01-02T10:00:00+00:00", "user", "My parrot is called Kiwi.", True, Why("q", 1.0)

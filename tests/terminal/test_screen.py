@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import re
 
-from terminal.difference import show_difference
-from terminal.screen import Screen
+from interfaces.terminal.difference import show_difference
+from interfaces.terminal.screen import Screen
 
 
 class Narrow(Screen):

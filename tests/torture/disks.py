@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import errors
+from domain import errors
 from tests.torture.judging import astray, remembered, unsound
 from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process, scratch
 from tests.torture.scene import TYPED, Stage
@@ -136,14 +136,14 @@ def _index_full_once(folder: Path, disk: Path, room: int) -> Iterator[str]:
                 stage.say(line)
             except errors.OldFriendError as error:
                 yield f"said {error}"
-            stage.memory.index.settle(20)
+            stage.memory.settle_index(20)
     yield from unsound(stage)
     stored = [row[2] for row in remembered(stage)["turns"] if row[1] == "user"]
     yield from (
         f"{line!r} is there {n} times" for line in said if (n := sum(line in row for row in stored)) != 1
     )
     until = time.monotonic() + _RECOVERY
-    while not stage.memory.index.settle(20) and time.monotonic() < until:
+    while not stage.memory.settle_index(20) and time.monotonic() < until:
         time.sleep(0.1)
     yield from astray(stage)
     stage.close()

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import errors
-from storage import migrations, proof
+from domain import errors
+from storage import proof
+from storage.sqlite import migrations
 from tests.torture import scene
 from tests.torture.scene import MARKER, TYPED, Stage
 
@@ -39,7 +40,7 @@ def remembered(stage: Stage) -> Contents:
         "summary words": "SELECT tokens FROM summary_words ORDER BY tokens",
     }
     found = {name: [tuple(row) for row in read(query)] for name, query in queries.items()}
-    found["files"] = [(stage.memory.persona.read(image),) for image in ("self", "user")]
+    found["files"] = [(stage.memory.image(image),) for image in ("self", "user")]
     return found
 
 
@@ -63,8 +64,8 @@ def judge(name: str, folder: Path, before: Contents, wanted: Contents) -> Iterat
 
 def astray(stage: Stage) -> Iterator[str]:
     """The index holds every text and no other, once it had time."""
-    if not stage.memory.index.settle(60):
-        yield f"the index does not recover: {stage.memory.index.status()}"
+    if not stage.memory.settle_index(60):
+        yield f"the index does not recover: {stage.memory.index_status()}"
         return
     texts = "SELECT text_id FROM conversation UNION SELECT text_id FROM summary"
     wanted = sorted(row[0] for row in stage.memory.database.read(texts))
@@ -74,7 +75,7 @@ def astray(stage: Stage) -> Iterator[str]:
 
 def unsound(stage: Stage) -> Iterator[str]:
     """What must hold at any moment."""
-    yield from stage.memory.database.problems()
+    yield from stage.memory.problems()
     read = stage.memory.database.read
     never = {
         "a round with half its turns": "SELECT 1 FROM conversation GROUP BY session_id, round HAVING count(*) <> 2",
@@ -127,7 +128,7 @@ def _judge_fold(stage: Stage, before: Contents, wanted: Contents) -> Iterator[st
 def _judge_save(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
     """Nothing yet or everything; what was interrupted goes on and ends as if it had not been."""
     yield from _half(stage, before, wanted)
-    if stage.memory.sessions.rounds(stage.talk.session.session_id):
+    if stage.memory.rounds(stage.talk.session.session_id):
         stage.save()
     yield from _different(stage, wanted)
 

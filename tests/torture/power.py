@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import errors
-from storage.database import Database
+from domain import errors
+from storage.sqlite.database import Database
 from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process, scratch
 from tests.torture.scene import TYPED
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import config
 from conversation import Conversation
-from debuglog import DebugLog
+from domain.events import Stop
+from interfaces.debug_log import DebugLog
 from jobs.erasing import Erasing
 from llm import Llm
 from memory import Memory
-from models.stop import Stop
-from storage import migrations
+from storage.sqlite import migrations
 
 #: Stands in the turns that the scene ``erase`` takes out, and nowhere else.
 MARKER = "Quintessenz-7731"
@@ -56,7 +56,7 @@ class Stage:
             scrubbers=[lambda needles: self.debug.scrub(needles.held_by)],
         )
         if index:
-            self.memory.index.start()
+            self.memory.start_index()
         self.talk = Conversation(
             self.settings, self.memory, self.llm, self.debug.log, clock=now, new_id=new_id
         )
@@ -75,7 +75,7 @@ class Stage:
 
     def erase(self) -> None:
         """``/forget`` of everything that holds the marker, and making anew what was made from it."""
-        list(Erasing(self.memory, self.llm).run(self.memory.eraser.words(MARKER), Stop()))
+        list(Erasing(self.memory, self.llm).run(self.memory.scope_of_words(MARKER), Stop()))
 
     def indexed(self) -> list[str]:
         """Every text that the index holds."""
@@ -118,7 +118,7 @@ def prepare(folder: Path, scene: str) -> None:
         stage.say(TYPED)
         stage.memory.keep_stage(stage.talk.session.session_id, "summary", "{}")
         stage.memory.note_in_flight(stage.talk.session.session_id, "And who")
-    assert stage.memory.index.settle(30)
+    assert stage.memory.settle_index(30)
     stage.close()
 
 
@@ -140,7 +140,7 @@ def play(scene: str, folder: Path, *, index: bool = True) -> None:
     stage = Stage(folder, index=index, debug=scene == "erase", kept=lambda: print("kept", flush=True))
     SCENES[scene](stage)
     if index:
-        assert stage.memory.index.settle(30)
+        assert stage.memory.settle_index(30)
     stage.close()
 
 

@@ -1,0 +1,61 @@
+"""What recall hands over: memories with where they come from and why they were chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from domain.records import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a memory was recalled: the query that found it, its score and its parts, the words they share."""
+
+    query: str
+    score: float
+    words: tuple[str, ...] = ()
+    parts: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledTurn:
+    """A turn of an older session. ``hit`` is false for a neighbour handed over for its context."""
+
+    text_id: str
+    session_id: str
+    timestamp: str
+    role: Role
+    text: str
+    hit: bool
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledSummary:
+    """The summary of an older session."""
+
+    text_id: str
+    session_id: str
+    timestamp: str
+    text: str
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """All that was recalled for one turn.
+
+    ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
+    ``degraded`` names the parts that could not take part: ``embeddings``, ``index``, ``words``.
+    """
+
+    summaries: tuple[RecalledSummary, ...] = ()
+    turns: tuple[RecalledTurn, ...] = ()
+    ranked: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    resolved: tuple[str, ...] = ()
+    degraded: tuple[Literal["embeddings", "index", "words"], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.summaries or self.turns)

@@ -1,0 +1,182 @@
+"""What is done to text at the doors of the house.
+
+Three doors: what a person types comes in (``clean``), what anybody wrote is shown (``inert``), and
+quotations of older memories are told apart from new words (``without_quotations``, ``QuotationSplitter``).
+Everything here is linear in the length of the text, whatever the text is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: The longest message taken from a person, in bytes of UTF-8.
+MAX_INPUT_BYTES = 1_000_000
+
+_TAG = re.compile(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{0,8}/?>", re.IGNORECASE)
+#: The longest text that may still become a tag, so that a splitter never holds back more.
+_LONGEST_TAG = 320
+
+_BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+_INVISIBLE = {0x00AD, 0x180E, 0x200B, 0x2028, 0x2029, 0x2060, 0xFEFF, *range(0xFFF9, 0xFFFC)}
+_CONTROLS = (set(range(0x20)) | {0x7F} | set(range(0x80, 0xA0))) - {0x0A, 0x09}
+_TAG_CHARACTERS = set(range(0xE0000, 0xE0080))
+_SURROGATES = range(0xD800, 0xE000)
+
+_CLEAN = dict.fromkeys(_CONTROLS) | dict.fromkeys(_SURROGATES, "�")
+_INERT = _CLEAN | dict.fromkeys(_BIDI | _INVISIBLE | _TAG_CHARACTERS)
+
+_SECRET = re.compile(
+    r"(?P<lead>(?:bearer|basic)\s+|[?&](?:api[-_]?key|key|token|access_token)=|api[-_]key['\"]?\s*[:=]\s*['\"]?)"
+    r"(?P<value>[^\s'\"&,}]{4,})"
+    r"|\b(?:sk|rk|pk|gsk|xai|hf|ghp|AIza)[-_]?[A-Za-z0-9_-]{16,}"
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,10000}-----END [A-Z ]{0,40}PRIVATE KEY-----",
+    re.IGNORECASE,
+)
+MASK = "[secret]"
+
+
+def clean(text: str) -> str:
+    """What a person typed, without what no store and no terminal can take.
+
+    Lone surrogates become U+FFFD; NUL and terminal controls go; line ends become ``\\n``.
+
+    >>> clean("a\\r\\nb\\x1b[31m")
+    'a\\nb[31m'
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CLEAN)
+
+
+def inert(text: str) -> str:
+    """Text of any origin, safe to show: no controls, no bidirectional overrides, no hidden characters.
+
+    Works a code point at a time, so any chunking of a stream gives the same result.
+    """
+    return text.translate(_INERT)
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """A short inert line out of anything, for messages and logs."""
+    line = " ".join(inert(text[: limit * 8]).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def mask(text: str, secrets: Sequence[str] = ()) -> str:
+    """The text without the secrets that are known, and without what looks like one.
+
+    >>> mask("Authorization: Bearer abcd1234")
+    'Authorization: Bearer [secret]'
+    """
+    for secret in secrets:
+        if len(secret) >= 4:
+            text = text.replace(secret, MASK)
+    return _SECRET.sub(lambda found: (found["lead"] or "") + MASK, text)
+
+
+def without_quotations(text: str) -> str:
+    """The text without ``<blockquote>`` and what stands inside it.
+
+    A tag that has no partner is removed alone: its text may be somebody's own words. Nesting is
+    followed. Lines left empty by a quotation close up.
+    """
+    tags = list(_TAG.finditer(text))
+    if not tags:
+        return text
+    kept, position = [], 0
+    for start, end in _removed_spans(tags):
+        kept.append(text[position:start])
+        position = end
+    kept.append(text[position:])
+    return re.sub(r"\n{3,}", "\n\n", "".join(kept)).strip()
+
+
+def quotations(text: str) -> list[str]:
+    """The outermost quotations of a text, in order, their tags removed."""
+    found = []
+    for start, end in _pairs(list(_TAG.finditer(text))):
+        found.append(_TAG.sub("", text[start:end]).strip())
+    return [quotation for quotation in found if quotation]
+
+
+def _pairs(tags: list[re.Match[str]]) -> list[tuple[int, int]]:
+    """Spans of the outermost matched pairs of tags."""
+    opened: list[int] = []
+    spans: list[tuple[int, int]] = []
+    for tag in tags:
+        if not tag[1]:
+            opened.append(tag.start())
+        elif opened:
+            start = opened.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, tag.end()))
+    return spans
+
+
+def _removed_spans(tags: list[re.Match[str]]) -> list[tuple[int, int]]:
+    """Pairs whole, and single tags outside of them, in order."""
+    spans = _pairs(tags)
+    removed, at = list(spans), 0
+    for tag in tags:
+        while at < len(spans) and spans[at][1] <= tag.start():
+            at += 1
+        if at == len(spans) or tag.start() < spans[at][0]:
+            removed.append(tag.span())
+    return sorted(removed)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a reply: the model's own words, or a quotation."""
+
+    text: str
+    quoted: bool
+
+
+class QuotationSplitter:
+    """Tells quotations from own words while a reply streams; tags never come out, also when split.
+
+    >>> splitter = QuotationSplitter()
+    >>> splitter.feed("Hi <block") + splitter.feed("quote>old</blockquote> new") + splitter.finish()
+    [Piece(text='Hi ', quoted=False), Piece(text='old', quoted=True), Piece(text=' new', quoted=False)]
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._depth = 0
+
+    def feed(self, chunk: str) -> list[Piece]:
+        """The pieces that are certain now; the beginning of a possible tag is held back."""
+        text = self._held + chunk
+        pieces, position = self._split(text)
+        cut = self._possible_tag(text, position)
+        self._held = text[cut:]
+        return pieces + self._piece(text[position:cut])
+
+    def finish(self) -> list[Piece]:
+        """What was held back and turned out to be no tag."""
+        held, self._held = self._held, ""
+        return self._piece(held)
+
+    def _split(self, text: str) -> tuple[list[Piece], int]:
+        pieces: list[Piece] = []
+        position = 0
+        for tag in _TAG.finditer(text):
+            pieces += self._piece(text[position : tag.start()])
+            self._depth = max(0, self._depth - 1) if tag[1] else self._depth + 1
+            position = tag.end()
+        return pieces, position
+
+    def _piece(self, text: str) -> list[Piece]:
+        return [Piece(text, self._depth > 0)] if text else []
+
+    @staticmethod
+    def _possible_tag(text: str, position: int) -> int:
+        """Where a tag may be beginning; the end of the text if nowhere."""
+        at = text.rfind("<", max(position, len(text) - _LONGEST_TAG))
+        if at < 0:
+            return len(text)
+        start = re.sub(r"[\s/]", "", text[at + 1 : at + 24]).lower()
+        return at if "blockquote".startswith(start[:10]) else len(text)

@@ -1,0 +1,126 @@
+"""What the program did, readable by a person: prompts, replies, database traffic. Only when asked for.
+
+Promises: the file is for its owner only and is rotated by size; no secret reaches it (``Masking`` stands on the
+handler, so every line passes it). Nothing is a global: the logger is made here and handed to whoever writes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from domain.text import mask
+
+_MAX_BYTES = 10_000_000
+_KEPT = 3
+
+
+class Masking(logging.Formatter):
+    """Formats a record and masks the whole of it, traceback included."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s")
+        self._secrets = tuple(secrets)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One record as it is written."""
+        written = mask(super().format(record), self._secrets)
+        return written.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class PrivateFile(RotatingFileHandler):
+    """A size-rotated file that only its owner may read."""
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        os.fchmod(descriptor, 0o600)
+        return os.fdopen(descriptor, "a", encoding="utf-8")
+
+
+class DebugLog:
+    """The logger and its switch. ``log`` is handed down; turning the switch reaches every holder of it."""
+
+    def __init__(self, folder: Path, secrets: Sequence[str] = (), *, on: bool = False) -> None:
+        self._folder = folder
+        self._secrets = tuple(secrets)
+        self._debug: logging.Handler | None = None
+        self.log = logging.Logger("old-friend", logging.INFO)
+        self._errors = _Lazily(self)
+        self.log.addHandler(self._errors)
+        self.switch(on)
+
+    @property
+    def on(self) -> bool:
+        """Whether prompts and database traffic are written now."""
+        return self._debug is not None
+
+    def switch(self, on: bool) -> None:
+        """Begin or end writing ``debug.log``."""
+        if on and self._debug is None:
+            self._debug = self.open("debug.log")
+            self.log.addHandler(self._debug)
+            self.log.setLevel(logging.DEBUG)
+        elif not on and self._debug is not None:
+            self.log.removeHandler(self._debug)
+            self._debug.close()
+            self._debug = None
+            self.log.setLevel(logging.INFO)
+
+    def open(self, name: str) -> logging.Handler:
+        """A masked, private, rotated file in the log folder."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handler = PrivateFile(self._folder / name, maxBytes=_MAX_BYTES, backupCount=_KEPT)
+        handler.setFormatter(Masking(self._secrets))
+        return handler
+
+    def scrub(self, holds: Callable[[Path], bool]) -> None:
+        """Remove every log file that ``holds`` something erased; writing goes on in a new one.
+
+        A log is no memory: such a file goes whole.
+        """
+        was_on = self.on
+        self.switch(False)
+        self._errors.let_go()
+        for path in sorted(self._folder.glob("*.log*")):
+            if holds(path):
+                path.unlink(missing_ok=True)
+        self.switch(was_on)
+
+    def close(self) -> None:
+        """Close every file."""
+        for handler in list(self.log.handlers):
+            handler.close()
+            self.log.removeHandler(handler)
+        self._debug = None
+
+
+class _Lazily(logging.Handler):
+    """Tracebacks go to ``errors.log`` also when debug is off; the file is made by the first one."""
+
+    def __init__(self, owner: DebugLog) -> None:
+        super().__init__(logging.ERROR)
+        self._owner = owner
+        self._file: logging.Handler | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one error; a log that cannot be written never stops the program."""
+        try:
+            self._file = self._file or self._owner.open("errors.log")
+            self._file.emit(record)
+        except OSError:
+            return
+
+    def let_go(self) -> None:
+        """Let go of the file; the next error opens it again. (``release`` is that of the handler's lock.)"""
+        if self._file:
+            self._file.close()
+            self._file = None
+
+    def close(self) -> None:
+        """Close the file if one was made."""
+        self.let_go()
+        super().close()

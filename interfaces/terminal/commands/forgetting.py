@@ -1,0 +1,111 @@
+"""``/forget``: shows what would go, asks, erases, and shows the proof that it is gone."""
+
+from __future__ import annotations
+
+from domain.events import Beat, Notice
+from domain.records import Turn
+from domain.text import one_line
+from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.commands.memories import speaker
+from interfaces.terminal.commands.sessions import found_session, session_ids
+from interfaces.terminal.times import local
+from jobs.erasing import Erased
+from storage.erasure import Eraser, ErasureScope
+
+_SHOWN = 12
+_SNIPPET = 120
+
+
+def forget(context: CommandContext, argument: str) -> Next:
+    """``/forget last | session ID | turn ID | WORDS``"""
+    if not argument.strip():
+        context.tell("forget.what")
+        return None
+    chosen = _chosen(context, argument.strip())
+    if not chosen:
+        context.tell("forget.nothing", query=argument)
+        return None
+    _show(context, chosen)
+    context.aside.gap()
+    if not context.sure("forget.ask", turns=context.words.count("turn", len(chosen.turns))):
+        context.tell("kept")
+        return None
+    _erase(context, chosen)
+    return None
+
+
+def forget_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
+    """What may follow ``/forget``."""
+    if not words:
+        return ["last", "session", "turn"]
+    return session_ids(context, ()) if words == ("session",) else []
+
+
+def _chosen(context: CommandContext, argument: str) -> ErasureScope:
+    eraser: Eraser = context.memory.eraser
+    first, _, rest = argument.partition(" ")
+    match first.lower(), rest.strip():
+        case "last", "":
+            rounds = context.memory.rounds(context.session_id, 1)
+            return eraser.round(rounds[-1].user.text_id) if rounds else ErasureScope()
+        case "session", wanted if wanted:
+            return eraser.session(found_session(context, wanted).session_id)
+        case "turn", wanted if wanted:
+            return eraser.turn(wanted)
+    return eraser.words(argument)
+
+
+def _show(context: CommandContext, chosen: ErasureScope) -> None:
+    """What would go, the turns themselves and what was made from them."""
+    context.tell("forget.would", "title")
+    for turn in chosen.turns[:_SHOWN]:
+        context.aside.line(_turn_line(context, turn))
+    if len(chosen.turns) > _SHOWN:
+        context.tell("forget.more", "quiet", count=len(chosen.turns) - _SHOWN)
+    context.tell("forget.counts", "quiet", **_counts(context, chosen))
+
+
+def _turn_line(context: CommandContext, turn: Turn) -> str:
+    return f"{local(turn.timestamp)} · {speaker(context, turn.role)} · {one_line(turn.words, _SNIPPET)}"
+
+
+def _counts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:
+    count = context.words.count
+    return {
+        "turns": count("turn", len(chosen.turns)),
+        "summaries": count("summary", len(chosen.summaries)),
+        "versions": count("version", len(chosen.versions)),
+    }
+
+
+def _erase(context: CommandContext, chosen: ErasureScope) -> None:
+    context.begin()
+    if context.history:
+        for text in chosen.texts:
+            context.history.forget(text)
+    for event in context.watched(context.conversation.erase(chosen, context.stop)):
+        match event:
+            case Beat():
+                context.aside.status("…")
+            case Notice():
+                context.aside.line(context.words.notice(event), "warning")
+            case Erased():
+                _show_erased(context, event)
+
+
+def _show_erased(context: CommandContext, erased: Erased) -> None:
+    context.tell("forget.done", **_counts(context, erased.selection))
+    if erased.summaries_anew or erased.images_anew:
+        made = [context.words.count("summary", erased.summaries_anew)] if erased.summaries_anew else []
+        made += [context.words.say(f"image.{image}") for image in erased.images_anew]
+        context.tell("forget.anew", what=", ".join(made))
+    proof = erased.proof
+    context.tell(
+        "forget.proof",
+        "trouble" if proof.traces else "good",
+        files=context.words.count("file", proof.files),
+        searched=proof.searched,
+        found=len(proof.traces),
+    )
+    for trace in proof.traces:
+        context.tell("forget.left", "trouble", path=trace.path)

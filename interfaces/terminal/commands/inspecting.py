@@ -1,0 +1,192 @@
+"""Commands that look into the program: the summary, the prompt that was sent, how everything stands."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+from domain.languages import estimate
+from domain.settings import TABLE
+from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.explaining import masked
+from interfaces.terminal.widths import cells_of
+from llm import Layers
+
+_COPY_BYTES = 100_000
+#: The layers that stand in the system message, behind its rules.
+_IN_SYSTEM = ("self_image", "user_image", "summary")
+
+
+def summary(context: CommandContext, argument: str) -> Next:
+    """``/summary [edit]``"""
+    session_id = context.session_id
+    found = context.memory.summary(session_id)
+    text = found.summary if found else ""
+    if argument.strip().lower() == "edit":
+        edited = context.edited(text)
+        if edited == text:
+            context.tell("kept")
+        else:
+            context.memory.set_summary(session_id, edited)
+            context.tell("summary.saved")
+    elif text:
+        context.aside.line(text)
+    else:
+        context.tell("summary.nothing")
+    return None
+
+
+def context(context: CommandContext, argument: str) -> Next:
+    """``/context``"""
+    last = context.conversation.last
+    if last is None:
+        context.tell("context.nothing")
+        return None
+    parts = [(part, estimate(text)) for part, text in _parts(last.asked.layers) if text]
+    in_system = sum(tokens for part, tokens in parts if part in _IN_SYSTEM)
+    rules = sum(estimate(one.content) for one in last.asked.messages if one.role == "system") - in_system
+    for part, tokens in [("system", max(0, rules)), *parts]:
+        context.tell("context.part", "quiet", part=context.words.say(f"layer.{part}"), tokens=tokens)
+    for message in last.asked.messages:
+        context.aside.line()
+        context.tell("context.message", "title", role=message.role, tokens=estimate(message.content))
+        context.aside.line(message.content)
+    total = sum(estimate(message.content) for message in last.asked.messages)
+    counted = last.asked.reply.prompt_tokens
+    context.aside.line()
+    key = "context.total" if counted is None else "context.total_counted"
+    context.tell(key, "quiet", tokens=total, counted=counted)
+    return None
+
+
+def _parts(layers: Layers) -> list[tuple[str, str]]:
+    """The layers of the prompt in their order, as texts to be weighed."""
+    recalled = [memory.text for memory in layers.recalled.summaries]
+    recalled += [memory.text for memory in layers.recalled.turns]
+    rounds = [turn.words for spoken in layers.rounds for turn in (spoken.user, spoken.assistant)]
+    return [
+        ("self_image", layers.self_image),
+        ("user_image", layers.user_image),
+        ("summary", layers.summary),
+        ("recalled", "\n".join(recalled)),
+        ("rounds", "\n".join(rounds)),
+        ("input", layers.text),
+    ]
+
+
+def status(context: CommandContext, argument: str) -> Next:
+    """``/status``"""
+    rows = [*_model_rows(context), *_session_rows(context), *_storage_rows(context)]
+    rows.append(("version", context.version))
+    _table(context, [(context.words.say(f"status.{name}"), value) for name, value in rows])
+    context.aside.line()
+    context.tell("status.settings", "title")
+    _table(context, [(name, f"{value} · {source}") for name, value, source in _settings(context)])
+    return None
+
+
+def _table(context: CommandContext, rows: list[tuple[str, str]]) -> None:
+    column = max(cells_of(name) for name, _ in rows) + 2
+    for name, value in rows:
+        context.aside.pair(name, value, column, ("quiet", "words"))
+
+
+def _model_rows(context: CommandContext) -> list[tuple[str, str]]:
+    described, settings, say = context.conversation.llm.describe(), context.settings, context.words.say
+    key = masked(settings.openai_api_key) if settings.openai_api_key else say("status.key_none")
+    embedder = settings.embedding_model
+    return [
+        ("model", say("status.standin") if described.standin else described.model),
+        ("base", "–" if described.standin else described.base),
+        ("key", key),
+        (
+            "embedder",
+            f"{embedder} · {settings.embedding_base}" if embedder else say("status.embedder_builtin"),
+        ),
+    ]
+
+
+def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
+    conversation, say = context.conversation, context.words.say
+    session_id = conversation.session.session_id
+    rounds = say(
+        "status.rounds_value",
+        context=len(conversation.rounds_in_context()),
+        most=context.settings.max_conv_num,
+        session=len(conversation.memory.rounds(session_id)),
+    )
+    rows = [("session", session_id), ("rounds", rounds)]
+    if conversation.last:
+        reply = conversation.last.asked.reply
+        counts = {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens}
+        rows.append(("tokens", say("status.tokens_value", **counts)))
+    return rows
+
+
+def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
+    memory, say, settings = context.memory, context.words.say, context.settings
+    index = memory.index_status()
+    state = say(f"index.{index.doing}")
+    log = settings.log_dir / "debug.log"
+    rows = [
+        ("data", say("status.size", path=settings.data_dir, size=size_of(settings.data_dir))),
+        ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
+        ("log", say("status.debug_on" if context.debug.on else "status.debug_off", path=log)),
+    ]
+    if index.set_aside:
+        rows.append(("set_aside", say("status.set_aside_value", count=len(index.set_aside))))
+    if index.degraded:
+        rows.append(("degraded", say("status.degraded_value", parts=index.degraded)))
+    return rows
+
+
+def _settings(context: CommandContext) -> list[tuple[str, str, str]]:
+    """Name, value and source of every setting; keys masked."""
+    rows = []
+    for setting in TABLE:
+        value = getattr(context.settings, setting.field)
+        shown = masked(value) if setting.secret and value else _as_set(value)
+        rows.append(
+            (setting.name, shown, context.words.say(f"source.{context.settings.sources[setting.name]}"))
+        )
+    return rows
+
+
+def _as_set(value: object) -> str:
+    """A value as it would be written into ``.env``.
+
+    >>> _as_set(True), _as_set(120.0), _as_set("")
+    ('1', '120', '–')
+    """
+    if isinstance(value, bool | float):
+        return f"{value:g}"
+    return str(value) or "–"
+
+
+def size_of(folder: Path) -> str:
+    """How much a folder takes on the disk.
+
+    >>> size_of(Path("/nowhere"))
+    '0 B'
+    """
+    size: float = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    raise AssertionError
+
+
+def copy(context: CommandContext, argument: str) -> Next:
+    """``/copy``"""
+    rounds = context.conversation.rounds_in_context()
+    if not rounds:
+        context.tell("copy.nothing")
+        return None
+    words = rounds[-1].assistant.words.encode("utf-8")
+    if context.screen.plain or len(words) > _COPY_BYTES:
+        context.tell("copy.no_terminal", "warning")
+        return None
+    context.screen.to_clipboard(base64.b64encode(words).decode())
+    context.tell("copy.done", "quiet")
+    return None

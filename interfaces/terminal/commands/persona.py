@@ -1,0 +1,120 @@
+"""Commands of the two images: showing, editing, comparing, restoring, pinning."""
+
+from __future__ import annotations
+
+from domain.records import IMAGES, Image
+from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.commands.memories import version_line
+from interfaces.terminal.commands.talk import number
+from interfaces.terminal.difference import show_difference
+
+ACTIONS = ("show", "edit", "diff", "restore")
+
+
+def persona(context: CommandContext, argument: str) -> Next:
+    """``/persona [self|user] [show|edit|diff|restore N]``"""
+    words = argument.lower().split()
+    images = [image for image in IMAGES if image in words[:1]] or list(IMAGES)
+    rest = words[1:] if words[:1] and words[0] in IMAGES else words
+    action = rest[0] if rest else "show"
+    if action not in ACTIONS or (action in ("edit", "restore") and len(images) > 1):
+        context.tell("persona.choose", "warning")
+        return None
+    for image in images:
+        if action == "show":
+            _show(context, image)
+        elif action == "diff":
+            _compare(context, image)
+            context.aside.gap()
+        elif action == "edit":
+            _edit(context, image)
+        else:
+            _restore(context, image, rest[1] if len(rest) > 1 else "")
+    return None
+
+
+def persona_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
+    """What may follow ``/persona``."""
+    if not words:
+        return [*IMAGES]
+    if len(words) == 1:
+        return [*ACTIONS]
+    if words[-1] == "restore" and words[0] in IMAGES:
+        image: Image = "self" if words[0] == "self" else "user"
+        return [str(version.version) for version in context.memory.image_versions(image)]
+    return []
+
+
+def _show(context: CommandContext, image: Image) -> None:
+    memory = context.memory
+    context.tell(f"memory.{image}", "title", path=memory.image_path(image))
+    text = memory.image(image)
+    context.aside.line(text or context.words.say("memory.empty"), "words" if text else "quiet")
+    for version in memory.image_versions(image):
+        context.aside.line(version_line(context, version), "quiet")
+    context.aside.line()
+
+
+def _compare(context: CommandContext, image: Image) -> None:
+    versions = context.memory.image_versions(image)
+    shown = context.words.say(f"image.{image}")
+    if len(versions) < 2:
+        key = "persona.one_version" if versions else "persona.never_changed"
+        context.tell(key, image=shown)
+        return
+    for version in versions[-2:]:
+        context.aside.line(version_line(context, version), "quiet")
+    show_difference(context.aside, versions[-2].text, versions[-1].text, most=200)
+
+
+def _edit(context: CommandContext, image: Image) -> None:
+    memory = context.memory
+    before = memory.image(image)
+    after = context.edited(before)
+    if after == before:
+        context.tell("kept")
+        return
+    version = memory.write_image(image, after, "hand")
+    context.tell(
+        "persona.saved", image=context.words.say(f"image.{image}"), version=version.version if version else ""
+    )
+
+
+def _restore(context: CommandContext, image: Image, wanted: str) -> None:
+    version = number(context, wanted or "?", 0)
+    if version is None:
+        return
+    memory, shown = context.memory, context.words.say(f"image.{image}")
+    if version not in [known.version for known in memory.image_versions(image)]:
+        context.tell("persona.no_version", "warning", version=version, image=shown, which=image)
+        return
+    before = memory.image(image)
+    memory.restore_image(version)
+    context.tell("persona.restored", version=version, image=shown)
+    show_difference(context.aside, before, memory.image(image))
+
+
+def pin(context: CommandContext, argument: str) -> Next:
+    """``/pin [self|user] [TEXT]``"""
+    first, _, rest = argument.partition(" ")
+    image: Image = "self" if first.lower() == "self" else "user"
+    text = rest.strip() if first.lower() in IMAGES else argument.strip()
+    if not text:
+        _list_pins(context)
+    elif text in context.memory.pins(image):
+        context.memory.unpin(image, text)
+        context.tell("pin.removed", text=text)
+    else:
+        context.memory.pin(image, text)
+        context.tell("pin.done", image=context.words.say(f"image.{image}"), text=text)
+    return None
+
+
+def _list_pins(context: CommandContext) -> None:
+    pins = [(image, text) for image in IMAGES for text in context.memory.pins(image)]
+    if not pins:
+        context.tell("pin.nothing")
+        return
+    for image, text in pins:
+        context.aside.line(f"{context.words.say(f'image.{image}')} · {text}")
+    context.tell("pin.how_off", "quiet")

@@ -1,0 +1,140 @@
+"""What the keys do at the prompt, beyond the Emacs keys that every line editor has."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable
+
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import Condition, has_focus, is_searching
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from domain.text import clean
+from interfaces.terminal.history import PromptHistory
+from interfaces.terminal.reading import TWICE_WITHIN
+
+#: Shift-Enter and Ctrl-Enter as terminals send them: CSI-u and xterm's modifyOtherKeys.
+_NEW_LINE_SEQUENCES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
+
+
+def teach_new_line_keys() -> None:
+    """Let Shift-Enter mean what Alt-Enter means, in the one table that prompt_toolkit has for a process."""
+    for sequence in _NEW_LINE_SEQUENCES:
+        ANSI_SEQUENCES[sequence] = (Keys.Escape, Keys.ControlM)
+
+
+class Pasting:
+    """What happened to the text at the prompt: a block was pasted into it, or it was cleared."""
+
+    def __init__(self) -> None:
+        self.block = False
+        self.cleared = False
+
+    def begin(self) -> None:
+        """A new prompt stands."""
+        self.block = self.cleared = False
+
+    def pasted(self, text: str) -> None:
+        """Something was pasted."""
+        self.block = self.block or "\n" in text
+
+    def changed(self, buffer: Buffer) -> None:
+        """An emptied prompt has nothing pasted in it."""
+        if not buffer.text:
+            self.block, self.cleared = False, True
+
+
+def bindings(
+    history: PromptHistory,
+    pasting: Pasting,
+    moment: Callable[[], float],
+    hint: Callable[[], None],
+    last_message: Callable[[], str],
+) -> KeyBindings:
+    """The keys of the prompt. ``hint`` says how to leave; ``last_message`` is what Esc Esc brings back."""
+    keys = KeyBindings()
+    _add_enter(keys, pasting)
+    _add_leaving(keys, history, moment, hint)
+
+    @keys.add(Keys.BracketedPaste)
+    def paste(event: KeyPressEvent) -> None:
+        text = clean(event.data)
+        pasting.pasted(text)
+        event.current_buffer.insert_text(text)
+
+    @keys.add("escape", "escape", filter=_at_prompt & ~is_searching)
+    def bring_back(event: KeyPressEvent) -> None:
+        text = last_message()
+        if text:
+            if event.current_buffer.text:
+                history.remember(clean(event.current_buffer.text))
+            event.current_buffer.text = text
+            event.current_buffer.cursor_position = len(text)
+
+    return keys
+
+
+def _add_enter(keys: KeyBindings, pasting: Pasting) -> None:
+    @keys.add("enter", filter=_at_prompt & ~is_searching)
+    def send(event: KeyPressEvent) -> None:
+        if _more_is_coming(event):
+            pasting.pasted("\n")
+            event.current_buffer.insert_text("\n")
+        else:
+            event.current_buffer.validate_and_handle()
+
+    @keys.add("c-j", filter=_at_prompt & ~is_searching)
+    @keys.add("escape", "enter", filter=_at_prompt & ~is_searching)
+    def new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+
+def _add_leaving(
+    keys: KeyBindings, history: PromptHistory, moment: Callable[[], float], hint: Callable[[], None]
+) -> None:
+    pressed: list[float] = []
+
+    @keys.add("c-c", filter=_at_prompt & ~is_searching)
+    @keys.add("<sigint>", filter=_at_prompt & ~is_searching)
+    def interrupt(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.text:
+            history.remember(clean(buffer.text))
+            buffer.text = ""
+            buffer.reset()
+            pressed.clear()
+        elif pressed and moment() - pressed[-1] <= TWICE_WITHIN:
+            event.app.exit(result=None)
+        else:
+            pressed.append(moment())
+            hint()
+
+    @keys.add("c-d", filter=_at_prompt & _empty)
+    def leave(event: KeyPressEvent) -> None:
+        event.app.exit(result=None)
+
+
+_at_prompt = has_focus("DEFAULT_BUFFER")
+
+
+@Condition
+def _empty() -> bool:
+    """Whether nothing stands at the prompt."""
+    from prompt_toolkit.application import get_app
+
+    return not get_app().current_buffer.text
+
+
+def _more_is_coming(event: KeyPressEvent) -> bool:
+    """Whether more keys are there already: nobody types that fast, so it is a paste without brackets."""
+    waiting = (
+        key for key in event.app.key_processor.input_queue if key.key not in (Keys.CPRResponse, Keys.SIGINT)
+    )
+    if any(waiting):
+        return True
+    try:
+        return bool(select.select([event.app.input.fileno()], [], [], 0)[0])
+    except (OSError, ValueError, NotImplementedError):
+        return False

@@ -1,0 +1,102 @@
+"""The words a person reads: one table a language, the same keys in both.
+
+Everything below the terminal speaks in message keys and details; here they become one inert line
+that says what happened and what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from domain import errors
+from domain.events import Notice
+from domain.text import one_line
+
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+_LONGEST_DETAIL = 400
+
+
+def choose(setting: str, environment: Mapping[str, str]) -> Language:
+    """The language of the program's messages: the setting, else the locale, else English.
+
+    >>> choose("auto", {"LANG": "zh_CN.UTF-8"})
+    'zh'
+    """
+    if setting[:2] in ("en", "zh"):
+        return "zh" if setting.startswith("zh") else "en"
+    locale = next(
+        (environment[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environment.get(name)), ""
+    )
+    return "zh" if locale.lower().startswith("zh") else "en"
+
+
+class Words:
+    """Looks up messages of one language.
+
+    >>> Words("en").say("model.timed_out", base="http://x")
+    'The model server at http://x did not answer in time. Wait and try again, or raise REQUEST_TIMEOUT.'
+    """
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self._table = table(language)
+
+    def say(self, key: str, /, **details: object) -> str:
+        """One message, filled in. An unknown key falls back to its family, never to nothing."""
+        found = next((name for name in _families(key) if name in self._table), "error.unknown")
+        shown = {name: self._shown(value) for name, value in details.items()}
+        return self._table[found].format_map(_Lenient(shown, key=key))
+
+    def count(self, thing: str, count: int) -> str:
+        """A number of things.
+
+        >>> Words("en").count("round", 1), Words("en").count("round", 2)
+        ('1 round', '2 rounds')
+        """
+        return self.say(f"count.{thing}" if count == 1 else f"count.{thing}s", count=count)
+
+    def notice(self, notice: Notice) -> str:
+        """Something worth saying, in words."""
+        return self.say(notice.key, **dict(notice.details))
+
+    def _shown(self, value: object) -> str:
+        """A detail on one line. A space in front of it is kept, since hints begin with one."""
+        if isinstance(value, errors.OldFriendError):
+            return self.error(value)
+        if isinstance(value, tuple):
+            return ", ".join(self._table.get(f"part.{part}", one_line(str(part))) for part in value)
+        text = str(value)
+        return " " * text.startswith(" ") + one_line(text, _LONGEST_DETAIL)
+
+    def error(self, error: errors.OldFriendError) -> str:
+        """An error in words; the problems of several settings take a line each."""
+        if isinstance(error, errors.SettingsError):
+            return "\n".join(self.say(key, **details) for key, details in error.problems)
+        return self.say(error.key, **error.details)
+
+
+def table(language: Language) -> Mapping[str, str]:
+    """All messages of a language."""
+    if language == "zh":
+        from interfaces.terminal.messages.zh import MESSAGES
+    else:
+        from interfaces.terminal.messages.en import MESSAGES
+    return MESSAGES
+
+
+def _families(key: str) -> list[str]:
+    """The key, then what is left when its last words go: a.b.c, a.b, a."""
+    parts = key.split(".")
+    return [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+
+
+class _Lenient(dict[str, str]):
+    """Details; one that is missing is a gap in the sentence, not a failure."""
+
+    def __init__(self, details: Mapping[str, str], key: str) -> None:
+        super().__init__({"key": key, **details})
+
+    def __missing__(self, name: str) -> str:
+        return "?"

@@ -1,0 +1,169 @@
+"""The chat as a person sees it: the opening, then line after line, a command or a turn, until they
+leave.
+
+The loop itself stands in ``main.py``; here is each of its steps. Promises: what the person typed is
+offered again when its turn failed; no failure of one turn or one command ends the chat.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from conversation import Replied
+from domain import errors
+from domain.errors import Exit
+from interfaces.terminal.command_context import (
+    Command,
+    CommandContext,
+    Leave,
+    Next,
+    Offer,
+    Restart,
+    Say,
+    is_no,
+)
+from interfaces.terminal.commands.saving import begin_anew
+from interfaces.terminal.explaining import explain
+from interfaces.terminal.opening import show_opening
+from interfaces.terminal.parsing import Call, Entered, Farewell, Message, Unknown, parse
+from interfaces.terminal.reply import ReplyView
+from interfaces.terminal.screen import is_gone
+from interfaces.terminal.style import Meaning
+
+
+class Chat:
+    """One chat at one context."""
+
+    def __init__(
+        self, context: CommandContext, *, stream: bool = True, moment: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.context = context
+        self.ending: Leave | Restart | None = None
+        self._stream = stream
+        self._moment = moment
+        self._offered = ""
+        self._again = False
+        #: The exit code of what failed last; OK while nothing did.
+        self.exit = Exit.OK
+
+    def begin_anew(self) -> None:
+        """Save the present session and go on in a new one."""
+        begin_anew(self.context)
+
+    def open(self) -> None:
+        """Show how the session stands."""
+        self._offered = show_opening(self.context, self.context.conversation.open())
+
+    def read(self) -> Entered | None:
+        """The next thing the person wants; None when they leave."""
+        offered, self._offered = self._offered, ""
+        typed = self.context.reader.read(offered)
+        self.context.aside.typed()
+        self.context.begin()
+        if typed is None:
+            return None
+        self._again = self._again and typed.kept
+        return parse(typed, self.context.commands)
+
+    def do(self, entered: Entered) -> bool:
+        """Do what was entered; whether the chat goes on. Whatever fails, it does."""
+        again, self._again = self._again, False
+        try:
+            following = self._do(entered, again)
+        except errors.OldFriendError as error:
+            self._failed(error)
+            following = None
+        except Exception as fault:  # a fault of ours must not end a conversation
+            self._unexpected(fault)
+            following = None
+        if not isinstance(entered, Message) and following is None:
+            self._gap()
+        return self._follow(following)
+
+    def _do(self, entered: Entered, again: bool) -> Next:
+        match entered:
+            case Call(name, argument):
+                return self._command(self.context.commands[name], argument)
+            case Unknown(typed, nearest):
+                self.context.tell("prompt.unknown", "warning", typed=typed, nearest=nearest)
+            case Farewell(text):
+                answer = self.context.reader.ask(self.context.words.say("prompt.leave_ask") + " ")
+                return Offer(text) if answer is not None and is_no(answer) else Leave()
+            case Message(text) if text.strip():
+                self.turn(text, again=again)
+        return None
+
+    def _command(self, command: Command, argument: str) -> Next:
+        if not self.context.interactive and not command.alone:
+            raise errors.UsageError("player.needs_terminal", command=f"/{command.name}")
+        return command.run(self.context, argument)
+
+    def _follow(self, following: Next) -> bool:
+        match following:
+            case Say(text, again):
+                self.turn(text, again=again)
+            case Offer(text, again):
+                self._offered, self._again = text, again
+            case Leave() | Restart():
+                self.ending = following
+        return self.ending is None
+
+    def turn(self, text: str, *, again: bool = False) -> None:
+        """Say something to the companion and show the reply; what failed stands at the prompt again."""
+        context = self.context
+        context.begin()
+        self._gap()
+        whole = not context.interactive and not context.screen.file.isatty()
+        view = ReplyView(context.screen, context.aside, context.words, self._moment, whole=whole)
+        try:
+            view.show(
+                context.watched(
+                    context.conversation.turn(text, context.stop, stream=self._stream, again=again)
+                )
+            )
+            self._afterwards()
+        except errors.OldFriendError as error:
+            self._failed(error)
+            self._offered, self._again = text, again
+        except Exception as fault:  # a fault of ours must not lose what was typed
+            self._unexpected(fault)
+            self._offered, self._again = text, again
+        self._gap()
+
+    def silently(self, text: str) -> Replied:
+        """Say something and hand over the reply, showing nothing."""
+        self.context.begin()
+        for event in self.context.conversation.turn(text, self.context.stop, stream=self._stream):
+            if isinstance(event, Replied):
+                self._afterwards()
+                return event
+        raise errors.BadReply("model.no_reply")
+
+    def _afterwards(self) -> None:
+        """Older rounds leave the context while the person reads; a script waits for it."""
+        if self.context.interactive:
+            self.context.conversation.fold_ahead()
+        else:
+            for notice in self.context.conversation.fold_now():
+                self.context.aside.line(self.context.words.notice(notice), "warning")
+
+    def _unexpected(self, fault: Exception) -> None:
+        """Something that should not happen: the traceback goes to the log, one line to the person."""
+        if is_gone(fault):  # nobody reads any more, so there is nobody to tell
+            raise fault
+        self.context.debug.log.error("unexpected", exc_info=fault)
+        self.exit = Exit.FAILED
+        self.context.aside.fresh_line()
+        log = self.context.settings.log_dir / "errors.log"
+        self.context.tell("error.unexpected", "trouble", kind=type(fault).__name__, log=log)
+
+    def _failed(self, error: errors.OldFriendError) -> None:
+        self.exit = error.exit_code
+        self.context.aside.fresh_line()
+        meaning: Meaning = "quiet" if isinstance(error, errors.Interrupted) else "trouble"
+        self.context.aside.line(explain(self.context, error), meaning)
+
+    def _gap(self) -> None:
+        if self.context.interactive:
+            self.context.aside.gap()

@@ -1,0 +1,228 @@
+"""One reply, from the first sign of thinking to the line that tells what was remembered.
+
+Words go to the screen of replies; everything else, the sign, reasoning, countdowns, notices, goes
+to the screen beside it. In a chat both are the same screen; with ``-p`` they are stdout and stderr.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+from conversation import Event, Recalled, Replied
+from domain.events import Beat, Notice, ReasoningDelta, Retrying, TextDelta
+from domain.recollection import Recollection
+from domain.text import Piece, QuotationSplitter
+from interfaces.terminal.markdown.plain import PlainStream
+from interfaces.terminal.markdown.stream import MarkdownStream, Stream
+from interfaces.terminal.messages import Words
+from interfaces.terminal.quoting import source_of
+from interfaces.terminal.screen import Screen
+
+#: Seconds of silence after which a quiet sign shows that something is under way.
+PATIENCE = 0.5
+#: Seconds between two writings: fifteen frames a second.
+_FRAME = 1 / 15
+
+
+def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
+    """What renders replies on this screen; ``quiet`` for those of earlier."""
+    if screen.plain:
+        return PlainStream(screen)
+    return MarkdownStream(screen, ("quiet",) if quiet else ("words",))
+
+
+class Quoted:
+    """Feeds a stream of words, with its quotations told apart and dated."""
+
+    def __init__(self, stream: Stream, recollection: Recollection) -> None:
+        self._stream = stream
+        self._recollection = recollection
+        self._splitter = QuotationSplitter()
+        self._quotation: list[str] | None = None
+
+    def feed(self, text: str) -> None:
+        """The next piece of the reply."""
+        self._pieces(self._splitter.feed(text))
+
+    def finish(self) -> None:
+        """The reply has ended."""
+        self._pieces(self._splitter.finish())
+        self._unquote()
+        self._stream.finish()
+
+    def _pieces(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            if piece.quoted and self._quotation is None:
+                self._stream.quote()
+                self._quotation = []
+            elif not piece.quoted:
+                self._unquote()
+            if self._quotation is not None:
+                self._quotation.append(piece.text)
+            self._stream.feed(piece.text)
+
+    def _unquote(self) -> None:
+        if self._quotation is None:
+            return
+        memory = source_of("".join(self._quotation), self._recollection)
+        self._stream.unquote(memory.timestamp[:10] if memory else "")
+        self._quotation = None
+
+
+def show_text(screen: Screen, text: str, *, quiet: bool = False) -> None:
+    """A reply that is whole already, drawn as it was when it streamed."""
+    quoted = Quoted(stream_for(screen, quiet=quiet), Recollection())
+    quoted.feed(text)
+    quoted.finish()
+
+
+class ReplyView:
+    """Shows the events of one turn as they come. ``moment`` tells seconds that only go forward.
+
+    ``whole``: nothing of a reply is written before it is known to be one, for readers that are programs.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        aside: Screen,
+        words: Words,
+        moment: Callable[[], float],
+        *,
+        whole: bool = False,
+    ) -> None:
+        self._screen = screen
+        self._aside = aside
+        self._words = words
+        self._moment = moment
+        self._whole = whole
+        self._began = self._heard = self._wrote = moment()
+        self._recollection = Recollection()
+        self._quoted: Quoted | None = None
+        self._waiting = ""
+        self._reasoning = ""
+        self._retry_at: float | None = None
+        self._failed = ""
+        self._notices: list[Notice] = []
+        self.replied: Replied | None = None
+
+    def show(self, events: Iterable[Event]) -> Replied | None:
+        """Show a whole turn; its errors pass through, after what was shown has been ended properly."""
+        try:
+            for event in events:
+                self._event(event)
+        finally:
+            self._end()
+        if self.replied:
+            self._after(self.replied)
+        return self.replied
+
+    def _event(self, event: Event) -> None:
+        match event:
+            case TextDelta(text):
+                self._text(text)
+            case ReasoningDelta(text):
+                self._reason(text)
+            case Retrying():
+                self._retry(event)
+            case Beat():
+                self._beat()
+            case Recalled(recollection):
+                self._recollection = recollection
+            case Notice():
+                self._notices.append(event)
+                self._show_notices()
+            case Replied():
+                self.replied = event
+
+    def _text(self, text: str) -> None:
+        if self._quoted is None:
+            self._end_reasoning()
+            self._retry_at = None
+            self._quoted = Quoted(stream_for(self._screen), self._recollection)
+        self._waiting += text
+        self._heard = self._moment()
+        if self._heard - self._wrote >= _FRAME:
+            self._write()
+
+    def _write(self) -> None:
+        if self._whole and not self.replied:
+            return
+        if self._quoted and self._waiting:
+            waiting, self._waiting = self._waiting, ""
+            self._aside.clear_status()
+            self._quoted.feed(waiting)
+            self._wrote = self._moment()
+
+    def _beat(self) -> None:
+        self._write()
+        now = self._moment()
+        if self._retry_at is not None and now < self._retry_at:
+            self._sign("turn.retry_countdown", seconds=math.ceil(self._retry_at - now))
+        elif self._reasoning and self._quoted is None:
+            self._aside.status(self._reasoning_line())
+        elif now - self._heard >= PATIENCE:
+            self._sign("turn.thinking")
+
+    def _sign(self, key: str, **details: object) -> None:
+        self._aside.status(self._words.say(key, **details))
+
+    def _reason(self, text: str) -> None:
+        self._reasoning += text
+        self._heard = self._moment()
+        if self._heard - self._wrote >= _FRAME:
+            self._aside.status(self._reasoning_line())
+            self._wrote = self._heard
+
+    def _reasoning_line(self) -> str:
+        return self._words.say(
+            "turn.thought", seconds=int(self._moment() - self._began), text=self._reasoning[-160:]
+        )
+
+    def _end_reasoning(self) -> None:
+        """The reasoning leaves one dim line behind."""
+        if self._reasoning and not self._aside.plain:
+            first = self._words.say(
+                "turn.thought", seconds=int(self._moment() - self._began), text=self._reasoning[:400]
+            )
+            self._aside.one_row(first, "quiet")
+        self._reasoning = ""
+
+    def _retry(self, retrying: Retrying) -> None:
+        self._retry_at = self._moment() + retrying.seconds
+        error = self._words.error(retrying.error)
+        again = self._words.say(
+            "turn.retry", seconds=math.ceil(retrying.seconds), attempt=retrying.attempt, of=retrying.of
+        )
+        self._aside.line(again if error == self._failed else f"{error} {again}", "quiet")
+        self._failed = error
+
+    def _show_notices(self) -> None:
+        """Notices wait while a reply is under way, so that none stands inside of it."""
+        if self._quoted is None:
+            for notice in self._notices:
+                self._aside.line(self._words.notice(notice), "warning")
+            self._notices = []
+
+    def _end(self) -> None:
+        self._write()
+        if self._quoted:
+            self._quoted.finish()
+            self._quoted = None
+        self._aside.clear_status()
+        self._show_notices()
+
+    def _after(self, replied: Replied) -> None:
+        """The quiet lines under a reply: how it ended, what it remembered."""
+        if replied.reply.finish != "stop":
+            self._aside.line(self._words.say(f"turn.{replied.reply.finish}"), "quiet")
+        if self._recollection:
+            self._aside.line(recalled_line(self._words, self._recollection), "quiet")
+
+
+def recalled_line(words: Words, recollection: Recollection) -> str:
+    """How much was remembered, on one line."""
+    counts = {"summary": len(recollection.summaries), "turn": sum(turn.hit for turn in recollection.turns)}
+    some = [words.count(thing, count) for thing, count in counts.items() if count]
+    return words.say("turn.recalled", what=words.say("turn.and").join(some))

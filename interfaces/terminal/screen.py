@@ -1,0 +1,202 @@
+"""The one place where anything is written to a terminal.
+
+Promises: whatever is written has passed ``text.inert`` here, so no text of a person, a model, a
+memory or a file name can steer the terminal; nothing is parsed as markup; a plain screen gets the
+text and nothing else. What was written is never redrawn, except one short status line that the next
+writing removes.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TextIO
+
+from domain.text import inert, one_line
+from interfaces.terminal.style import Meaning, Meanings, Span, style
+from interfaces.terminal.widths import cells_of
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+_DEFAULT_WIDTH = 80
+
+
+def wants_plain(stream: TextIO, environment: Mapping[str, str], flag: bool = False) -> bool:
+    """Whether this stream gets text alone: no terminal, a dumb one, or a person who asks for it."""
+    asked = flag or bool(environment.get("NO_COLOR")) or environment.get("ACCESSIBLE", "0") not in ("", "0")
+    return asked or environment.get("TERM", "dumb") in ("dumb", "") or not stream.isatty()
+
+
+def is_gone(fault: Exception) -> bool:
+    """Whether a fault says that whoever read what we wrote, or their terminal, is gone."""
+    return isinstance(fault, BrokenPipeError) or fault.args[:1] == (errno.EIO,)
+
+
+class Screen:
+    """Writes lines and stretches of styled text.
+
+    >>> import io
+    >>> screen = Screen(io.StringIO(), plain=True)
+    >>> screen.line("a\\x1b[31mb")
+    >>> screen.file.getvalue()
+    'a[31mb\\n'
+    """
+
+    def __init__(self, file: TextIO, *, plain: bool, record: bool = False) -> None:
+        self.file = file
+        self.plain = plain
+        self._record = record
+        self._console: Console | None = None
+        self._status = False
+        self._fresh = True
+        self._empty = False
+
+    @property
+    def console(self) -> Console:
+        """The rich console behind this screen, made at first use."""
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console(
+                file=self.file,
+                color_system=None if self.plain else "standard",
+                force_terminal=not self.plain,
+                markup=False,
+                emoji=False,
+                highlight=False,
+                legacy_windows=False,
+                record=self._record,
+            )
+        return self._console
+
+    @property
+    def width(self) -> int:
+        """Columns, now; it changes when the window does."""
+        return self.console.width if not self.plain else _DEFAULT_WIDTH
+
+    def line(self, text: str = "", meaning: Meaning = "words", *, lead: str = "") -> None:
+        """A whole line, or several; a screen with styles wraps them between words.
+
+        What wraps hangs under its beginning, behind ``lead`` and the spaces in front.
+        """
+        if self.plain:
+            self.spans([(lead + text + "\n", (meaning,))])
+        else:
+            self.spans(self._wrapped(text, (meaning,), lead=(lead, (meaning,))))
+
+    def gap(self) -> None:
+        """An empty line, unless one stands there already."""
+        if not self._empty:
+            self.line()
+
+    def typed(self) -> None:
+        """A person has typed a line here."""
+        self._fresh, self._empty = True, False
+
+    def pair(self, name: str, text: str, column: int, looks: tuple[Meaning, Meaning]) -> None:
+        """A name, and from a column on what is said of it.
+
+        Behind a longer name, and in a narrow window, that begins on the next row.
+        """
+        lead = name + " " * (column - cells_of(name))
+        if self.plain:
+            between = "" if len(lead) > len(name) else "  "
+            self.spans([(f"{lead}{between}{text}\n", (looks[1],))])
+        elif column * 2 > self.width:
+            self.line(name, looks[0])
+            self.spans(self._wrapped(text, (looks[1],), lead=("  ", ("words",))))
+        elif len(lead) > len(name):
+            self.spans(self._wrapped(text, (looks[1],), lead=(lead, (looks[0],))))
+        else:
+            self.line(name, looks[0])
+            self.spans(self._wrapped(text, (looks[1],), lead=(" " * column, ("words",))))
+
+    def _wrapped(self, text: str, meanings: Meanings, lead: Span = ("", ("words",))) -> list[Span]:
+        from interfaces.terminal.markdown.flow import Flow
+
+        flow = Flow(lambda: self.width)
+        for line in text.split("\n"):
+            words = line.lstrip(" ")
+            indent = " " * (len(line) - len(words))
+            hanging = " " * cells_of(lead[0]) + indent[: self.width // 4]
+            flow.begin([lead, (indent, meanings)], (hanging, ("words",)))
+            flow.write(words, meanings)
+            flow.end_row()
+        return flow.take()
+
+    def one_row(self, text: str, meaning: Meaning = "words") -> None:
+        """As much of a text as fits into one row."""
+        self.line(
+            one_line(text, 500) if self.plain else _fitting(one_line(text, 500), self.width - 1), meaning
+        )
+
+    def spans(self, spans: Iterable[Span]) -> None:
+        """Stretches of text one after another; line ends are where the text has them."""
+        self.clear_status()
+        spans = [(inert(text), meanings) for text, meanings in spans if text]
+        if not spans:
+            return
+        text = "".join(text for text, _ in spans)
+        self._empty = text.endswith("\n\n") or (text == "\n" and self._fresh)
+        self._fresh = text.endswith("\n")
+        if self.plain:
+            self._raw(text)
+            return
+        from rich.text import Text
+
+        self.console.print(
+            Text.assemble(*((text, style(meanings)) for text, meanings in spans), end=""),
+            soft_wrap=True,
+            end="",
+        )
+
+    def draw(self, drawing: RenderableType) -> None:
+        """Something that rich lays out, a table; its rows end where their text ends."""
+        from rich.text import Text
+
+        self.clear_status()
+        for row in self.console.render_lines(drawing, pad=False):
+            text = Text.assemble(*((inert(part.text), part.style or "") for part in row))
+            text.rstrip()
+            self.console.print(text, soft_wrap=True)
+        self._fresh, self._empty = True, False
+
+    def fresh_line(self) -> None:
+        """End the line if one is begun."""
+        if not self._fresh:
+            self.line()
+
+    def status(self, text: str) -> None:
+        """One dim line that the next writing removes. A plain screen has none."""
+        if self.plain or not self._fresh:
+            return
+        self.clear_status()
+        shown = one_line(text, 500)
+        self._raw(f"\x1b[2m{_fitting(shown, self.width - 1)}\x1b[0m")
+        self._status = True
+
+    def clear_status(self) -> None:
+        """Remove the status line."""
+        if self._status:
+            self._status = False
+            self._raw("\r\x1b[K")
+
+    def to_clipboard(self, base64: str) -> None:
+        """Ask the terminal to put this into its clipboard (OSC 52)."""
+        self._raw(f"\x1b]52;c;{base64}\a")
+
+    def clear(self) -> None:
+        """An empty screen; a plain one stays."""
+        if not self.plain:
+            self._raw("\x1b[H\x1b[2J")
+
+    def _raw(self, text: str) -> None:
+        self.file.write(text)
+        self.file.flush()
+
+
+def _fitting(text: str, cells: int) -> str:
+    from rich.cells import set_cell_size
+
+    return text if cells_of(text) <= cells else set_cell_size(text, max(1, cells - 1)).rstrip() + "…"

@@ -1,0 +1,124 @@
+"""Where models can be: providers that are known, servers that run on this machine, and how each is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from domain import errors
+from domain.settings import Settings
+from llm import Llm
+
+#: Makes the models that settings name; tests put a loopback transport into it.
+Connect = Callable[[Settings], Llm]
+#: Seconds that a server on this machine has to answer.
+_LOCAL_PATIENCE = 1.5
+_PATIENCE = 15.0
+
+
+@dataclass(frozen=True)
+class Provider:
+    """One place where models are. ``embedding`` is its embedding model, where it is known to have one."""
+
+    name: str
+    base: str
+    needs_key: bool = True
+    embedding: str = ""
+    suggested: str = ""
+
+
+KNOWN: tuple[Provider, ...] = (
+    Provider(
+        "OpenAI", "https://api.openai.com/v1", embedding="text-embedding-3-small", suggested="gpt-4o-mini"
+    ),
+    Provider("DeepSeek", "https://api.deepseek.com/v1", suggested="deepseek-chat"),
+    Provider(
+        "Qwen",
+        "https://dashscope.aliyuncs.com/compatible-mode/v1",
+        embedding="text-embedding-v4",
+        suggested="qwen-plus",
+    ),
+    Provider("OpenRouter", "https://openrouter.ai/api/v1"),
+)
+LOCAL: tuple[Provider, ...] = (
+    Provider("Ollama", "http://127.0.0.1:11434/v1", needs_key=False),
+    Provider("LM Studio", "http://127.0.0.1:1234/v1", needs_key=False),
+    Provider("llama.cpp", "http://127.0.0.1:8080/v1", needs_key=False),
+    Provider("vLLM", "http://127.0.0.1:8000/v1", needs_key=False),
+)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A server that listed its models: at which address, and their names."""
+
+    base: str
+    names: tuple[str, ...]
+
+
+def aimed_at(settings: Settings, base: str, key: str, timeout: float = _PATIENCE) -> Settings:
+    """The settings, pointed at another server."""
+    return replace(
+        settings,
+        openai_api_base=base,
+        openai_api_key=key,
+        embedding_model="",
+        embedding_api_base="",
+        embedding_api_key="",
+        request_timeout=timeout,
+    )
+
+
+def probe(connect: Connect, settings: Settings, base: str, key: str, timeout: float = _PATIENCE) -> Answered:
+    """Ask for the models at the address as given, then with ``/v1``.
+
+    Raises ModelError: what the address as given said, unless the other one knew more.
+    """
+    first: errors.ModelError | None = None
+    for address in addresses(base):
+        llm = connect(aimed_at(settings, address, key, timeout))
+        try:
+            return Answered(address, tuple(llm.models()))
+        except errors.Unauthorized:
+            raise
+        except errors.ModelError as error:
+            first = first or error
+        finally:
+            llm.close()
+    assert first is not None
+    raise first
+
+
+def addresses(base: str) -> list[str]:
+    """The addresses that may be meant.
+
+    >>> addresses("http://localhost:8000/")
+    ['http://localhost:8000', 'http://localhost:8000/v1']
+    """
+    base = base.strip().rstrip("/")
+    return [base] if base.endswith("/v1") else [base, f"{base}/v1"]
+
+
+def found_here(
+    connect: Connect, settings: Settings, places: Sequence[Provider] = LOCAL
+) -> dict[str, Answered]:
+    """The servers of this machine that answer now, by the name of their program."""
+
+    def ask(place: Provider) -> Answered | None:
+        try:
+            return probe(connect, settings, place.base, "", _LOCAL_PATIENCE)
+        except errors.OldFriendError:
+            return None
+
+    with ThreadPoolExecutor(len(places)) as pool:
+        answers = list(pool.map(ask, places))
+    return {place.name: answer for place, answer in zip(places, answers, strict=True) if answer is not None}
+
+
+def embedding_of(provider: Provider, names: Iterable[str]) -> str:
+    """The embedding model to try: the provider's own, or one whose name says so."""
+    names = list(names)
+    if provider.embedding and (not names or provider.embedding in names):
+        return provider.embedding
+    return next((name for name in names if "embed" in name.lower() or "bge-" in name.lower()), "")

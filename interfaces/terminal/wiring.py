@@ -1,0 +1,154 @@
+"""Puts a person, or a script, at a context: which screen, which reader, which signals, for these streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TextIO
+
+from conversation import Conversation
+from domain.settings import Settings
+from interfaces.debug_log import DebugLog
+from interfaces.terminal.arguments import Options
+from interfaces.terminal.command_context import CommandContext
+from interfaces.terminal.command_table import BY_NAME, choices_for
+from interfaces.terminal.commands.talk import last_said
+from interfaces.terminal.interrupting import Wishes
+from interfaces.terminal.messages import Words, choose
+from interfaces.terminal.reading import PlainReader, Reader
+from interfaces.terminal.repl import Chat
+from interfaces.terminal.screen import Screen, wants_plain
+from llm import Llm
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Where text comes from and goes to, and the environment that says how."""
+
+    stdin: TextIO
+    stdout: TextIO
+    stderr: TextIO
+    environment: Mapping[str, str]
+
+    @property
+    def alone(self) -> bool:
+        """Whether nobody sits at a keyboard."""
+        return not self.stdin.isatty()
+
+
+def steady(stream: TextIO) -> TextIO:
+    """The stream, so that no character it cannot show ever stops the program."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")
+    return stream
+
+
+def words_for(settings: Settings | None, environment: Mapping[str, str]) -> Words:
+    """The messages in the language of the settings, or of the locale while there are none."""
+    return Words(choose(settings.language if settings else environment.get("LANGUAGE", "auto"), environment))
+
+
+@contextmanager
+def seated(
+    conversation: Conversation,
+    debug: DebugLog,
+    options: Options,
+    streams: Streams,
+    wishes: Wishes,
+    *,
+    clock: Callable[[], datetime],
+    connect: Callable[[Settings], Llm],
+    warm: Callable[[], None],
+    version: str,
+) -> Iterator[Chat]:
+    """A chat at a context that fits the streams; the terminal is given back as it was.
+
+    ``connect`` makes models for ``/setup``; ``warm`` is called when the first prompt stands.
+    """
+    settings = conversation.settings
+    stdout, stderr = steady(streams.stdout), steady(streams.stderr)
+    screen = Screen(stdout, plain=wants_plain(stdout, streams.environment, options.plain))
+    by_hand = not (streams.alone or options.say is not None or options.batch is not None)
+    aside = screen
+    if not by_hand or not stdout.isatty():
+        aside = Screen(stderr, plain=wants_plain(stderr, streams.environment, options.plain))
+    context = CommandContext(
+        settings,
+        conversation,
+        debug,
+        screen,
+        aside,
+        words_for(settings, streams.environment),
+        reader=_Nobody(),
+        wishes=wishes,
+        commands=BY_NAME,
+        clock=clock,
+        connect=connect,
+        interactive=by_hand,
+        version=version,
+        environment=streams.environment,
+    )
+    with ExitStack() as open_things:
+        if by_hand and _editable(streams, options):
+            _give_editor_line(context, streams, wishes, warm, open_things)
+        elif by_hand:
+            warm()
+            context.reader = PlainReader(
+                streams.stdin, aside, wishes, lambda: context.tell("prompt.leave_hint", "quiet")
+            )
+        yield Chat(context, stream=options.stream)
+
+
+def _editable(streams: Streams, options: Options) -> bool:
+    """Whether a line editor can and may draw here. NO_COLOR takes its colours, not its keys."""
+    environment = streams.environment
+    plain = options.plain or environment.get("ACCESSIBLE", "0") not in ("", "0")
+    return not plain and streams.stdout.isatty() and environment.get("TERM", "dumb") not in ("dumb", "")
+
+
+def _give_editor_line(
+    context: CommandContext,
+    streams: Streams,
+    wishes: Wishes,
+    warm: Callable[[], None],
+    open_things: ExitStack,
+) -> None:
+    from interfaces.terminal.history import PromptHistory
+    from interfaces.terminal.prompting import EditorLine
+    from interfaces.terminal.typeahead import TypeAhead
+
+    ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno()))
+    context.history = PromptHistory(context.history_path, lambda: not context.conversation.incognito)
+    line = EditorLine(
+        streams.stdin,
+        streams.stdout,
+        context.history,
+        ahead,
+        wishes,
+        colour=not streams.environment.get("NO_COLOR"),
+        choices=choices_for(lambda: context),
+        hint=lambda: context.tell("prompt.leave_hint", "quiet"),
+        last_message=lambda: last_said(context),
+        mark=lambda: context.words.say("prompt.incognito") if context.conversation.incognito else "",
+        warm=warm,
+    )
+    context.reader = line
+
+
+class _Nobody(Reader):
+    """Nobody is there to type or to answer."""
+
+    def read(self, prefill: str = "") -> None:
+        """Nothing."""
+
+    def ask(self, question: str, *, hidden: bool = False, choices: object = (), default: str = "") -> None:
+        """No answer."""
+
+    def watch(self) -> None:
+        """Nothing is typed."""
+
+    def lent(self) -> AbstractContextManager[None]:
+        """There is no terminal."""
+        return nullcontext()

@@ -1,0 +1,326 @@
+"""The built-in stand-in: answers when no model is configured, speaking the real protocol.
+
+It is a transport for the official client, so the code path is that of a real server: chat (streamed and
+whole), embeddings, the model list. It knows nothing and pretends nothing: it says what it is, quotes the
+one sentence of its memories that shares most words with the input, extracts what was stated where a summary is asked
+for, and appends what was stated about the one whose image is asked for. It never takes its own phrases for anybody's
+words. The same request always gets the same answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from prompts import TASK_MARKS
+
+MODEL = "stand-in"
+_CHUNK = 12
+_MOST_SENTENCES = 40
+_LONGEST_SENTENCE = 300
+#: Shorter statements ("Yes.", "好的。") say nothing once they stand alone.
+_SHORTEST_SENTENCE = 6
+_CJK = re.compile("[\u3400-\u9fff]")
+#: A sentence ends at its mark and what closes after it; a full stop only before a space, and not after a title.
+_SENTENCE = re.compile(
+    r".+?(?:[。！？…]+[”’\"'」』）)]*"
+    r"|(?<!\bMr)(?<!\bDr)(?<!\bSt)(?<!\bMs)(?<!\bMrs)[.!?]+[”’\"')]*(?=\s|$)|$)",
+    re.MULTILINE,
+)
+_ENDED = re.compile(r"[.!?。！？…][”’\"'」』）)]*$")
+_QUESTION = re.compile(r"[?？][”’\"'」』）)!！]*$")
+_ATTRIBUTED = re.compile(r"(\d{4}-\d{2}-\d{2}) (.{1,80}?)(?: said: |说：)(.+)")
+_OF_ONESELF = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b|[我咱]", re.IGNORECASE)
+_OF_THE_OTHER = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
+#: How prompts tell who is who, in both languages.
+_COMPANION = (
+    re.compile(r"(?:image of|with) ([^()]{1,80}?) \(the assistant\)"),
+    re.compile(r"(?:形式的|与)([^（）]{1,80}?)（助手）"),
+    re.compile(r"\AYou are (.{1,80}?), an old friend of"), re.compile(r"\A你是(.{1,80}?)，"),
+)  # fmt: skip
+_PERSON = (
+    re.compile(r"(?:image of|with) ([^()]{1,80}?) \(the user\)"), re.compile(r"(?:形式的|与)([^（）]{1,80}?)（用户）"),
+)  # fmt: skip
+_COMMON_WORDS = frozenset(
+    """
+    the and for are was were you your that this with what who how when where why does did have has had not but
+    can will would should about from they them his her our there here which please tell remember know
+    什么 怎么 我们 你们 他们 这个 那个 可以 没有 不是 就是 还是 一个 知道 记得 现在 今天 时候
+    """.split()  # noqa: SIM905 - words are read more easily than a list of strings
+)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What the stand-in says in one language."""
+
+    remembered: str
+    """date, text"""
+    plain: str
+    """text, stop: what ends a sentence, where the text does not end with it"""
+    stop: str
+    known: dict[str, str]
+    """companion, person: what an image says while nothing more is known"""
+
+
+_EN = _Words(
+    "I remember this from {date}:\n<blockquote>{text}</blockquote>\n"
+    "I am only the built-in stand-in; no model is connected yet.",
+    "You said: “{text}{stop}” I will remember it. I am only the built-in stand-in: no model is connected, "
+    "so I cannot really answer.",
+    ".",
+    {"self": "{companion} is an old friend of {person}.", "user": "{person} talks with {companion}."},
+)
+_ZH = _Words(
+    "我记得 {date} 说过的话：\n<blockquote>{text}</blockquote>\n我只是内置的替身，还没有接上模型。",
+    "你说：“{text}{stop}”我会记住。我只是内置的替身，还没有接上模型，不能真正回答。",
+    "。",
+    {"self": "{companion}是{person}的老朋友。", "user": "{person}和{companion}聊天。"},
+)
+
+
+class StandIn(httpx2.BaseTransport):
+    """Takes the place of the network."""
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """One request answered."""
+        path = request.url.path.rstrip("/")
+        body = json.loads(request.read() or b"{}")
+        if path.endswith("/models"):
+            return _answer({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+        if path.endswith("/embeddings"):
+            return _answer(_embeddings(body))
+        if path.endswith("/chat/completions"):
+            return _chat(body)
+        return _answer({"error": {"message": "The stand-in has no such path."}}, 404)
+
+
+def _answer(body: Any, status: int = 200) -> httpx2.Response:
+    return httpx2.Response(status, json=body)
+
+
+# --- chat
+# -------------------------------------------------------------------------------------------------------
+
+
+def _chat(body: dict[str, Any]) -> httpx2.Response:
+    messages = [(str(one.get("role")), str(one.get("content"))) for one in body.get("messages", [])]
+    text = reply_to(messages)
+    usage = {
+        "prompt_tokens": sum(_tokens(content) for _, content in messages),
+        "completion_tokens": _tokens(text),
+        "total_tokens": _tokens(text) + sum(_tokens(content) for _, content in messages),
+    }
+    if body.get("stream"):
+        events = "".join(
+            f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in _events(text, usage)
+        )
+        return httpx2.Response(
+            200, text=events + "data: [DONE]\n\n", headers={"Content-Type": "text/event-stream"}
+        )
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return _answer({"object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage})
+
+
+def _tokens(text: str) -> int:
+    """About as many tokens as a model would count: one for a Chinese character, one for three other letters."""
+    chinese = len(_CJK.findall(text))
+    return chinese + (len(text) - chinese + 2) // 3
+
+
+def _events(text: str, usage: dict[str, int]) -> Iterator[dict[str, Any]]:
+    about = {"object": "chat.completion.chunk", "model": MODEL}
+    for start in range(0, len(text), _CHUNK):
+        yield {**about, "choices": [{"index": 0, "delta": {"content": text[start : start + _CHUNK]}}]}
+    yield {**about, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    yield {**about, "choices": [], "usage": usage}
+
+
+def reply_to(messages: Sequence[tuple[str, str]]) -> str:
+    """What the stand-in says to a prompt of (role, content) pairs."""
+    system = "\n".join(content for role, content in messages if role == "system")
+    asked = messages[-1][1] if messages else ""
+    for task, marks in TASK_MARKS.items():
+        if system.startswith(marks):
+            fields = next(iter(_fenced(asked)), {})
+            return (
+                _summary(fields, system.startswith(marks[1]))
+                if task == "fold"
+                else _image(fields, task, system)
+            )
+    return _talk(messages, _named(_COMPANION, system))
+
+
+def _named(forms: Sequence[re.Pattern[str]], system: str) -> str:
+    """What the system prompt calls somebody; empty where it does not tell."""
+    return next((found[1] for form in forms if (found := form.search(system))), "")
+
+
+def _talk(messages: Sequence[tuple[str, str]], companion: str) -> str:
+    """A sentence that was said once where one fits, else a plain word about what this is."""
+    said = _without_fence(messages[-1][1]).strip() if messages else ""
+    memories = [memory for role, content in messages if role == "user" for memory in _fenced(content)]
+    found = _nearest(said, [one for memory in memories for one in _statements(memory)], companion)
+    words = _ZH if _CJK.search(said) else _EN
+    if found is None:
+        text = _shortened(" ".join(said.split()))
+        return words.plain.format(text=text, stop="" if _ENDED.search(text) else words.stop)
+    return words.remembered.format(date=found.date, text=found.sentence)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """One sentence, when it was said and by whom."""
+
+    date: str
+    speaker: str
+    sentence: str
+
+
+def _statements(memory: dict[str, Any]) -> Iterator[_Statement]:
+    """The sentences of one memory; a summary of the stand-in's own making tells who said each."""
+    date, speaker, text = (str(memory.get(name, "")) for name in ("date", "speaker", "text"))
+    if _own(text):
+        return
+    for line in text.splitlines():
+        if found := _ATTRIBUTED.fullmatch(line):
+            yield _Statement(found[1], found[2], found[3])
+        else:
+            yield from (_Statement(date[:10], speaker, one) for one in _sentences(line))
+
+
+def _nearest(said: str, statements: Sequence[_Statement], companion: str) -> _Statement | None:
+    """The sentence that shares most words with the input; of equals one of the person's own, then the latest.
+
+    None where no sentence shares any.
+    """
+    words = _words(said)
+    best, most = None, (1, False)
+    for one in statements:
+        fit = (len(words & _words(one.sentence)), one.speaker not in ("", companion))
+        if fit >= most and one.sentence != said:
+            best, most = one, fit
+    return best
+
+
+def _words(text: str) -> set[str]:
+    """Words of three letters or more, and pairs of Chinese characters, without the common ones."""
+    pairs = {run[at : at + 2] for run in re.findall("[\u3400-\u9fff]+", text) for at in range(len(run) - 1)}
+    return ({word.lower() for word in re.findall(r"[A-Za-z0-9]{3,}", text)} | pairs) - _COMMON_WORDS
+
+
+# --- the three tasks
+# --------------------------------------------------------------------------------------------
+
+
+def _summary(fields: dict[str, Any], chinese: bool) -> str:
+    """The summary so far and, line by line, who said what; the oldest lines go when it grows too long."""
+    lines = [line for line in str(fields.get("summary_so_far", "")).splitlines() if line.strip("- ")]
+    form = "{date} {speaker}说：{sentence}" if chinese else "{date} {speaker} said: {sentence}"
+    for one in fields.get("rounds", []):
+        date, speaker, text = (str(one.get(name, "")) for name in ("date", "speaker", "text"))
+        stated = (
+            []
+            if _own(text)
+            else [sentence for sentence in _sentences(text) if len(sentence) >= _SHORTEST_SENTENCE]
+        )
+        lines += [form.format(date=date[:10], speaker=speaker, sentence=sentence) for sentence in stated[:3]]
+    return "\n".join(list(dict.fromkeys(lines))[-_MOST_SENTENCES:]) or "-"
+
+
+def _sentences(text: str) -> list[str]:
+    """The statements of a text, whole: no questions. One that is too long is left out rather than cut."""
+    found = [sentence.strip() for line in text.splitlines() for sentence in _SENTENCE.findall(line)]
+    return [one for one in found if one and len(one) <= _LONGEST_SENTENCE and not _QUESTION.search(one)]
+
+
+def _own(text: str) -> bool:
+    """Whether a text is the stand-in's own, which is worth neither keeping nor quoting."""
+    return "built-in stand-in" in text or "内置的替身" in text
+
+
+def _image(fields: dict[str, Any], task: str, system: str) -> str:
+    """The image as it is, and below it what the summary states about the one it shows."""
+    names = {"self": _named(_COMPANION, system), "user": _named(_PERSON, system)}
+    lines = [line for line in str(fields.get("present_image", "")).splitlines() if line.strip("- ")]
+    new = str(fields.get("summary_of_the_conversation", "")).splitlines()
+    kept = dict.fromkeys([*lines, *(line for line in new if _concerns(line, names, task))])
+    words = _ZH if system.startswith(TASK_MARKS[task][1]) else _EN
+    return "\n".join(kept) or words.known[task].format(companion=names["self"], person=names["user"])
+
+
+def _concerns(line: str, names: dict[str, str], whom: str) -> bool:
+    """Whether a line of a summary says something about ``whom``: what one says of oneself, or the other to one.
+
+    The person's image takes only what the person says; the companion's also what is said to it.
+    """
+    found = _ATTRIBUTED.fullmatch(line)
+    if not found:
+        other = names["user" if whom == "self" else "self"]
+        return bool(names[whom]) and line.startswith(names[whom]) and not line.startswith(other or "\n")
+    by_themselves = found[2] == names[whom] and bool(_OF_ONESELF.search(found[3]))
+    to_the_companion = whom == "self" and found[2] == names["user"] and bool(_OF_THE_OTHER.search(found[3]))
+    return by_themselves or to_the_companion
+
+
+# --- reading a prompt
+# -------------------------------------------------------------------------------------------
+
+
+def _fenced(content: str) -> list[dict[str, Any]]:
+    """The JSON records between two equal lines."""
+    lines = content.split("\n")
+    begin, end = _fence(lines)
+    found = []
+    for line in lines[begin + 1 : end]:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def _without_fence(content: str) -> str:
+    """What stands after the fenced memories."""
+    lines = content.split("\n")
+    _, end = _fence(lines)
+    return "\n".join(lines[end + 1 :]) if end else content
+
+
+def _fence(lines: Sequence[str]) -> tuple[int, int]:
+    """The places of the first two equal lines with JSON between them; (0, 0) if there are none."""
+    seen: dict[str, int] = {}
+    for place, line in enumerate(lines):
+        if line in seen and lines[seen[line] + 1].startswith("{"):
+            return seen[line], place
+        if line.strip() and not line.startswith("{"):
+            seen.setdefault(line, place)
+    return 0, 0
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SENTENCE else text[: _LONGEST_SENTENCE - 1] + "…"
+
+
+# --- embeddings
+# -------------------------------------------------------------------------------------------------
+
+
+def _embeddings(body: dict[str, Any]) -> dict[str, Any]:
+    from recall.hashed_embedder import HashedEmbedder
+
+    given = body.get("input", [])
+    texts = [given] if isinstance(given, str) else [str(text) for text in given]
+    rows = [
+        {"object": "embedding", "index": index, "embedding": [] if vector is None else vector.tolist()}
+        for index, vector in enumerate(HashedEmbedder().embed(texts))
+    ]
+    return {"object": "list", "data": rows, "model": MODEL, "usage": {"prompt_tokens": 0, "total_tokens": 0}}

@@ -1,0 +1,65 @@
+"""The texts that are embedded for what is stored, and for what is asked.
+
+A turn alone often says too little ("Yes, in May!"), so its key also holds the two turns before it. The turn
+itself stands first and counts most in every embedder; in front of it stand the date and the speaker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from domain.languages import unspaced_share
+from domain.records import Role, Summary, Turn
+
+#: What a turn's key holds of the turn itself and of each turn before it, in characters.
+_OWN, _BEFORE = 2000, 240
+#: How many turns before a turn stand in its key.
+TURNS_BEFORE = 2
+
+#: Everyday sentences that have nothing to do with each other or with anything asked, by whether the script is
+#: unspaced: how alike an embedder finds them and a question tells whether it speaks the language.
+BACKGROUND: Mapping[bool, tuple[str, ...]] = {
+    False: (
+        "The lamp in the hallway flickers a little.",
+        "Copper is heavier than aluminium.",
+        "A ferry crosses the strait twice a day.",
+        "The committee approved the minutes.",
+    ),
+    True: ("走廊里的灯有点闪。", "铜比铝重。", "渡轮每天往返海峡两次。", "委员会通过了会议纪要。"),
+}
+
+Names = Mapping[Role, str]
+NO_NAMES: Names = {"user": "User", "assistant": "Assistant"}
+
+
+def turn_key(turn: Turn, before: Sequence[Turn], names: Names = NO_NAMES) -> str:
+    """The text that is embedded for a turn; ``before`` are the turns before it, nearest first."""
+    lines = [f"{_date(turn.timestamp, turn.words)} {names[turn.role]}: {_cut(turn.words, _OWN)}"]
+    lines += [f"{names[other.role]}: {_cut(other.words, _BEFORE)}" for other in before[:TURNS_BEFORE]]
+    return "\n".join(lines)
+
+
+def summary_key(summary: Summary) -> str:
+    """The text that is embedded for a summary."""
+    return f"{_date(summary.timestamp, summary.summary)}: {_cut(summary.summary, _OWN)}"
+
+
+def query_key(query: str) -> str:
+    """The text that is embedded for a question: a long one is cut where most embedders cut it."""
+    return _cut(query, _OWN)
+
+
+def _cut(text: str, limit: int) -> str:
+    return " ".join(text[: limit * 2].split())[:limit]
+
+
+def _date(timestamp: str, text: str) -> str:
+    """The day as people write it in the language of the text."""
+    try:
+        moment = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return ""
+    if unspaced_share(text[:200]) > 0.5:
+        return f"{moment.year}年{moment.month}月{moment.day}日"
+    return f"{moment.day} {moment:%B %Y}"

@@ -1,0 +1,312 @@
+"""Erasing: what is chosen, taken out in one commit, and then out of every file.
+
+    choose -> show and ask (not here) -> take_out, one commit -> clean_files -> proof
+
+The commit leaves a note of what is being erased, so that an erasure that was killed after it is finished at the next
+start. What was made from an erased turn goes with it: the summary of its session, and every version of an image from
+that session on, since each was made from the one before. Whoever calls may then make both anew from what is left.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from domain.records import IMAGES, Image, ImageVersion, Session, Summary, Turn
+from storage import proof
+from storage.images import Images
+from storage.sqlite.database import Database, Sql
+from storage.sqlite.drafts import Drafts
+from storage.sqlite.embeddings import Embeddings
+from storage.sqlite.index_writer import IndexWriter
+from storage.sqlite.lexicon import Lexicon
+from storage.sqlite.sessions import Sessions
+
+#: Cleans what others wrote of these texts.
+Scrub = Callable[[proof.Needles], None]
+_NOTE = "erasing"
+_AT_ONCE = 5_000
+
+
+@dataclass(frozen=True)
+class ErasureScope:
+    """What would go. ``words`` is set when everything that holds certain words was chosen."""
+
+    turns: tuple[Turn, ...] = ()
+    summaries: tuple[Summary, ...] = ()
+    versions: tuple[ImageVersion, ...] = ()
+    pins: tuple[str, ...] = ()
+    in_flight: bool = False
+    sessions: tuple[Session, ...] = ()
+    words: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.turns or self.summaries or self.versions or self.pins or self.in_flight or self.sessions
+        )
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every text that must be in no file afterwards."""
+        spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
+        written = [version.text for version in self.versions] + list(self.pins)
+        return tuple(
+            dict.fromkeys(
+                text for text in [*spoken, *written, *self._spellings(spoken + written)] if text.strip()
+            )
+        )
+
+    def _spellings(self, texts: Sequence[str]) -> set[str]:
+        """The chosen words in every case in which they were written."""
+        if not self.words:
+            return set()
+        wanted = re.compile(re.escape(self.words), re.IGNORECASE)
+        return {self.words} | {found[0] for text in texts for found in wanted.finditer(text)}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the search of every file found afterwards.
+
+    ``skipped`` counts texts that other memories hold too, or that are too short to prove anything.
+    """
+
+    files: int
+    searched: int
+    skipped: int
+    traces: tuple[proof.Trace, ...] = ()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an erasure reaches into."""
+
+    database: Database
+    sessions: Sessions
+    drafts: Drafts
+    persona: Images
+    lexicon: Lexicon
+    findable: IndexWriter
+    embeddings: Embeddings
+
+
+@dataclass
+class Eraser:
+    """Erases in one data directory. ``scrubbers`` clean what others write: prompt history, logs."""
+
+    parts: Parts
+    folders: Sequence[Path]
+    rebuild_index: Callable[[], None]
+    scrubbers: Sequence[Scrub] = ()
+
+    # -- choosing ----------------------------------------------------------------------------------------------
+
+    def turn(self, text_id: str) -> ErasureScope:
+        """One turn and what was made from it."""
+        return self._with_derived(self.parts.sessions.turns([text_id]))
+
+    def round(self, text_id: str) -> ErasureScope:
+        """The round that a turn belongs to, and what was made from it."""
+        turns = [
+            other
+            for turn in self.parts.sessions.turns([text_id])
+            for other in self._turns_of(turn.session_id)
+            if other.round == turn.round
+        ]
+        return self._with_derived(turns)
+
+    def session(self, session_id: str) -> ErasureScope:
+        """A whole session and what was made from it. The active one stays, empty."""
+        session = self.parts.sessions.get(session_id)
+        if session is None:
+            return ErasureScope()
+        chosen = self._with_derived(self._turns_of(session_id), [session_id])
+        gone = (session,) if session.status == "archived" else ()
+        return ErasureScope(chosen.turns, chosen.summaries, chosen.versions, (), chosen.in_flight, gone)
+
+    def words(self, words: str) -> ErasureScope:
+        """Everything that holds these words, in any case, and what was made from it."""
+        wanted = words.strip().casefold()
+        if not wanted:
+            return ErasureScope()
+        turns = [turn for turn in self._every_turn() if wanted in turn.words.casefold()]
+        chosen = self._with_derived(turns)
+        summaries = {summary.text_id: summary for summary in chosen.summaries}
+        summaries |= {
+            summary.text_id: summary
+            for summary in self.parts.sessions.every_summary()
+            if wanted in summary.summary.casefold()
+        }
+        versions = {version.version: version for version in chosen.versions}
+        versions |= {
+            version.version: version
+            for image in IMAGES
+            for version in self.parts.persona.versions(image)
+            if wanted in version.text.casefold()
+        }
+        pins = [pin for image in IMAGES for pin in self.parts.drafts.pins(image) if wanted in pin.casefold()]
+        flying = self.parts.drafts.in_flight()
+        held = flying is not None and wanted in (flying.text + flying.partial).casefold()
+        return ErasureScope(
+            chosen.turns,
+            tuple(summaries.values()),
+            tuple(versions[key] for key in sorted(versions)),
+            tuple(pins),
+            held or chosen.in_flight,
+            (),
+            words.strip(),
+        )
+
+    def refreshed(self, chosen: ErasureScope) -> ErasureScope:
+        """The selection with what was made from its turns since it was chosen: a fold may have ended meanwhile."""
+        now = self._with_derived(chosen.turns, [session.session_id for session in chosen.sessions])
+        summaries = {summary.text_id: summary for summary in (*chosen.summaries, *now.summaries)}
+        versions = {version.version: version for version in (*chosen.versions, *now.versions)}
+        return replace(
+            chosen,
+            summaries=tuple(summaries.values()),
+            versions=tuple(versions[key] for key in sorted(versions)),
+        )
+
+    def _with_derived(self, turns: Sequence[Turn], also: Sequence[str] = ()) -> ErasureScope:
+        sessions = list(dict.fromkeys([*(turn.session_id for turn in turns), *also]))
+        summaries = [
+            summary for session_id in sessions if (summary := self._summary_of(session_id, turns, also))
+        ]
+        versions = [version for image in IMAGES for version in self._versions_from(image, sessions)]
+        flying = self.parts.drafts.in_flight()
+        return ErasureScope(
+            tuple(turns),
+            tuple(summaries),
+            tuple(versions),
+            (),
+            flying is not None and flying.session_id in also,
+        )
+
+    def _summary_of(self, session_id: str, turns: Sequence[Turn], whole: Sequence[str]) -> Summary | None:
+        """The summary of a session if it was made from one of these turns."""
+        summary = self.parts.sessions.summary(session_id)
+        if summary is None or session_id in whole:
+            return summary
+        first = min(
+            (turn.round for turn in turns if turn.session_id == session_id), default=summary.upto_round + 1
+        )
+        return summary if first <= summary.upto_round else None
+
+    def _versions_from(self, image: Image, sessions: Sequence[str]) -> Iterator[ImageVersion]:
+        """Versions made from these sessions, and all that were made from those versions."""
+        touched = False
+        for version in self.parts.persona.versions(image):
+            touched = touched or version.session_id in sessions
+            if touched and version.origin != "hand":
+                yield version
+
+    def _turns_of(self, session_id: str) -> list[Turn]:
+        return self.parts.sessions.all_turns(session_id)
+
+    def _every_turn(self) -> Iterator[Turn]:
+        last = 0
+        while turns := self.parts.sessions.turns_after(last, _AT_ONCE):
+            yield from turns
+            last = turns[-1].seq
+
+    # -- taking out --------------------------------------------------------------------------------------------
+
+    def take_out(self, chosen: ErasureScope) -> None:
+        """Remove all that was chosen, in one commit, with a note that the files have still to be cleaned."""
+        gone = [turn.text_id for turn in chosen.turns]
+        bases = {image: self._base(image, chosen) for image in IMAGES}
+        vectors = self.parts.embeddings.bytes_of([*gone, *(summary.text_id for summary in chosen.summaries)])
+        with self.parts.database.write() as sql:
+            self.parts.findable.remove_turns(sql, chosen.turns)
+            for summary in chosen.summaries:
+                self.parts.findable.remove_summary(sql, summary)
+            self._take_images(sql, chosen, bases)
+            self._take_drafts(sql, chosen)
+            for session in chosen.sessions:
+                self.parts.sessions.remove(sql, session.session_id)
+            note = {
+                "texts": chosen.texts,
+                "words": chosen.words,
+                "vectors": [vector.hex() for vector in vectors],
+            }
+            self.parts.drafts.set_meta(sql, _NOTE, json.dumps(note))
+
+    def _take_images(self, sql: Sql, chosen: ErasureScope, bases: dict[Image, str | None]) -> None:
+        self.parts.persona.erase(sql, [version.version for version in chosen.versions])
+        for image, base in bases.items():
+            if base is not None:
+                self.parts.persona.record(sql, image, base, "erase")
+
+    def _take_drafts(self, sql: Sql, chosen: ErasureScope) -> None:
+        for pin in chosen.pins:
+            for image in IMAGES:
+                self.parts.drafts.unpin(sql, image, pin)
+        if chosen.in_flight:
+            self.parts.drafts.drop_in_flight(sql)
+        for session_id in {turn.session_id for turn in chosen.turns} | {
+            s.session_id for s in chosen.summaries
+        }:
+            self.parts.drafts.drop_stages(sql, session_id)
+        if chosen.words:
+            self.parts.drafts.drop_all_stages(sql)
+
+    def _base(self, image: Image, chosen: ErasureScope) -> str | None:
+        """What an image falls back to when its newest version goes; None when that one stays."""
+        gone = {version.version for version in chosen.versions}
+        versions = self.parts.persona.versions(image)
+        if not versions or versions[-1].version not in gone:
+            return None
+        left = [version for version in versions if version.version not in gone]
+        return left[-1].text if left else ""
+
+    # -- cleaning and proving ----------------------------------------------------------------------------------
+
+    def unfinished(self) -> bool:
+        """Whether an erasure was committed and its files have still to be cleaned."""
+        return self.parts.drafts.meta(_NOTE) is not None
+
+    def finish(self) -> Proof:
+        """Clean every file of what was taken out, and prove it. Safe to repeat.
+
+        The note goes last, when all other files are clean: until then a start finds it and cleans again.
+        """
+        note = json.loads(self.parts.drafts.meta(_NOTE) or '{"texts": [], "words": "", "vectors": []}')
+        texts = [text for text in note["texts"] if not self._kept_elsewhere(text)]
+        vectors = {f"vector {number}": bytes.fromhex(raw) for number, raw in enumerate(note["vectors"])}
+        self.parts.persona.publish()
+        self.rebuild_index()
+        needles = proof.Needles(tuple(texts))
+        self._remove_copies(needles)
+        for scrub in self.scrubbers:
+            scrub(needles)
+        with self.parts.database.write() as sql:
+            self.parts.lexicon.optimize(sql)
+            self.parts.drafts.drop_meta(sql, _NOTE)
+        self.parts.database.vacuum()
+        return self._prove(needles, len(note["texts"]) - len(texts), vectors)
+
+    def _kept_elsewhere(self, text: str) -> bool:
+        """Whether another memory holds the same words, so that finding them would prove nothing."""
+        if len(text.encode("utf-8", "surrogatepass")) < proof.SHORTEST:
+            return True
+        return self.parts.sessions.holds(text)
+
+    def _remove_copies(self, needles: proof.Needles) -> None:
+        """Copies that the program itself made: before a step of the schema, and images laid aside."""
+        for copy in [*self.folders[0].glob("*.before-*"), *self.parts.persona.asides()]:
+            if not needles.held_by(copy):
+                continue
+            if copy.is_dir():
+                shutil.rmtree(copy)
+            else:
+                copy.unlink()
+
+    def _prove(self, needles: proof.Needles, skipped: int, vectors: dict[str, bytes]) -> Proof:
+        found = proof.traces(self.folders, needles.forms | vectors)
+        files = sum(1 for _ in proof.files_below(self.folders))
+        return Proof(files, len(needles.texts) + len(vectors), skipped, tuple(found))

@@ -1,0 +1,214 @@
+"""The self-image and the user image: two plain text files, and every version they ever had.
+
+The newest version in SQLite is the image; the file is where a person reads and edits it. ``meta`` remembers
+which version was last laid into the file, so that three cases can be told apart:
+
+- the file says what was laid into it: nothing happened, or a newer version has not reached it yet (a crash
+  between commit and file). The newest version is laid into it.
+- the file says anything else: a hand edit. It wins, and becomes a version of origin ``hand``. A file emptied
+  by hand is such an edit: the image is empty then, and ``restore`` brings any version back.
+- there is no file, or something that cannot be one (a folder, a pipe, more than 1 MB). It is kept aside under
+  another name, and the newest version is laid where it was: a file that is gone says nothing, it may have
+  been lost in a copy.
+
+A byte order mark, CRLF, a missing or doubled end of line are not edits. Bytes that are no UTF-8 are read with
+U+FFFD in their place, and the original is kept aside.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+
+from domain import errors
+from domain.records import Image, ImageVersion, Origin
+from storage.files import make_private_folder, replace_file, storage_error
+from storage.image_text import as_image, read_bytes
+from storage.sqlite.database import Database, Sql
+
+_FILE: dict[Image, str] = {"self": "self_image.txt", "user": "user_image.txt"}
+_MAX_BYTES = 1_000_000
+#: In ``meta`` instead of a version: what the file says was erased and is not to be read again.
+_VOID = "0"
+
+
+class Images:
+    """Both images. ``read`` notices hand edits, ``write`` is atomic, no version is ever lost.
+
+    >>> persona.write("user", "Ann likes tea.", "model", session_id)
+    >>> persona.read("user")
+    'Ann likes tea.'
+    """
+
+    def __init__(
+        self, folder: Path, database: Database, clock: Callable[[], datetime], log: logging.Logger
+    ) -> None:
+        self._folder = folder
+        self._database = database
+        self._clock = clock
+        self._log = log
+
+    def path(self, image: Image) -> Path:
+        """Where the person finds the file."""
+        return self._folder / _FILE[image]
+
+    def read(self, image: Image) -> str:
+        """The image as it stands now; a hand edit has become a version by then.
+
+        Trouble with the file is logged, and the newest version is the image.
+        """
+        try:
+            self.settle(image)
+        except errors.StorageError as fault:
+            self._log.warning("the file of the %s image is out of reach: %s", image, fault)
+        latest = self._latest(image)
+        return latest.text if latest else ""
+
+    def newest(self, image: Image) -> ImageVersion | None:
+        """The version in force, hand edits noted; None while there has never been one."""
+        self.settle(image)
+        return self._latest(image)
+
+    def versions(self, image: Image) -> list[ImageVersion]:
+        """Every version, oldest first."""
+        rows = self._database.read("SELECT * FROM persona WHERE image = ? ORDER BY version", (image,))
+        return [ImageVersion(**dict(row)) for row in rows]
+
+    def write(
+        self, image: Image, text: str, origin: Origin, session_id: str | None = None
+    ) -> ImageVersion | None:
+        """Make ``text`` the image: one commit, then one atomic replacement of the file.
+
+        Returns the version in force afterwards.
+        """
+        self.settle(image)
+        with self._database.write() as sql:
+            self.record(sql, image, text, origin, session_id)
+        return self.newest(image)
+
+    def record(self, sql: Sql, image: Image, text: str, origin: Origin, session_id: str | None = None) -> int:
+        """Add a version inside the caller's transaction; ``publish`` must follow the commit.
+
+        Returns the number of the version.
+        """
+        cursor = sql(
+            "INSERT INTO persona (image, timestamp, text, origin, session_id) VALUES (?, ?, ?, ?, ?)",
+            (image, self._now(), as_image(text), origin, session_id),
+        )
+        return cursor.lastrowid or 0
+
+    def erase(self, sql: Sql, versions: Iterable[int]) -> None:
+        """Delete versions inside the caller's transaction; ``publish`` must follow the commit."""
+        for version in versions:
+            sql("DELETE FROM persona WHERE version = ?", (version,))
+            sql("UPDATE meta SET value = ? WHERE key GLOB 'persona.*' AND value = ?", (_VOID, str(version)))
+
+    def restore(self, version: int) -> ImageVersion | None:
+        """Make an older version the newest one; None when there is no such version."""
+        rows = self._database.read("SELECT image, text FROM persona WHERE version = ?", (version,))
+        return self.write(rows[0]["image"], rows[0]["text"], "restore") if rows else None
+
+    def publish(self) -> None:
+        """Bring both files to their newest version, after a commit that added or erased one."""
+        for image in _FILE:
+            self.settle(image)
+
+    def asides(self) -> list[Path]:
+        """What was found in the place of an image and is kept under another name."""
+        return sorted(self._folder.glob("*.aside-*")) if self._folder.is_dir() else []
+
+    def settle(self, image: Image) -> None:
+        """Bring file and versions together: note a hand edit, or lay the newest version into the file.
+
+        Raises StorageError when the file can neither be read nor written.
+        """
+        make_private_folder(self._folder)
+        try:
+            said = self._said(image)
+        except OSError as fault:
+            raise storage_error(fault, self.path(image)) from fault
+        latest, laid = self._latest(image), self._mark(image)
+        if said is None or laid == _VOID:
+            self._lay(image, latest)
+        elif latest is not None and said == latest.text:
+            self._remember(image, latest, laid)
+        elif laid is not None and said == self._text_of(laid):
+            self._lay(image, latest)
+        elif said or laid is not None:
+            self._take_edit(image, said)
+        else:
+            self._lay(image, latest)
+
+    def _take_edit(self, image: Image, said: str) -> None:
+        """A hand edit becomes the newest version; what could not be read is kept aside first."""
+        content = self.path(image).read_bytes()
+        if not read_bytes(content)[1]:
+            replace_file(self._aside_name(image), content)
+        with self._database.write() as sql:
+            self._set_mark(sql, image, self.record(sql, image, said, "hand"))
+
+    def _lay(self, image: Image, version: ImageVersion | None) -> None:
+        """Put a version into the file; without one there is no file."""
+        if version is None:
+            self._remove(image)
+            return
+        replace_file(self.path(image), f"{version.text}\n".encode() if version.text else b"")
+        self._remember(image, version, None)
+
+    def _remove(self, image: Image) -> None:
+        if self._mark(image) is not None:
+            self.path(image).unlink(missing_ok=True)
+            with self._database.write() as sql:
+                sql("DELETE FROM meta WHERE key = ?", (f"persona.{image}",))
+
+    def _said(self, image: Image) -> str | None:
+        """What the file says; None when there is none, whatever stood in its place being aside now."""
+        path = self.path(image)
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            path.unlink(missing_ok=True)
+            return None
+        if stat.S_ISREG(found.st_mode) and found.st_size <= _MAX_BYTES:
+            return read_bytes(path.read_bytes())[0]
+        os.rename(path, self._aside_name(image))
+        return None
+
+    def _aside_name(self, image: Image) -> Path:
+        path, number = self.path(image), 1
+        while (aside := path.with_name(f"{path.name}.aside-{number}")).exists():
+            number += 1
+        return aside
+
+    def _latest(self, image: Image) -> ImageVersion | None:
+        query = "SELECT * FROM persona WHERE image = ? ORDER BY version DESC LIMIT 1"
+        rows = self._database.read(query, (image,))
+        return ImageVersion(**dict(rows[0])) if rows else None
+
+    def _text_of(self, version: str) -> str | None:
+        rows = self._database.read("SELECT text FROM persona WHERE version = ?", (int(version),))
+        return str(rows[0]["text"]) if rows else None
+
+    def _mark(self, image: Image) -> str | None:
+        """The number of the version that was last laid into the file."""
+        rows = self._database.read("SELECT value FROM meta WHERE key = ?", (f"persona.{image}",))
+        return str(rows[0]["value"]) if rows else None
+
+    def _remember(self, image: Image, version: ImageVersion, mark: str | None) -> None:
+        if mark != str(version.version):
+            with self._database.write() as sql:
+                self._set_mark(sql, image, version.version)
+
+    @staticmethod
+    def _set_mark(sql: Sql, image: Image, version: int) -> None:
+        sql(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (f"persona.{image}", str(version)),
+        )
+
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="seconds")

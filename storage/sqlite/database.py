@@ -1,0 +1,176 @@
+"""The door to SQLite, the only truth. SQL outside of ``storage/`` is a mistake.
+
+Promises: a committed transaction survives a power cut (``synchronous=FULL``); a write is all or nothing
+(``BEGIN IMMEDIATE``); deleted content is overwritten (``secure_delete``); a database that is damaged or newer
+is refused and left as it is. Every statement can be watched with its values on the injected logger.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from domain import errors
+from storage.files import make_private, put_in_place, read_start
+from storage.sqlite import migrations
+from storage.sqlite.faults import as_ours
+
+#: Below this version several connections can corrupt a WAL that is being reset (sqlite.org/wal.html).
+_WAL_IS_SAFE = (3, 51, 3)
+
+#: Bytes of SQLite's own header (sqlite.org/fileformat2.html).
+_HEADER = 100
+
+Row = sqlite3.Row
+Parameters = Sequence[Any]
+#: Runs one statement inside a transaction.
+Sql = Callable[..., sqlite3.Cursor]
+
+
+class Database:
+    """One connection, shared by the threads of one process under a lock.
+
+    >>> with database.write() as sql:                       # one transaction
+    ...     sql("INSERT INTO meta VALUES (?, ?)", ("k", "v"))
+    >>> database.read("SELECT value FROM meta WHERE key = ?", ("k",))[0]["value"]
+    """
+
+    def __init__(self, path: Path, log: logging.Logger) -> None:
+        self.path = path
+        self._log = log
+        self._lock = threading.RLock()
+        if not path.exists():
+            self._create()
+        self._refuse_cut()
+        make_private(path)
+        self._connection = self._connect(path)
+        try:
+            with as_ours(self.path):
+                migrations.refuse_unknown(self._connection, path)
+                self._furnish(self._connection)
+            self._refuse_cut()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _create(self) -> None:
+        """A new database gets its name only when it is whole, so that an empty file is never one of ours."""
+        born = self.path.with_name(f".{self.path.name}.new")
+        born.unlink(missing_ok=True)
+        make_private(born)
+        connection = self._connect(born)
+        try:
+            with as_ours(self.path):
+                connection.execute("PRAGMA page_size=8192")
+                self._furnish(connection)
+                connection.execute("PRAGMA journal_mode=DELETE")
+        finally:
+            connection.close()
+        put_in_place(born, self.path)
+
+    def _refuse_cut(self) -> None:
+        """A file that is shorter than its own header says was cut; SQLite would notice only page by page."""
+        header = read_start(self.path, _HEADER)
+        pages, page = int.from_bytes(header[28:32], "big"), int.from_bytes(header[16:18], "big")
+        whole = header.startswith(b"SQLite format 3\0") and len(header) == _HEADER
+        if self._unfinished():
+            return
+        if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):
+            raise errors.Damaged(path=str(self.path), reason="cut" if whole else "no database")
+
+    def _unfinished(self) -> bool:
+        """Whether a journal of an interrupted write lies beside: SQLite mends the file from it at the first read."""
+        beside = (self.path.with_name(self.path.name + end) for end in ("-journal", "-wal"))
+        return any(path.exists() and path.stat().st_size for path in beside)
+
+    def _connect(self, path: Path) -> sqlite3.Connection:
+        with as_ours(self.path):
+            connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+            connection.row_factory = sqlite3.Row
+            return connection
+
+    def _furnish(self, connection: sqlite3.Connection) -> None:
+        run = connection.execute
+        run(f"PRAGMA journal_mode={'WAL' if sqlite3.sqlite_version_info >= _WAL_IS_SAFE else 'TRUNCATE'}")
+        run("PRAGMA synchronous=FULL")
+        run("PRAGMA secure_delete=ON")
+        run("PRAGMA foreign_keys=ON")
+        run("PRAGMA cell_size_check=ON")
+        migrations.migrate(connection, self.path)
+
+    def read(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+        """All rows of one query."""
+        with self._lock, as_ours(self.path):
+            rows = self._connection.execute(sql, parameters).fetchall()
+            self._trace("read", sql, parameters, rows)
+            return rows
+
+    @contextmanager
+    def write(self) -> Iterator[Sql]:
+        """One transaction: yields a function ``sql(statement, parameters)``; any exception takes all of it back.
+
+        A write inside a write joins the outer one.
+        """
+        with self._lock, as_ours(self.path):
+            if self._connection.in_transaction:
+                yield self._execute
+                return
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._execute
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _execute(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
+        cursor = self._connection.execute(sql, parameters)
+        self._trace("write", sql, parameters, None)
+        return cursor
+
+    def vacuum(self) -> None:
+        """Rewrite the file so that nothing deleted is left in it."""
+        with self._lock, as_ours(self.path):
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def backup(self, target: Path) -> None:
+        """A whole, consistent copy at ``target``, which must not exist."""
+        with self._lock, as_ours(self.path):
+            make_private(target)
+            target.unlink()
+            self._connection.execute("VACUUM INTO ?", (str(target),))
+            make_private(target)
+
+    def problems(self) -> list[str]:
+        """What SQLite's own examination finds; empty when all is well."""
+        with self._lock:
+            try:
+                found = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
+                broken = self._connection.execute("PRAGMA foreign_key_check").fetchall()
+            except sqlite3.Error as fault:
+                return [str(fault)]
+        return [line for line in found if line != "ok"] + [f"foreign key: {tuple(row)}" for row in broken]
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        with self._lock:
+            self._connection.close()
+
+    def _trace(self, act: str, sql: str, parameters: Parameters, rows: list[Row] | None) -> None:
+        if self._log.isEnabledFor(logging.DEBUG):
+            shown = "" if rows is None else f"\n  -> {[_shown(row) for row in rows]}"
+            self._log.debug(
+                "database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _shown(parameters), shown
+            )
+
+
+def _shown(values: Row | Parameters) -> tuple[object, ...]:
+    """Values as a person can read them: of a vector only its size."""
+    return tuple(f"<{len(value)} bytes>" if isinstance(value, bytes) else value for value in values)

@@ -1,0 +1,82 @@
+"""The schema, as a list of numbered steps. A step that was released is never changed; a new one is added.
+
+Promises: a step and its number are committed together; before a step on existing data a copy of the database is
+laid beside it; a database of a newer program, or a file that is none of ours, is refused before anything is written.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from domain import errors
+from storage.sqlite.schema import FIRST
+
+#: "OFRD" in SQLite's application_id: tells our database from anybody else's.
+APPLICATION_ID = 0x4F465244
+
+STEPS: tuple[str, ...] = (FIRST,)
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """How many steps this database has taken."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse what a newer program, or another program, wrote.
+
+    Raises NewerSchema or Damaged; nothing has been written then.
+    """
+    version = version_of(connection)
+    if version > len(STEPS):
+        raise errors.NewerSchema(path=str(path), found=version, known=len(STEPS))
+    mark = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    if tables and mark != APPLICATION_ID:
+        raise errors.Damaged("storage.not_ours", path=str(path))
+    if version and not tables:
+        raise errors.Damaged(path=str(path), reason="no tables")
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Take every step that is missing, each with its number in one transaction."""
+    taken = version_of(connection)
+    if 0 < taken < len(STEPS):
+        _copy_beside(connection, path, taken)
+    for number in range(taken + 1, len(STEPS) + 1):
+        _take(connection, number)
+
+
+def _take(connection: sqlite3.Connection, number: int) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in _statements(STEPS[number - 1]):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version={number}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _statements(script: str) -> list[str]:
+    """The single statements of a script; ``executescript`` would commit on its own."""
+    found, held = [], ""
+    for line in script.splitlines():
+        held += line + "\n"
+        if sqlite3.complete_statement(held):
+            found.append(held.strip())
+            held = ""
+    return found
+
+
+def _copy_beside(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    from storage.files import make_private
+
+    copy = path.with_name(f"{path.stem}.before-{version + 1}{path.suffix}")
+    copy.unlink(missing_ok=True)
+    connection.execute("VACUUM INTO ?", (str(copy),))
+    make_private(copy)

@@ -1,0 +1,126 @@
+"""The tables, as SQL: what each step of ``migrations`` lays down. Only text stands here."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+WordTable = Literal["turn", "summary", "fact"]
+WORD_TABLES: tuple[WordTable, ...] = ("turn", "summary", "fact")
+
+#: Every category but separators and controls belongs to a token: the tokens are cut before they come here.
+_TOKENIZER = "unicode61 remove_diacritics 0 categories ''L* N* M* P* S* Co Cn''"
+
+
+def _word_table_schema(table: WordTable) -> str:
+    return f"""
+CREATE VIRTUAL TABLE {table}_words USING fts5(tokens, tokenize='{_TOKENIZER}');
+CREATE VIRTUAL TABLE {table}_postings USING fts5vocab({table}_words, 'instance');
+CREATE TABLE {table}_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL, marks INTEGER NOT NULL);
+"""
+
+
+_WORD_TABLES = "".join(_word_table_schema(table) for table in WORD_TABLES)
+
+_FACTS = """
+CREATE TABLE fact (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    text_id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL REFERENCES session (session_id),
+    timestamp TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE TABLE fact_turn (
+    fact INTEGER NOT NULL REFERENCES fact (seq) ON DELETE CASCADE,
+    turn INTEGER NOT NULL,
+    PRIMARY KEY (fact, turn)
+) WITHOUT ROWID;
+CREATE INDEX fact_of_turn ON fact_turn (turn);
+"""
+
+FIRST = f"""
+CREATE TABLE session (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL UNIQUE,
+    start_timestamp TEXT NOT NULL,
+    end_timestamp TEXT,
+    status TEXT NOT NULL CHECK (status IN ('active', 'archived')),
+    current_conv_count INTEGER NOT NULL DEFAULT 0 CHECK (current_conv_count >= 0)
+);
+CREATE UNIQUE INDEX one_active_session ON session (status) WHERE status = 'active';
+
+CREATE TABLE conversation (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    text_id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL REFERENCES session (session_id),
+    timestamp TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
+    text TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    finish TEXT NOT NULL DEFAULT 'stop' CHECK (finish IN ('stop', 'length', 'interrupted')),
+    folded INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (session_id, round, role)
+);
+CREATE INDEX conversation_of_session ON conversation (session_id, seq);
+
+CREATE TABLE summary (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    text_id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL UNIQUE REFERENCES session (session_id),
+    timestamp TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    upto_round INTEGER NOT NULL
+);
+
+CREATE TABLE embedding (
+    text_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    dimension INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (text_id, model)
+);
+
+CREATE TABLE pending (
+    text_id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('conversation', 'summary')),
+    failures INTEGER NOT NULL DEFAULT 0,
+    reason TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+
+CREATE TABLE in_flight (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    session_id TEXT NOT NULL REFERENCES session (session_id),
+    timestamp TEXT NOT NULL,
+    text TEXT NOT NULL,
+    partial TEXT NOT NULL DEFAULT ''
+);
+
+CREATE TABLE persona (
+    version INTEGER PRIMARY KEY AUTOINCREMENT,
+    image TEXT NOT NULL CHECK (image IN ('self', 'user')),
+    timestamp TEXT NOT NULL,
+    text TEXT NOT NULL,
+    origin TEXT NOT NULL CHECK (origin IN ('model', 'hand', 'setup', 'restore', 'erase')),
+    session_id TEXT
+);
+
+CREATE TABLE pin (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    image TEXT NOT NULL CHECK (image IN ('self', 'user')),
+    timestamp TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+
+CREATE TABLE save_stage (
+    session_id TEXT NOT NULL REFERENCES session (session_id),
+    stage TEXT NOT NULL,
+    timestamp TEXT NOT NULL,
+    result TEXT NOT NULL,
+    PRIMARY KEY (session_id, stage)
+) WITHOUT ROWID;
+
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+{_WORD_TABLES}
+{_FACTS}
+"""

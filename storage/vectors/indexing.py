@@ -1,0 +1,292 @@
+"""The background worker that keeps every text findable by meaning.
+
+    waiting text -> embedding model -> vector in SQLite -> row in LanceDB    (a round in one commit)
+
+Promises: nothing here ever holds up a conversation: no lock of SQLite is held while a model or LanceDB works,
+and every fault is met by trying again later. The index is brought into agreement with SQLite when it starts,
+and the embedding model is not asked for any vector that is known. Vectors of two models never meet: texts
+without a vector of the present model are embedded anew, and that goes on where it stopped. An erased text
+never comes back.
+
+All writing to LanceDB happens in this one thread, so ``drop`` of an erased text, asked for after its commit,
+always comes after whatever the worker was about to add.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from domain import errors
+from domain.vectors import Embedder
+from storage.sqlite.database import Database
+from storage.sqlite.embeddings import Embeddings
+from storage.vectors.index_status import Doing, IndexStatus, Missing, Progress
+from storage.vectors.pending import PendingEmbedder
+from storage.vectors.reconcile import Reconciler
+from storage.vectors.table import Vectors
+from storage.vectors.worker import AT_ONCE, Again, Backoff, Worker
+
+#: After so many commits the small files are folded together.
+_UPKEEP_EVERY = 32
+#: The same after so many texts, once none is waiting: until then each search compares them one by one.
+_MANY_NEW = 1_000
+_DELAYS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
+#: With more texts waiting than this, recall by meaning is not what it could be.
+_MANY_WAITING = 64
+
+
+class Indexing:
+    """The worker and its door.
+
+    >>> indexing.start()                        # after the prompt stands
+    >>> with database.write() as sql:
+    ...     embeddings.enqueue(sql, text_id, "conversation")
+    >>> indexing.wake()
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        embeddings: Embeddings,
+        vectors: Vectors,
+        embedder: Embedder,
+        key_of: Callable[[str], str | None],
+        log: logging.Logger,
+        *,
+        delays: Sequence[float] = _DELAYS,
+    ) -> None:
+        self._embeddings = embeddings
+        self._vectors = vectors
+        self._embedder = embedder
+        self._log = log
+        self._filling = PendingEmbedder(database, embeddings, embedder, key_of, log)
+        self._mending = Reconciler(database, embeddings, vectors, log)
+        self._worker = Worker("old-friend-index", self._step, log)
+        self._server, self._index = Backoff(delays), Backoff(delays)
+        self._lock = threading.Lock()
+        self._dropped: list[str] = []
+        self._builds_asked = self._builds_done = 0
+        self._opened = False
+        self._commits = self._new = 0
+        self._most_waiting = 0
+        self._fault = ""
+
+    # -- for everybody ---------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin in the background: check the index, then embed what waits."""
+        self._worker.start()
+
+    def wake(self) -> None:
+        """Texts were enqueued."""
+        self._worker.wake()
+
+    def pause(self) -> None:
+        """Stay out of the way, until ``go_on``."""
+        self._worker.pause()
+
+    def go_on(self) -> None:
+        """End a pause."""
+        self._worker.go_on()
+
+    def close(self, timeout: float = 1.0) -> bool:
+        """End the thread; False when its work in hand takes longer: it is cut off, and nothing is lost."""
+        return self._worker.end(timeout)
+
+    def settle(self, timeout: float) -> bool:
+        """Wait until every text that can have its vector has it and is in the index. False when not."""
+        rested = self._worker.rest(timeout)
+        return rested and not self.degraded and not self._embeddings.waiting(1)
+
+    def await_open(self, timeout: float) -> bool:
+        """Wait for an index that is just being opened; returns whether it can be searched.
+
+        One that has to be built anew, or that fails, is not waited for.
+        """
+        until = time.monotonic() + timeout
+        while self._is_opening() and time.monotonic() < until:
+            time.sleep(0.01)
+        return self._opened and self._vectors.state == "ready"
+
+    def _is_opening(self) -> bool:
+        begun = self._worker.alive and not self._opened
+        return begun and not self._index.failures and self._vectors.state != "rebuilding"
+
+    def drop(self, text_ids: Iterable[str]) -> None:
+        """Take rows out of the index soon. Call it after the commit that removed their texts."""
+        with self._lock:
+            self._dropped += text_ids
+        self._worker.wake()
+
+    def scrub(self, timeout: float) -> bool:
+        """Make the index anew so that no byte of a dropped row is left, and wait for it."""
+        self._index.worked()
+        asked = self._remake()
+        return self._worker.rest(timeout) and self._builds_done >= asked
+
+    def reindex(self) -> None:
+        """Make the index anew from the vectors in SQLite, and try texts again that were set aside."""
+        self._embeddings.try_again()
+        self._server.worked()
+        self._index.worked()
+        self._remake()
+
+    @property
+    def degraded(self) -> tuple[Missing, ...]:
+        """What recall has to do without now."""
+        missing: list[Missing] = []
+        if self._server.failures:
+            missing.append("embeddings")
+        if not self._opened or self._vectors.state != "ready" or self._catching_up():
+            missing.append("index")
+        return tuple(missing)
+
+    def progress(self) -> Progress | None:
+        """How far the work is that takes long; None when there is none."""
+        if self._vectors.state == "rebuilding":
+            return Progress("rebuilding", self._mending.built, self._mending.total)
+        if self._catching_up():
+            waiting = self._embeddings.effort()[0]
+            self._most_waiting = max(self._most_waiting, waiting)
+            return Progress("embedding", self._most_waiting - waiting, self._most_waiting)
+        return None
+
+    def status(self) -> IndexStatus:
+        """Everything about the index at this moment."""
+        model = self._embedder.model
+        counts = self._embeddings.counts(model)
+        return IndexStatus(
+            doing=self._doing(),
+            model=model,
+            dimension=self._embeddings.dimension(model),
+            vectors=counts.vectors,
+            waiting=counts.pending,
+            set_aside=tuple(self._embeddings.set_aside()),
+            degraded=self.degraded,
+            fault=self._fault,
+        )
+
+    # -- in the worker's thread ------------------------------------------------------------------------------
+
+    def _step(self) -> Again:
+        """One piece of work; says when to come again."""
+        try:
+            if not self._index.left() and self._tend_index():
+                return AT_ONCE
+            if not self._server.left() and self._fill():
+                return AT_ONCE
+            if self._new >= _MANY_NEW and not self._index.left():
+                self._upkeep()
+            if not self._index.left():
+                self._index.worked()
+        except errors.EmbeddingError as fault:
+            self._server.failed()
+            self._note("embeddings", fault)
+        except errors.StorageError as fault:
+            self._index_failed(fault)
+        return self._when_again()
+
+    def _tend_index(self) -> bool:
+        """One piece of the work that comes before new texts; False when there is none."""
+        if not self._opened:
+            self._open()
+        elif self._builds_asked > self._builds_done:
+            self._rebuild()
+        elif dropped := self._take_dropped():
+            self._mending.drop(dropped)
+            self._commits += 1
+        elif self._commits >= _UPKEEP_EVERY:
+            self._upkeep()
+        else:
+            return False
+        return True
+
+    def _upkeep(self) -> None:
+        self._mending.upkeep()
+        self._commits = self._new = 0
+
+    def _open(self) -> None:
+        model = self._embedder.model
+        wanted = self._embeddings.take_stock(model)
+        self._most_waiting = self._embeddings.effort()[0]
+        self._opened = self._mending.open(model, wanted, self._worker.proceed)
+        self._commits = self._vectors.versions()
+
+    def _rebuild(self) -> None:
+        """Everything asked for before now is met: what was dropped is not in SQLite any more."""
+        asked = self._builds_asked
+        self._take_dropped()
+        if self._mending.rebuild(self._embedder.model, self._worker.proceed):
+            self._builds_done = asked
+            self._commits = self._new = 0
+
+    def _fill(self) -> bool:
+        """Embed a portion and bring it into the index; False when nothing waits."""
+        model = self._embedder.model
+        before, effort = self._embeddings.dimension(model), self._embeddings.effort()
+        made = self._filling.fill(self._worker.proceed)
+        if effort != (0, 0):
+            self._server.worked()
+        if not made:
+            return self._embeddings.effort() != effort
+        if not self._opened:
+            self._mending.distrust(made, model)
+            return True
+        if self._embeddings.dimension(model) != before or not self._vectors.has_table:
+            self._opened = self._mending.rebuild(model, self._worker.proceed)
+        else:
+            self._mending.put(model, made)
+            self._commits += 1
+            self._new += len(made)
+        if self._opened:
+            self._mending.keep_seal(made, model)
+        return True
+
+    def _take_dropped(self) -> list[str]:
+        with self._lock:
+            dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def _remake(self) -> int:
+        """Ask for a new index; returns the number of the request."""
+        with self._lock:
+            self._builds_asked += 1
+            asked = self._builds_asked
+        self._worker.wake()
+        return asked
+
+    def _index_failed(self, fault: errors.StorageError) -> None:
+        """Go on by words, and make the index anew later. A full disk gets its room back, and no old byte stays."""
+        self._index.failed()
+        self._note("the vector index", fault)
+        self._opened = False
+        self._vectors.close()
+        try:
+            self._mending.distrust()
+            if isinstance(fault, errors.DiskFull) or self._builds_asked > self._builds_done:
+                self._vectors.remove()
+        except errors.StorageError as second:
+            self._note("the vector index", second)
+
+    def _note(self, what: str, fault: errors.OldFriendError) -> None:
+        self._fault = str(fault)
+        self._log.warning("%s: %s; trying again later", what, fault)
+
+    def _when_again(self) -> Again:
+        waits = [wait for wait in (self._index.left(), self._server.left()) if wait]
+        return min(waits) if waits else None
+
+    def _catching_up(self) -> bool:
+        return self._most_waiting > _MANY_WAITING and len(self._embeddings.waiting(1)) > 0
+
+    def _doing(self) -> Doing:
+        if self._index.failures:
+            return "failed"
+        if not self._opened:
+            return "rebuilding" if self._vectors.state == "rebuilding" else "starting"
+        if self._vectors.state == "rebuilding":
+            return "rebuilding"
+        return "embedding" if self._catching_up() else "ready"

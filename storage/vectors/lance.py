@@ -1,0 +1,112 @@
+"""What is particular to LanceDB: how it is opened, the form of its table, and its faults."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from domain import errors
+from domain.text import one_line
+from domain.vectors import VectorRow, normalised
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: An id may stand in a predicate only when it looks like this.
+_ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
+_INDEX_CACHE = 128 << 20
+_METADATA_CACHE = 32 << 20
+#: glibc keeps a heap for each thread and LanceDB has many: two heaps halve what a large table holds resident.
+_ARENA_MAX, _ARENAS = -8, 2
+
+
+def connect(folder: Path) -> Any:
+    """A connection with bounded caches. The import takes a second, so it waits until here."""
+    os.environ.setdefault("LANCEDB_LOG", "error")
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
+    import lancedb
+
+    session = lancedb.Session(_INDEX_CACHE, _METADATA_CACHE)
+    return lancedb.connect(folder, read_consistency_interval=timedelta(0), session=session)
+
+
+def give_back_memory() -> None:
+    """Hand memory that is free again back to the system; without glibc nothing happens."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+@contextmanager
+def faults(act: str, folder: Path) -> Iterator[None]:
+    """Whatever LanceDB raises, as ours; its panics are no Exceptions."""
+    try:
+        yield
+    except (errors.OldFriendError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as fault:
+        raise _as_ours(fault, act, folder) from fault
+
+
+def schema_of(model: str, dimension: int) -> pa.Schema:
+    import pyarrow as pa
+
+    columns = [
+        pa.field("text_id", pa.string()),
+        pa.field("type", pa.string()),
+        pa.field("session_id", pa.string()),
+        pa.field("vector", pa.list_(pa.float16(), dimension)),
+    ]
+    return pa.schema(columns, metadata={"model": model, "dimension": str(dimension)})
+
+
+def _labels(schema: pa.Schema) -> tuple[bytes | None, bytes | None]:
+    """The model and dimension a table says it was made for."""
+    metadata = schema.metadata or {}
+    return metadata.get(b"model"), metadata.get(b"dimension")
+
+
+def is_made_for(schema: pa.Schema, model: str, dimension: int) -> bool:
+    """Whether a table with this schema holds vectors of this model."""
+    wanted = schema_of(model, dimension)
+    return bool(schema == wanted) and _labels(schema) == _labels(wanted)
+
+
+def as_arrow(rows: Sequence[VectorRow], schema: pa.Schema) -> pa.Table:
+    """Rows as LanceDB takes them; raises EmbeddingError when a vector is not sound."""
+    import numpy as np
+    import pyarrow as pa
+
+    dimension = schema.field("vector").type.list_size
+    vectors = np.stack([normalised(row.vector, dimension) for row in rows])
+    columns = [
+        pa.array([safe(row.text_id) for row in rows]),
+        pa.array([row.type for row in rows]),
+        pa.array([row.session_id for row in rows]),
+        pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dimension),
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def safe(text_id: str) -> str:
+    """The id, when it may stand in a predicate."""
+    if not _ID.fullmatch(text_id):
+        raise errors.StorageError("index.bad_id", text_id=one_line(text_id, 40))
+    return text_id
+
+
+def _as_ours(fault: BaseException, act: str, folder: Path) -> errors.StorageError:
+    said = str(fault)
+    kind: type[errors.StorageError] = errors.StorageError
+    if "No space left" in said or "os error 28" in said or "os error 122" in said:
+        kind = errors.DiskFull
+    elif "Read-only file system" in said or "ermission denied" in said:
+        kind = errors.ReadOnly
+    details = {"act": act, "path": str(folder), "reason": one_line(said or type(fault).__name__)}
+    return kind(None if kind is not errors.StorageError else "index.failed", **details)

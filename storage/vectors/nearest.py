@@ -1,0 +1,105 @@
+"""How the nearest vectors are found in a LanceDB table that is too large to be held in memory.
+
+The index is IVF with RaBitQ (one bit a dimension), refined by the true vectors; it is built in seconds where
+others take minutes. It is not trusted: once built, it answers a sample of questions beside an exact search, and
+where one bit does not tell vectors apart (they lie on a sphere without structure) four bits are taken.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from domain.records import Kind
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+#: From here on a table has indexes: with them ``optimize`` touches only new rows.
+_INDEXED_FROM = 1_000
+#: Every ``optimize`` adds a segment to the index; above this many it is built anew.
+_MOST_SEGMENTS = 16
+_PROBES = 40
+#: So many times the limit are compared by their true vectors, but not more than so many rows.
+_REFINE = 10
+_REFINED = 600
+_BITS = (1, 4)
+_GOOD_ENOUGH = 0.95
+_ASKED = 10
+_NAME = "vector_idx"
+OF_KIND: dict[Kind, str] = {"conversation": "type = 'conversation'", "summary": "type = 'summary'"}
+_COLUMNS = ["text_id", "session_id", "_distance"]
+
+
+def search(
+    table: Any, query: npt.NDArray[np.float16], kind: Kind | None, limit: int, *, exact: bool = False
+) -> list[tuple[str, str, float]]:
+    """(text_id, session_id, cosine), nearest first. Rows newer than the index are searched too."""
+    import numpy as np
+
+    asked = table.search(query.astype(np.float32)).distance_type("cosine").limit(limit).select(_COLUMNS)
+    if kind is not None:
+        asked = asked.where(OF_KIND[kind], prefilter=True)
+    if exact:
+        asked = asked.bypass_vector_index()
+    else:
+        asked = asked.nprobes(_PROBES).refine_factor(max(2, min(_REFINE, _REFINED // limit)))
+    found = asked.to_arrow()
+    rows = zip(*(found[name].to_pylist() for name in _COLUMNS), strict=True)
+    return [(text_id, session_id, 1.0 - distance) for text_id, session_id, distance in rows]
+
+
+def keep_index(table: Any, log: logging.Logger) -> None:
+    """Build the indexes from the size where they pay, and again when they are in too many pieces."""
+    from lancedb.index import Bitmap, BTree
+
+    if table.count_rows() < _INDEXED_FROM:
+        return
+    names = {index.name for index in table.list_indices()}
+    for column, config in (("text_id", BTree()), ("type", Bitmap())):
+        if f"{column}_idx" not in names:
+            table.create_index(column, config=config)
+    if _NAME not in names or _segments(table) > _MOST_SEGMENTS:
+        _build(table, log)
+
+
+def optimize(table: Any) -> None:
+    """Fold small files together, take new rows into the indexes, drop all versions but the last.
+
+    A search that meets a version that is gone looks again at the latest one.
+    """
+    table.optimize(cleanup_older_than=timedelta(milliseconds=1))
+
+
+def _build(table: Any, log: logging.Logger) -> None:
+    """The smallest index that passes its own test; the largest, if none does."""
+    from lancedb.index import IvfRq
+
+    for bits in _BITS:
+        table.create_index("vector", config=IvfRq(distance_type="cosine", num_bits=bits), name=_NAME)
+        share = _share_found(table)
+        log.debug("vectors index: %s bits find %.3f of the nearest", bits, share)
+        if share >= _GOOD_ENOUGH:
+            return
+
+
+def _share_found(table: Any) -> float:
+    """The part of the exactly nearest rows that the index finds, over a sample spread through the table."""
+    import numpy as np
+
+    rows = table.count_rows()
+    sample = 8 if rows > 200_000 else 32
+    places = np.linspace(0, rows - 1, sample).astype(int).tolist()
+    vectors = table.take_offsets(places).select(["vector"]).to_arrow()["vector"]
+    found = 0
+    for vector in vectors.combine_chunks().flatten().to_numpy().reshape(len(places), -1):
+        exactly = {row[0] for row in search(table, vector, None, _ASKED, exact=True)}
+        found += len(exactly & {row[0] for row in search(table, vector, None, _ASKED, exact=False)})
+    return found / (len(places) * _ASKED)
+
+
+def _segments(table: Any) -> int:
+    statistics = table.index_stats(_NAME)
+    return int(statistics.num_indices or 0) if statistics else 0
