@@ -19,7 +19,7 @@ from domain import errors
 from domain.events import Beat, Notice, ReasoningDelta, Reply, Retrying, Stop, TextDelta
 from domain.languages import Language, language_of
 from domain.recollection import Recollection
-from domain.records import Finish, InFlight, Round, Session, Summary, Turn
+from domain.records import Finish, InFlight, Removed, Round, Session, Summary, Turn
 from domain.settings import Settings
 from domain.text import MAX_INPUT_BYTES, clean, without_quotations
 from jobs.asking import Asked, ask
@@ -88,7 +88,7 @@ class _Unwritten:
 
 
 class Conversation:
-    """The present session, and everything a person can do in it."""
+    """One session, handed in, and everything a person can do in it. Two conversations share nothing but the memory."""
 
     def __init__(
         self,
@@ -97,8 +97,10 @@ class Conversation:
         llm: Llm,
         log: logging.Logger,
         *,
+        session: Session,
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
+        resumed: bool = False,
         incognito: bool = False,
     ) -> None:
         self.settings = settings
@@ -114,7 +116,8 @@ class Conversation:
         self._index_missing = False
         self._told_truncated = False
         self._folding = Folding(settings, memory, llm, log, clock)
-        self.session, self._resumed = memory.resume_or_start()
+        self._removed: Removed | None = None
+        self.session, self._resumed = session, resumed
 
     # -- opening -----------------------------------------------------------------------------------------------
 
@@ -127,7 +130,7 @@ class Conversation:
             self._resumed,
             rounds,
             self.memory.summary(self.session.session_id),
-            self.memory.in_flight(),
+            self.memory.in_flight(self.session.session_id),
             self._gap(rounds),
             sessions_kept,
             rounds_kept,
@@ -135,7 +138,7 @@ class Conversation:
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""
-        self.session, self._resumed, self.last = session, resumed, None
+        self.session, self._resumed, self.last, self._removed = session, resumed, None, None
         return self.open()
 
     # -- a turn ------------------------------------------------------------------------------------------------
@@ -197,7 +200,7 @@ class Conversation:
                 queries(said, text),
                 self.session.session_id,
                 self._clock(),
-                self.settings,
+                self.settings.recall_limits,
                 recent=said[-_RECENT:],
             )
 
@@ -248,10 +251,11 @@ class Conversation:
 
     def _keep_partial(self, shown: str) -> None:
         if self._unwritten is None:
-            self.memory.keep_partial(shown)
+            self.memory.keep_partial(self.session.session_id, shown)
 
     def _store(self, text: str, started: str, reply: Reply, replaced: Round | None) -> Round:
         if self._unwritten is None:
+            self._removed = None
             return self.memory.store_round(
                 self.session.session_id, text, reply.text, started, reply.finish, instead_of=replaced
             )
@@ -300,7 +304,8 @@ class Conversation:
             self._unwritten.rounds.clear()
             return gone
         self.last = None
-        return self.memory.reset(self.session.session_id)
+        self._removed = self.memory.reset(self.session.session_id)
+        return len(self._removed.rounds)
 
     def undo(self, count: int = 1) -> int:
         """Take back what was last done: a reset that was just made, or the last rounds. Returns how many rounds."""
@@ -309,7 +314,11 @@ class Conversation:
             gone = min(count, len(self._unwritten.rounds))
             del self._unwritten.rounds[len(self._unwritten.rounds) - gone :]
             return gone
-        return self.memory.undo_reset() or self.memory.undo(self.session.session_id, count)
+        removed, self._removed = self._removed, None
+        if removed is not None and removed.rounds:
+            self.memory.put_back(removed)
+            return len(removed.rounds)
+        return self.memory.undo(self.session.session_id, count)
 
     def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
         """Erase what was chosen with ``memory.eraser``. The last event is ``Erased``.
@@ -317,7 +326,7 @@ class Conversation:
         A fold that runs is waited for: it would write down again what it read before.
         """
         yield from self._settle_folding(stop)
-        self.last = None
+        self.last = self._removed = None
         yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------

@@ -123,9 +123,11 @@ def _opened(settings: Settings, debug: DebugLog, options: Options) -> Iterator[C
     llm = Llm(settings, debug.log, clock=_now)
     memory = _memory(settings, debug, llm)
     try:
+        session, resumed = memory.resume_or_start()
         conversation = Conversation(
-            settings, memory, llm, debug.log, clock=_now, new_id=_new_id, incognito=options.incognito
-        )
+            settings, memory, llm, debug.log,
+            session=session, resumed=resumed, clock=_now, new_id=_new_id, incognito=options.incognito,
+        )  # fmt: skip
         yield conversation
         conversation.close()
     finally:

@@ -12,14 +12,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from domain import errors
-from domain.recollection import Recollection
-from domain.records import Finish, Image, ImageVersion, InFlight, Origin, Role, Round, Session, Summary, Turn
-from domain.settings import Settings
+from domain.recollection import RecallLimits, Recollection
+from domain.records import (
+    Finish,
+    Image,
+    ImageVersion,
+    InFlight,
+    Origin,
+    Removed,
+    Role,
+    Round,
+    Session,
+    Summary,
+    Turn,
+)
 from domain.vectors import Embedder
 from recall.embedding_text import TURNS_BEFORE, summary_key, turn_key
 from recall.finder import Finder
@@ -48,15 +58,6 @@ _OPENING = 4.0
 _SCRUB_TIMEOUT = 600.0
 
 
-@dataclass(frozen=True)
-class Removed:
-    """What a reset took out, so that it can be put back as long as the program runs."""
-
-    session_id: str
-    rounds: tuple[Round, ...]
-    summary: Summary | None
-
-
 class Memory:
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
@@ -80,7 +81,6 @@ class Memory:
         self._clock = clock
         self._new_id = new_id
         self._log = log
-        self._removed: Removed | None = None
         self._closed = False
         make_private_folder(folder)
         self._owner = Owner(folder, clock)
@@ -279,22 +279,23 @@ class Memory:
 
     # -- rounds ------------------------------------------------------------------------------------------------
 
-    def in_flight(self) -> InFlight | None:
-        """What was typed before and never got its reply."""
-        return self.drafts.in_flight()
+    def in_flight(self, session_id: str) -> InFlight | None:
+        """What was typed in a session and never got its reply."""
+        found = self.drafts.in_flight()
+        return found if found and found.session_id == session_id else None
 
     def note_in_flight(self, session_id: str, text: str) -> None:
         """Write down what was typed."""
         with self.database.write() as sql:
             self.drafts.note(sql, session_id, self._now(), text)
 
-    def keep_partial(self, partial: str) -> None:
-        """Keep what has come of a reply."""
+    def keep_partial(self, session_id: str, partial: str) -> None:
+        """Keep what has come of the reply to what is in flight in a session."""
         with self.database.write() as sql:
             self.drafts.note_partial(sql, partial)
 
-    def drop_in_flight(self) -> None:
-        """Forget what was typed and not answered."""
+    def drop_in_flight(self, session_id: str) -> None:
+        """Forget what was typed in a session and not answered."""
         with self.database.write() as sql:
             self.drafts.drop_in_flight(sql)
 
@@ -322,7 +323,6 @@ class Memory:
                 self._index_writer.learn_turn(sql, turn)
             self.drafts.drop_in_flight(sql)
             self.drafts.drop_stages(sql, session_id)
-        self._removed = None
         self.index.drop(gone)
         self.index.wake()
         return spoken
@@ -361,8 +361,8 @@ class Memory:
 
     # -- clearing ----------------------------------------------------------------------------------------------
 
-    def reset(self, session_id: str) -> int:
-        """Remove a session's turns and summary. Returns how many rounds; ``undo_reset`` puts them back."""
+    def reset(self, session_id: str) -> Removed:
+        """Remove a session's turns and summary. Returns what went; ``put_back`` undoes it."""
         rounds = self.sessions.rounds(session_id)
         removed = Removed(session_id, rounds, self.sessions.summary(session_id))
         with self.database.write() as sql:
@@ -372,14 +372,10 @@ class Memory:
             self.drafts.drop_in_flight(sql)
             self.drafts.drop_stages(sql, session_id)
         self.index.drop(gone)
-        self._removed = removed
-        return len(rounds)
+        return removed
 
-    def undo_reset(self) -> int:
-        """Put back what the last reset removed, if nothing was said since. Returns how many rounds."""
-        removed, self._removed = self._removed, None
-        if removed is None:
-            return 0
+    def put_back(self, removed: Removed) -> None:
+        """Put back what a reset removed; nothing may have been said in that session since."""
         with self.database.write() as sql:
             self.sessions.restore(sql, removed.rounds, removed.summary)
             for turn in _turns_of(removed.rounds):
@@ -387,7 +383,6 @@ class Memory:
             if removed.summary:
                 self._index_writer.learn_summary(sql, removed.summary)
         self.index.wake()
-        return len(removed.rounds)
 
     def undo(self, session_id: str, count: int) -> int:
         """Remove the last rounds of a session, as far as they are still in the context. Returns how many."""
@@ -424,7 +419,6 @@ class Memory:
             self.sessions.close(sql, session_id, self._now())
             self._start(sql)
         self.persona.publish()
-        self._removed = None
         self.index.drop(gone)
         return self.resume_or_start()[0]
 
@@ -440,7 +434,6 @@ class Memory:
     def erase(self, chosen: ErasureScope) -> Proof:
         """Erase what was chosen with ``eraser``: in one commit, then out of every file, then proven."""
         self.eraser.take_out(chosen)
-        self._removed = None
         return self.eraser.finish()
 
     def finish_erasing(self) -> Proof | None:
@@ -464,7 +457,7 @@ class Memory:
         queries: Sequence[str],
         session_id: str,
         now: datetime,
-        settings: Settings,
+        limits: RecallLimits,
         *,
         recent: Sequence[str] = (),
         gated: bool = True,
@@ -482,9 +475,9 @@ class Memory:
             self._embedder.embed,
             session_id=session_id,
             now=now,
-            session_num=settings.recall_session_num,
-            conv_num=settings.recall_conv_num,
-            budget_tokens=settings.recall_tokens,
+            session_num=limits.sessions,
+            conv_num=limits.turns,
+            budget_tokens=limits.tokens,
             recent=recent,
             gated=gated,
         )

@@ -161,10 +161,10 @@ class Life:
         self.memory.settle_index(_PATIENCE)
         session = self.memory.resume_or_start()[0].session_id
         queries = [*([question.context] if question.context else []), question.text]
-        gated = self.memory.recall(queries, session, when, self.usual)
+        gated = self.memory.recall(queries, session, when, self.usual.recall_limits)
         self.seen.clear()
         self.embedder.seconds, started = 0.0, time.perf_counter()
-        recollection = self.memory.recall(queries, session, when, self.generous, gated=False)
+        recollection = self.memory.recall(queries, session, when, self.generous.recall_limits, gated=False)
         spent = time.perf_counter() - started - self.embedder.seconds
         evidence, parts, weights = self.seen[0]
         return Asked(

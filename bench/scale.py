@@ -157,13 +157,17 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
     began = time.perf_counter()
     ready = memory.settle_index(_A_LONG_TIME)
     opened = time.perf_counter() - began
-    memory.recall(["a first question to warm up"], session.session_id, _WHEN, settings, gated=False)
+    memory.recall(
+        ["a first question to warm up"], session.session_id, _WHEN, settings.recall_limits, gated=False
+    )
     took: dict[bool, list[float]] = {False: [], True: []}
     found = 0
     for words, last_round in _questions(asked.size):
         for seeks, said in ((False, f"{words}."), (True, f"What was it about {words}?")):
             began = time.perf_counter()
-            recalled = memory.recall([last_round, said], session.session_id, _WHEN, settings, gated=False)
+            recalled = memory.recall(
+                [last_round, said], session.session_id, _WHEN, settings.recall_limits, gated=False
+            )
             took[seeks].append((time.perf_counter() - began) * 1000)
             found += bool(recalled.turns)
     resident, peak = _memory_used()

@@ -9,6 +9,15 @@ from domain.records import Role
 
 
 @dataclass(frozen=True, slots=True)
+class RecallLimits:
+    """How much may be handed over: summaries of sessions, turns, and tokens of both."""
+
+    sessions: int
+    turns: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Why:
     """Why a memory was recalled: the query that found it, its score and its parts, the words they share."""
 

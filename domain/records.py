@@ -90,3 +90,12 @@ class ImageVersion:
     text: str
     origin: Origin
     session_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What a reset took out, so that it can be put back."""
+
+    session_id: str
+    rounds: tuple[Round, ...]
+    summary: Summary | None

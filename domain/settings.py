@@ -13,6 +13,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from domain.events import Notice
+from domain.recollection import RecallLimits
 
 OPENAI_BASE = "https://api.openai.com/v1"
 DEFAULT_OPENAI_MODEL = "gpt-4o-mini"
@@ -66,6 +67,11 @@ class Settings:
     def embedding_key(self) -> str:
         """The key that goes to the embedding model."""
         return self.embedding_api_key or self.openai_api_key
+
+    @property
+    def recall_limits(self) -> RecallLimits:
+        """How much recall may hand over."""
+        return RecallLimits(self.recall_session_num, self.recall_conv_num, self.recall_tokens)
 
     @property
     def secrets(self) -> tuple[str, ...]:

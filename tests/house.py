@@ -66,7 +66,11 @@ class House:
             also_searched=[self.settings.log_dir],
         )
         self.memory.start_index()
-        self.talk = Conversation(self.settings, self.memory, self.llm, log, clock=clock, new_id=new_id)
+        session, resumed = self.memory.resume_or_start()
+        self.talk = Conversation(
+            self.settings, self.memory, self.llm, log,
+            session=session, resumed=resumed, clock=clock, new_id=new_id,
+        )  # fmt: skip
 
     def say(self, text: str) -> str:
         """Say something, fold, and wait for the index; returns the reply."""

@@ -80,9 +80,9 @@ def test_p4_a_failed_model_call_changes_nothing(tmp_path, server, clock, new_id,
             list(first.talk.turn("two", Stop()))
         first.settle()
         assert remembered(first) == before
-        assert first.memory.in_flight().text == "two"
+        assert first.memory.in_flight(first.talk.session.session_id).text == "two"
         assert first.say("two") == "Reply to: two"
-        assert first.memory.in_flight() is None
+        assert first.memory.in_flight(first.talk.session.session_id) is None
 
 
 def test_p3_a_reply_that_was_cut_off_is_never_presented_as_complete(tmp_path, server, clock, new_id, log):

@@ -16,8 +16,11 @@ _AT_ONCE = 900
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where one turn stands, without its text. ``length`` is in tokens, ``marks`` the bits of ``lexicon.MARKS``."""
+class TurnRow:
+    """Where one turn stands, without its text.
+
+    ``length`` is in tokens, ``marks`` the bits of ``lexicon.MARKS``; ``position`` orders the turns of one session.
+    """
 
     seq: int
     session: int
@@ -25,6 +28,7 @@ class Place:
     length: int
     marks: int
     timestamp: str
+    position: int
 
 
 class TurnReader:
@@ -33,15 +37,15 @@ class TurnReader:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def after(self, seq: int, most: int) -> list[Place]:
+    def after(self, seq: int, most: int) -> list[TurnRow]:
         """The places of the next ``most`` turns stored after ``seq``, in order."""
         rows = self._database.read(
-            "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp"
+            "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp, c.seq"
             " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
             " WHERE c.seq > ? ORDER BY c.seq LIMIT ?",
             (seq, most),
         )
-        return [Place(row[0], row[1], bool(row[2]), row[3], row[4], row[5]) for row in rows]
+        return [TurnRow(row[0], row[1], bool(row[2]), row[3], row[4], row[5], row[6]) for row in rows]
 
     def turns(self, seqs: Sequence[int]) -> list[Turn]:
         """Turns by number, in order; one that is gone is left out."""

@@ -101,12 +101,12 @@ def _judge_round(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
     if [row[:4] for row in found["turns"]][: len(kept)] != kept:
         yield "an older round has changed"
     if not stored:
-        flying = stage.memory.in_flight()
+        flying = stage.memory.in_flight(stage.talk.session.session_id)
         if flying is not None and flying.text != TYPED:
             yield f"{flying.text!r} is offered"
         stage.say(TYPED)
     else:
-        if stage.memory.in_flight() is not None:
+        if stage.memory.in_flight(stage.talk.session.session_id) is not None:
             yield "a stored round is offered again"
         stage.talk.fold_now()
     yield from _different(stage, wanted)

@@ -57,9 +57,11 @@ class Stage:
         )
         if index:
             self.memory.start_index()
+        session, resumed = self.memory.resume_or_start()
         self.talk = Conversation(
-            self.settings, self.memory, self.llm, self.debug.log, clock=now, new_id=new_id
-        )
+            self.settings, self.memory, self.llm, self.debug.log,
+            session=session, resumed=resumed, clock=now, new_id=new_id,
+        )  # fmt: skip
         # Without an index recall would start it.
         self.talk.recalling = index
 

@@ -82,7 +82,7 @@ def _search(context: CommandContext, query: str) -> None:
     if not query:
         context.tell("memory.search_what")
         return
-    found = context.memory.recall([query], "", context.clock(), context.settings, gated=False)
+    found = context.memory.recall([query], "", context.clock(), context.settings.recall_limits, gated=False)
     if not found:
         context.tell("memory.found_nothing", query=query)
     for summary in found.summaries:
@@ -174,7 +174,11 @@ def _said_anywhere(context: CommandContext, quotation: str) -> bool:
     """Whether an older session, or the present one before the last reply, holds these words."""
     conversation = context.conversation
     found = conversation.memory.recall(
-        [quotation], conversation.session.session_id, context.clock(), context.settings, gated=False
+        [quotation],
+        conversation.session.session_id,
+        context.clock(),
+        context.settings.recall_limits,
+        gated=False,
     )
     rounds = conversation.memory.rounds(conversation.session.session_id)
     here = [turn.words for spoken in rounds[:-1] for turn in (spoken.user, spoken.assistant)]

@@ -108,11 +108,11 @@ def number(context: CommandContext, argument: str, default: int) -> int | None:
 def last_said(context: CommandContext) -> str:
     """What the person said last, answered or not."""
     if _unanswered(context):
-        in_flight = context.memory.in_flight()
+        in_flight = context.memory.in_flight(context.session_id)
         return in_flight.text if in_flight else ""
     rounds = context.conversation.rounds_in_context()
     return rounds[-1].user.words if rounds else ""
 
 
 def _unanswered(context: CommandContext) -> bool:
-    return not context.conversation.incognito and context.memory.in_flight() is not None
+    return not context.conversation.incognito and context.memory.in_flight(context.session_id) is not None
