@@ -16,19 +16,17 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from domain import errors
-from domain.events import Beat, Notice, ReasoningDelta, Reply, Retrying, Stop, TextDelta
+from domain.events import Notice, Reply, Stop, StreamEvent
 from domain.languages import Language, language_of
 from domain.recollection import Recollection
 from domain.records import Finish, InFlight, Removed, Round, Session, Summary, Turn
 from domain.settings import Settings
 from domain.text import MAX_INPUT_BYTES, clean, without_quotations
-from jobs.asking import Asked, ask
 from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.saving import Saved, SaveEvent, Saving
-from llm import Layers, Llm
+from llm import Answered, Layers, Llm
 from memory import Memory
-from models.waiting import waiting
 from prompts import TEMPLATES
 from recall.questions import queries
 from storage.erasure import ErasureScope
@@ -69,7 +67,7 @@ class Replied:
     recollection: Recollection
 
 
-Event = Recalled | TextDelta | ReasoningDelta | Retrying | Beat | Notice | Replied
+TurnEvent = Recalled | StreamEvent | Notice | Replied
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class LastTurn:
     """The last turn in full: what was recalled, and what was sent and came back."""
 
     recollection: Recollection
-    asked: Asked
+    answered: Answered
 
 
 @dataclass
@@ -143,7 +141,7 @@ class Conversation:
 
     # -- a turn ------------------------------------------------------------------------------------------------
 
-    def turn(self, said: str, stop: Stop, *, stream: bool = True, again: bool = False) -> Iterator[Event]:
+    def turn(self, said: str, stop: Stop, *, stream: bool = True, again: bool = False) -> Iterator[TurnEvent]:
         """Say something and get a reply. The last event is ``Replied``.
 
         ``again``: the new round takes the place of the last one, as soon as its reply is there.
@@ -158,6 +156,7 @@ class Conversation:
         replaced = rounds[-1] if again and rounds else None
         before = rounds[:-1] if replaced else rounds
         recollection = yield from self._recall(text, before, stop)
+        stop.check()
         yield Recalled(recollection)
         layers = self._layers(text, before, recollection)
         reply = yield from self._ask(layers, stop, stream)
@@ -178,34 +177,29 @@ class Conversation:
             self.memory.note_in_flight(self.session.session_id, text)
         return now
 
-    def _settle_folding(self, stop: Stop) -> Generator[Beat | Notice, None, None]:
+    def _settle_folding(self, stop: Stop) -> Generator[Notice, None, None]:
         """A fold that is under way is waited for; a session that outgrew its context is folded first."""
         while self._folding.busy:
             if stop.wait(0.05):
                 raise errors.Interrupted
-            yield Beat()
         yield from self._folding.take_notices()
 
     def _recall(
         self, text: str, rounds: tuple[Round, ...], stop: Stop
-    ) -> Generator[Event, None, Recollection]:
+    ) -> Generator[TurnEvent, None, Recollection]:
         if not self.recalling:
             return Recollection()
 
         turns = [turn for spoken in rounds[-3:] for turn in (spoken.user, spoken.assistant)]
         said = [without_quotations(turn.words) for turn in turns]
-
-        def work() -> Recollection:
-            return self.memory.recall(
+        try:
+            recollection = self.memory.recall(
                 queries(said, text),
                 self.session.session_id,
                 self._clock(),
                 self.settings.recall_limits,
                 recent=said[-_RECENT:],
             )
-
-        try:
-            recollection = yield from waiting(work, stop)
         except errors.StorageError as fault:
             self._log.error("recall failed", exc_info=fault)
             yield Notice("recall.failed", {"reason": str(fault)})
@@ -240,14 +234,14 @@ class Conversation:
             gap=self._gap(rounds),
         )
 
-    def _ask(self, layers: Layers, stop: Stop, stream: bool) -> Generator[Event, None, Reply]:
-        asked = yield from ask(self.llm, layers, stop, stream=stream, keep_partial=self._keep_partial)
-        if asked.reply.truncated and not self._told_truncated:
+    def _ask(self, layers: Layers, stop: Stop, stream: bool) -> Generator[TurnEvent, None, Reply]:
+        answered = yield from self.llm.answer(layers, stop, stream=stream, keep_partial=self._keep_partial)
+        if answered.reply.truncated and not self._told_truncated:
             self._told_truncated = True
-            yield Notice("turn.truncated", {"tokens": asked.reply.prompt_tokens})
-        self._folding.wanted = self._folding.wanted or asked.shortened
-        self.last = LastTurn(layers.recalled, asked)
-        return asked.reply
+            yield Notice("turn.truncated", {"tokens": answered.reply.prompt_tokens})
+        self._folding.wanted = self._folding.wanted or answered.shortened
+        self.last = LastTurn(layers.recalled, answered)
+        return answered.reply
 
     def _keep_partial(self, shown: str) -> None:
         if self._unwritten is None:

@@ -11,14 +11,13 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from domain import errors
-from domain.events import Beat, Notice, Stop
+from domain.events import Notice, Stop
 from domain.languages import language_of
 from domain.records import IMAGES, Image, Round
 from jobs.folding import left_out, spoken_language
-from jobs.rewriting import rewritten
+from jobs.saving import rewritten
 from llm import Llm
 from memory import Memory
-from models.waiting import waiting
 from storage.erasure import ErasureScope, Proof
 
 #: Characters of summaries that are put before a model at once when an image is made anew.
@@ -35,7 +34,7 @@ class Erased:
     proof: Proof
 
 
-EraseEvent = Beat | Notice | Erased
+EraseEvent = Notice | Erased
 
 
 class Erasing:
@@ -51,7 +50,7 @@ class Erasing:
         Raises StorageError; an erasure that was begun is then finished at the next start.
         """
         chosen = self._memory.refreshed_scope(chosen)
-        found = yield from waiting(lambda: self._memory.erase(chosen), Stop())
+        found = self._memory.erase(chosen)
         summaries, images = 0, list[Image]()
         try:
             summaries = yield from self._summaries_anew(chosen, stop)
@@ -76,11 +75,10 @@ class Erasing:
     def _summary_of(self, rounds: tuple[Round, ...], stop: Stop) -> Generator[EraseEvent, None, str]:
         """A summary of these rounds without those that the model's filter refuses; "" when it refuses all."""
         language, refused = spoken_language(rounds), list[Round]()
-        text = yield from waiting(
-            lambda: self._llm.summarise("", rounds, language, stop, refused.append), stop
-        )
+        text = self._llm.summarise("", rounds, language, stop, refused.append)
         if refused:
             yield left_out(refused)
+        stop.check()
         return text
 
     def _images_anew(self, chosen: ErasureScope, stop: Stop) -> Generator[EraseEvent, None, list[Image]]:
@@ -107,6 +105,7 @@ class Erasing:
         for part in self._summaries_since(since):
             language = language_of(part)
             text = yield from rewritten(self._memory, self._llm, image, text, part, language, stop)
+        stop.check()
         if text == before:
             return False
         self._memory.write_image(image, text, "model", None)

@@ -94,6 +94,7 @@ class Folding:
         so_far = before.summary if before else ""
         refused: list[Round] = []
         text = self._llm.summarise(so_far, rounds, spoken_language(rounds), self._stop, refused.append)
+        self._stop.check()
         self._memory.fold(session_id, rounds[-1].user.round, text)
         if refused:
             self._notices.append(left_out(refused))

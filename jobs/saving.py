@@ -13,13 +13,14 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from domain.events import Beat, Notice, Stop
+from domain import errors
+from domain.events import Notice, Stop
+from domain.languages import Language
 from domain.records import IMAGES, Image, Round, Session
 from jobs.folding import left_out, spoken_language
-from jobs.rewriting import rewritten
 from llm import Llm
 from memory import Memory
-from models.waiting import waiting
+from storage.image_text import refusal
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class NothingToSave:
     """The session has no rounds; it stays as it is and no model was called."""
 
 
-SaveEvent = Stage | Beat | Notice | Saved | NothingToSave
+SaveEvent = Stage | Notice | Saved | NothingToSave
 
 
 class Saving:
@@ -76,6 +77,7 @@ class Saving:
         summary = yield from self._summary(session.session_id, rounds, stop)
         yield from self._images(session.session_id, rounds, summary, stop)
         yield Stage("archive", done=False)
+        stop.check()
         changes = self._changes(session.session_id)
         opened = self._memory.archive(
             session.session_id, summary, {change.image: change.after for change in changes}
@@ -98,11 +100,10 @@ class Saving:
             summary = so_far
             if context:
                 language, refused = spoken_language(context), list[Round]()
-                summary = yield from waiting(
-                    lambda: self._llm.summarise(so_far, context, language, stop, refused.append), stop
-                )
+                summary = self._llm.summarise(so_far, context, language, stop, refused.append)
                 if refused:
                     yield left_out(refused)
+            stop.check()
             self._keep(session_id, "summary", base, summary)
         yield Stage("summary", done=True)
         return summary
@@ -126,6 +127,7 @@ class Saving:
         if summary:
             language = spoken_language(rounds)
             text = yield from rewritten(self._memory, self._llm, image, current, summary, language, stop)
+        stop.check()
         self._keep(session_id, image, base, text)
 
     def _changes(self, session_id: str) -> tuple[ImageChange, ...]:
@@ -150,6 +152,23 @@ class Saving:
         self._memory.keep_stage(
             session_id, stage, json.dumps({"base": base, "text": result}, ensure_ascii=False)
         )
+
+
+def rewritten(
+    memory: Memory, llm: Llm, image: Image, current: str, summary: str, language: Language, stop: Stop
+) -> Generator[Notice, None, str]:
+    """What the model makes of an image, or the image as it is where that is not good enough; the person is told why."""
+    pins = memory.pins(image)
+    try:
+        text = llm.rewrite_image(image, current, summary, pins, language, stop)
+    except (errors.ContentFiltered, errors.ContextTooLong) as fault:
+        # It would be refused the next time as well, and nothing may be stuck on it for good.
+        yield Notice("save.image_refused", {"image": image, "error": fault})
+        return current
+    if reason := refusal(current, text, pins):
+        yield Notice(f"save.image_kept.{reason}", {"image": image})
+        return current
+    return text
 
 
 def _digest(*texts: str) -> str:

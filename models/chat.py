@@ -1,46 +1,78 @@
-"""One chat call: sent, read in a thread of its own, checked by our own rules, tried again where that helps.
+"""One chat call: sent by the official client, checked by our own rules, tried again where that helps.
 
-Promises: the caller is never blocked for longer than a beat; a wish to stop is heard within a tenth of a
-second; a reply is whole or it is an error; nothing of a failed try was shown when another one begins.
+Promises: a call that blocks is hung up as soon as its ``Stop`` is set, from whichever thread; a reply is whole or it is
+an error; nothing of a failed try was shown when another one begins.
 """
 
 from __future__ import annotations
 
 import logging
+import random
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from domain import errors, languages
-from domain.events import Beat, Event, ReasoningDelta, Reply, Retrying, Stop, TextDelta
+from domain.events import ReasoningDelta, Reply, ReplyEvent, Retrying, Stop, TextDelta
 from domain.records import Finish
 from models import faults
-from models.call import Call
-from models.client import Client
-from models.collecting import Collected
-from models.messages import Message
-from models.retry import Patience, with_retries
-from models.waiting import BEAT
+from models.client import Client, Line
+from models.replies import Collected, Part, part_of
 
 if TYPE_CHECKING:
-    from openai import APIResponse
-
-__all__ = ["Beat", "Chat", "Event", "ReasoningDelta", "Reply", "Retrying", "TextDelta"]
+    from openai import OpenAI, Stream
+    from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 #: The longest prompt that is sent at all, in characters.
 MAX_PROMPT = 4_000_000
 
 
-class Chat:
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a prompt."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How a failed call is tried again.
+
+    ``tries`` in all; pauses grow from ``first`` seconds, doubling, with up to half as much again by
+    ``jitter`` (0 to 1), so that many clients do not come back at the same moment. A server that asks for a
+    longer pause gets it, up to ``most`` seconds; one that asks for more is not waited for. A server that
+    said nothing until the time was up is asked ``silent_tries`` times: each of them takes the whole time.
+    """
+
+    tries: int = 3
+    silent_tries: int = 2
+    first: float = 0.5
+    most: float = 60.0
+    jitter: Callable[[], float] = random.random
+
+    def pause(self, failed: int, error: errors.ModelError) -> float | None:
+        """Seconds before the next try after ``failed`` tries; None when there is no next try."""
+        asked = error.retry_after or 0.0
+        if not error.retryable or failed >= self.tries_for(error) or asked > self.most:
+            return None
+        return max(asked, self.first * 2.0 ** (failed - 1)) * (1 + self.jitter() / 2)
+
+    def tries_for(self, error: errors.ModelError) -> int:
+        """How many tries there are in all when they end like this."""
+        return min(self.tries, self.silent_tries) if isinstance(error, errors.TimedOut) else self.tries
+
+
+class ChatModel:
     """The chat model of one server. One instance serves many calls, one after another or side by side."""
 
     def __init__(
         self,
         client: Client,
         model: str,
-        timeout: float,
         log: logging.Logger,
         *,
         clock: Callable[[], datetime],
@@ -48,7 +80,6 @@ class Chat:
     ) -> None:
         self._client = client
         self._model = model
-        self._timeout = timeout
         self._log = log
         self._clock = clock
         self._patience = patience
@@ -56,87 +87,115 @@ class Chat:
         #: Some servers refuse a request that asks for token counts in a stream; learnt once.
         self._may_ask_usage = True
 
-    def say(self, messages: Sequence[Message], stop: Stop, *, stream: bool) -> Iterator[Event]:
+    def say(
+        self,
+        messages: Sequence[Message],
+        stop: Stop,
+        *,
+        stream: bool,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Iterator[ReplyEvent]:
         """The events of one reply; the last one is a Reply.
 
         Raises ModelError (nothing may be stored; its detail ``shown`` counts the characters shown before
         it), or Interrupted when stopped before the first word. Stopped after it, the reply ends as
         ``interrupted``.
         """
-        return with_retries(lambda: self._attempt(messages, stop, stream), self._patience, stop)
+        wanted: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": one.role, "content": _sendable(one.content)} for one in messages],
+            **({"stream": True} if stream else {}),
+            **({"metadata": metadata} if metadata else {}),
+        }
+        return with_retries(lambda: self._attempt(messages, wanted, stop), self._patience, stop)
 
-    def _attempt(self, messages: Sequence[Message], stop: Stop, stream: bool) -> Iterator[Event]:
-        if stop.is_set:
-            raise errors.Interrupted()
+    def _attempt(
+        self, messages: Sequence[Message], wanted: dict[str, Any], stop: Stop
+    ) -> Iterator[ReplyEvent]:
+        stop.check()
         self._admit(messages)
-        started = time.monotonic()
-        call = Call(self._client.line(), lambda: self._send(messages, stream), self._as_error, self._timeout)
-        collected = Collected()
-        self._log_request(messages, stream)
+        started, collected = time.monotonic(), Collected()
+        self._log_request(messages, "stream" in wanted)
+        line = Line(streams="stream" in wanted)
         try:
-            finish = yield from self._listen(call, collected, stop)
+            with line, stop.calling(line.hang_up), closing(self._parts(wanted, line)) as parts:
+                finish = yield from self._listen(parts, collected, line, stop)
             truncated = languages.is_truncated(
                 collected.prompt_tokens, languages.estimate_all(message.content for message in messages)
             )
             reply = collected.reply(finish, self._model, time.monotonic() - started, truncated)
-        except errors.OldFriendError as error:
-            if isinstance(error, errors.ModelError):
-                faults.complete(error, self._place).details["shown"] = len(collected.text)
+        except Exception as fault:
+            error = self._as_error(fault, collected, began=line.began)
             self._log_failure(error, collected, time.monotonic() - started)
-            raise
-        finally:
-            call.drop()
+            raise error from fault.__cause__ if error is fault else fault
         self._log_reply(reply, collected)
         yield reply
 
-    def _listen(self, call: Call, collected: Collected, stop: Stop) -> Generator[Event, None, Finish | None]:
+    def _listen(
+        self, parts: Iterator[Part], collected: Collected, line: Line, stop: Stop
+    ) -> Generator[ReplyEvent, None, Finish | None]:
         """Everything that comes, shown as it comes, until the reply ends or the person stops it."""
-        call.start()
-        while True:
-            part = call.next(BEAT, after_the_end=bool(collected.finish))
-            if stop.is_set and not collected.finish:
-                if not collected.text.strip():
-                    raise errors.Interrupted()
-                return "interrupted"
-            if part is None and stop.is_set:
-                return None
-            if part is None:
-                yield Beat()
-                continue
-            yield from collected.take(part)
-            if part.done or collected.is_full:
-                yield from collected.end()
-                return None
+        try:
+            for part in parts:
+                if collected.is_full or (stop.is_set and not collected.finish):
+                    break
+                yield from collected.take(part)
+                if collected.finish:
+                    line.hang_up_soon()
+        except Exception:
+            # Once the reply has ended, or is not wanted any more, a broken connection is only the end of it.
+            if not collected.finish and not stop.is_set:
+                raise
+        if stop.is_set and not collected.finish:
+            if not collected.text.strip():
+                raise errors.Interrupted
+            return "interrupted"
+        yield from collected.end()
+        return None
+
+    def _parts(self, wanted: dict[str, Any], line: Line) -> Generator[Part, None, None]:
+        """The parts of the answer as the client library reads them."""
+        with self._client.over(line) as openai:
+            answer = self._create(openai, wanted)
+        if not line.streams:
+            yield part_of(answer)
+            return
+        with answer:
+            for chunk in answer:
+                yield part_of(chunk)
+
+    def _create(self, openai: OpenAI, wanted: dict[str, Any]) -> Any:
+        """Send the request, with the wish for token counts where the server takes it."""
+        from openai import APIStatusError
+
+        create: Callable[..., ChatCompletion | Stream[ChatCompletionChunk]] = openai.chat.completions.create
+        if not self._may_ask_usage or "stream" not in wanted:
+            return create(**wanted)
+        try:
+            return create(**wanted, stream_options={"include_usage": True})
+        except APIStatusError as refused:
+            if refused.status_code not in (400, 422) or "stream_options" not in refused.message:
+                raise
+            self._may_ask_usage = False
+            return create(**wanted)
 
     def _admit(self, messages: Sequence[Message]) -> None:
         """Refuse a prompt that no model takes before it is sent."""
         if sum(len(message.content) for message in messages) > MAX_PROMPT:
             raise faults.complete(errors.ContextTooLong(limit=None, shown=0), self._place)
 
-    def _send(self, messages: Sequence[Message], stream: bool) -> AbstractContextManager[APIResponse[Any]]:
-        """The request, ready to be entered; entering it sends it."""
-        said = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
-        wanted: dict[str, Any] = {"model": self._model, "messages": said}
-        if stream:
-            wanted["stream"] = True
-        if stream and self._may_ask_usage:
-            wanted["stream_options"] = {"include_usage": True}
-        return self._client.openai().chat.completions.with_streaming_response.create(**wanted)
-
-    def _as_error(self, fault: BaseException, began: bool) -> errors.ModelError | None:
-        """What went wrong as one of our errors; None when the same request may be sent in a plainer form."""
+    def _as_error(self, fault: Exception, collected: Collected, *, began: bool) -> errors.OldFriendError:
+        """What went wrong as one of our errors."""
+        if isinstance(fault, errors.Interrupted):
+            return fault
         error = faults.from_exception(fault, self._place, self._clock)
-        if (
-            isinstance(error, errors.BadRequest)
-            and self._may_ask_usage
-            and "stream_options" in str(error.details["said"])
-        ):
-            self._may_ask_usage = False
-            return None
         if began and isinstance(error, errors.Unreachable):
-            return errors.BadReply("model.cut_reply", said=error.details["said"])
-        if error.key == "model.malformed_reply" and not isinstance(fault, errors.ModelError):
+            error = faults.complete(
+                errors.BadReply("model.cut_reply", said=error.details["said"]), self._place
+            )
+        if error.key == "model.malformed_reply" and not isinstance(fault, errors.ModelError | ValueError):
             self._log.error("an answer could not be read", exc_info=fault)
+        error.details["shown"] = len(collected.text)
         return error
 
     def _log_request(self, messages: Sequence[Message], stream: bool) -> None:
@@ -168,6 +227,29 @@ class Chat:
         self._log.debug(
             "model failure after %.3f s: %s\n--- shown before it\n%s\n---", seconds, error, collected.text
         )
+
+
+def with_retries(
+    attempt: Callable[[], Iterator[ReplyEvent]], patience: Patience, stop: Stop
+) -> Iterator[ReplyEvent]:
+    """The events of ``attempt``, begun again after a failure that may pass, never once anything was shown.
+
+    Raises the last ModelError, or Interrupted when ``stop`` is set during a pause.
+    """
+    for failed in range(1, patience.tries + 1):
+        shown = False
+        try:
+            for event in attempt():
+                shown = shown or isinstance(event, TextDelta | ReasoningDelta)
+                yield event
+            return
+        except errors.ModelError as error:
+            pause = None if shown else patience.pause(failed, error)
+            if pause is None:
+                raise
+            yield Retrying(error, failed + 1, patience.tries_for(error), pause)
+            if stop.wait(pause):
+                raise errors.Interrupted from error
 
 
 def _sendable(content: str) -> str:

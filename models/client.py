@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from domain import errors
+from domain.settings import Settings
 from domain.text import one_line
+from models import faults
 
 if TYPE_CHECKING:
     import httpx2
@@ -32,6 +36,9 @@ _KEEPS_BODY = (307, 308)
 _UNASKED = ("openai-organization", "openai-project", "x-stainless-")
 #: This one the client library reads again when the answer comes.
 _NEEDED = "x-stainless-raw-response"
+#: Seconds to wait for what may follow the end of a reply.
+_AFTER_THE_END = 1.0
+_MOST_NAMES = 5_000
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -61,9 +68,15 @@ class Client:
             self._openai = self._openai or self._make()
             return self._openai
 
-    def line(self) -> Line:
-        """A handle on the connection of one call, by which another thread can hang up."""
-        return Line(self._calling)
+    @contextmanager
+    def over(self, line: Line) -> Iterator[OpenAI]:
+        """The official client; what this thread sends meanwhile goes over ``line``."""
+        openai = self.openai()
+        self._calling.line = line
+        try:
+            yield openai
+        finally:
+            self._calling.line = None
 
     def close(self) -> None:
         """Close all connections; safe to call twice."""
@@ -85,7 +98,7 @@ class Client:
             limits=httpx2.Limits(max_keepalive_connections=kept),
             follow_redirects=True,
             trust_env=place.hostname not in _HERE,
-            event_hooks={"request": [self._prepare], "response": [_stay_here]},
+            event_hooks={"request": [self._prepare], "response": [self._receive]},
         )
         return OpenAI(api_key=self._key or "none", base_url=self.base, max_retries=0, http_client=http)
 
@@ -99,22 +112,34 @@ class Client:
         if line is not None:
             request.extensions["trace"] = line.connected
 
+    def _receive(self, response: httpx2.Response) -> None:
+        """Have the body looked at before anybody reads it."""
+        from models.body import Body
+
+        _stay_here(response)
+        line: Line | None = getattr(self._calling, "line", None)
+        if line is not None:
+            line.answered(response)
+        response.stream = Body(response, line)
+
 
 class Line:
-    """The connection of one call. Entered by the thread that calls; any other thread may hang up."""
+    """The connection of one chat call, whose answer ``streams`` or not; any thread may hang up."""
 
-    def __init__(self, calling: threading.local) -> None:
-        self._calling = calling
+    def __init__(self, *, streams: bool) -> None:
+        self.streams = streams
+        #: Whether a good answer began to come.
+        self.began = False
         self._stream: Any = None
         self._hung_up = False
+        self._timer: threading.Timer | None = None
 
     def __enter__(self) -> Self:
-        self._calling.line = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._calling.line = None
-        self._stream = None
+        if self._timer is not None:
+            self._timer.cancel()
 
     def connected(self, event: str, info: Mapping[str, Any]) -> None:
         """Told by the transport of every step of a request; a new connection is remembered."""
@@ -123,10 +148,11 @@ class Line:
 
     def answered(self, response: httpx2.Response) -> None:
         """Remember the connection that an answer came by, which may be an older one."""
+        self.began = response.is_success
         self._remember(response.extensions.get("network_stream"))
 
     def hang_up(self) -> None:
-        """Shut the connection, now or as soon as there is one."""
+        """Shut the connection, now or as soon as there is one. Takes no lock."""
         self._hung_up = True
         stream = self._stream
         raw = stream.get_extra_info("socket") if stream is not None else None
@@ -134,10 +160,66 @@ class Line:
             with suppress(OSError):
                 raw.shutdown(socket.SHUT_RDWR)
 
+    def hang_up_soon(self) -> None:
+        """The reply has ended: what may still follow it, such as token counts, is waited for a moment."""
+        if self._timer is None:
+            self._timer = threading.Timer(_AFTER_THE_END, self.hang_up)
+            self._timer.daemon = True
+            self._timer.start()
+
     def _remember(self, stream: Any) -> None:
         self._stream = stream if stream is not None else self._stream
         if self._hung_up:
             self.hang_up()
+
+
+@dataclass(frozen=True)
+class Described:
+    """Who talks: the model's name, where it is, and whether it is only the built-in stand-in."""
+
+    model: str
+    base: str
+    standin: bool
+
+
+def described(settings: Settings) -> Described:
+    """Who the settings say talks."""
+    if settings.standin:
+        return Described("stand-in", "http://stand-in.invalid/v1", True)
+    return Described(settings.chat_model, settings.chat_base, False)
+
+
+def connect(settings: Settings, transport: Transport | None = None) -> Client:
+    """The chat server that the settings name, or the built-in stand-in."""
+    instead = transport or (_standin if settings.standin else None)
+    return Client(described(settings).base, settings.openai_api_key, settings.request_timeout, instead)
+
+
+def model_names(client: Client, model: str, clock: Callable[[], datetime]) -> list[str]:
+    """The names in a server's model list, sorted, inert.
+
+    Raises ModelError.
+    """
+    try:
+        page: Any = client.openai().models.list()
+    except Exception as fault:
+        raise faults.from_exception(fault, faults.Place(client.base, model, client.secrets), clock) from fault
+    rows = getattr(page, "data", None) or getattr(page, "models", None)
+    found = [_name_of(row) for row in rows[:_MOST_NAMES]] if isinstance(rows, list) else []
+    return sorted({one_line(name) for name in found if isinstance(name, str) and name.strip()})
+
+
+def _name_of(row: Any) -> object:
+    """What a row of a model list, typed or not, calls its model."""
+    if isinstance(row, Mapping):
+        return row.get("id") or row.get("name")
+    return getattr(row, "id", None) or getattr(row, "name", None)
+
+
+def _standin() -> httpx2.BaseTransport:
+    from models.standin import StandIn
+
+    return StandIn()
 
 
 def _stay_here(response: httpx2.Response) -> None:

@@ -13,16 +13,18 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from domain import errors
-from models import fault_table, faults, sse
+from models import faults
 from models.client import Client
 
 if TYPE_CHECKING:
+    from domain.settings import Settings
     from domain.vectors import Vector
+    from models.client import Transport
 
 #: Texts in one call, until the server says that this is too many.
 _MOST_TEXTS = 64
@@ -63,6 +65,10 @@ class RemoteEmbedder:
         self._most = _MOST_TEXTS
         self._dimension: int | None = None
         self._rests_until = -math.inf
+
+    def close(self) -> None:
+        """Close all connections; safe to call twice."""
+        self._client.close()
 
     @property
     def model(self) -> str:
@@ -159,14 +165,14 @@ class RemoteEmbedder:
 
     def _answer(self, texts: Sequence[str]) -> Any:
         try:
-            sending = self._client.openai().embeddings.with_streaming_response.create(
+            # Raw: typing every number of every vector takes the library half a second a call.
+            answer = self._client.openai().embeddings.with_raw_response.create(
                 model=self._model,
                 input=[_sendable(text) for text in texts],
                 encoding_format="float",
                 timeout=min(self._client.timeout, _PATIENCE + _PATIENCE_PER_TEXT * len(texts)),
             )
-            with sending as response:
-                return _json(_bounded(response.http_response.iter_bytes()))
+            return json.loads(answer.content)
         except Exception as fault:
             raise faults.from_exception(fault, self._place, self._clock) from fault
 
@@ -193,13 +199,21 @@ class RemoteEmbedder:
         return vector
 
 
+def remote_embedder(
+    settings: Settings, log: logging.Logger, clock: Callable[[], datetime], transport: Transport | None = None
+) -> RemoteEmbedder | None:
+    """The embedder behind the server that the settings name; None where they name none."""
+    if not settings.embedding_model:
+        return None
+    client = Client(settings.embedding_base, settings.embedding_key, settings.request_timeout, transport)
+    return RemoteEmbedder(client, settings.embedding_model, log, clock=clock)
+
+
 def _in_order(body: Any, count: int) -> list[Any]:
     """The embeddings of an answer in the order of the texts.
 
     Raises BadReply when there are not as many as texts.
     """
-    if faults.is_error(body):
-        raise fault_table.error_of(faults.failure_of(body))
     data = body.get("data") if isinstance(body, dict) else None
     rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
     if len(rows) != count:
@@ -219,31 +233,6 @@ def _from_base64(text: str) -> Any:
         return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")
     except (binascii.Error, ValueError):
         return None
-
-
-def _bounded(chunks: Iterator[bytes]) -> bytes:
-    held: list[bytes] = []
-    size = 0
-    for chunk in chunks:
-        held.append(chunk)
-        size += len(chunk)
-        if size > sse.MAX_BYTES:
-            raise errors.BadReply("model.too_large", limit=sse.MAX_BYTES)
-    return b"".join(held)
-
-
-def _json(answer: bytes) -> Any:
-    start = answer[:4_000].lstrip()
-    if start.startswith(b"<"):
-        raise errors.BadReply(
-            "model.html_reply", said=faults.failure_of(start.decode("utf-8", "replace")).said
-        )
-    try:
-        return json.loads(answer)
-    except (ValueError, RecursionError) as fault:
-        raise errors.BadReply(
-            "model.malformed_reply", said=f"{type(fault).__name__}: {answer[:200]!r}"
-        ) from fault
 
 
 def _sendable(text: str) -> str:

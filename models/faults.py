@@ -68,6 +68,8 @@ def from_exception(fault: BaseException, place: Place, now: Callable[[], datetim
         return complete(fault, place)
     if isinstance(fault, openai.APIStatusError):
         return complete(_of_response(fault, now), place)
+    if isinstance(fault, openai.APIError) and not isinstance(fault, openai.APIConnectionError):
+        return complete(error_of(failure_of({"error": fault.body})), place)
     return complete(_of_network(fault), place)
 
 

@@ -1,25 +1,36 @@
-"""Reading what a chat server sent: streamed or whole, in the forms that OpenAI-compatible servers use.
+"""What came of a reply: read from the client library's chunks, repaired, parted from the model's thinking, judged.
 
-The client library takes almost anything for a reply; this reader takes only what is one. It raises the
-errors of ``errors.py``, and believes nothing about types.
+The library takes almost anything for a reply; this reader takes only what is one, and believes nothing about types.
+Repair and parting work on a stream in chunks, hold back only what could still become something else, and are linear
+in the text.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from domain import errors
-from models import fault_table, faults, sse
+from domain import text as texts
+from domain.events import ReasoningDelta, Reply, TextDelta
+from domain.records import Finish
+from models import fault_table, faults
+
+#: The longest reply that is taken, thinking included, in characters; a longer one is cut there.
+MAX_REPLY = 4_000_000
+#: The longest summary that is taken, in characters: it stands in every prompt.
+_LONGEST_SUMMARY = 40_000
+_SENTENCE_END = re.compile(r"[.!?。！？…\n](?=\s|$)|[。！？…]")
+_CODE_FENCE = re.compile(r"\A```[a-z]{0,20}\n(.*)\n```\Z", re.DOTALL)
+#: Fields by which a server tells of an error in place of a reply.
+_OF_AN_ERROR = ("object", "error", "detail", "code", "type", "message")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one event, or one whole answer, brings. ``alive`` alone: a comment that keeps the connection
-    open."""
+    """What one chunk of a stream, or one whole answer, brings."""
 
     text: str = ""
     reasoning: str = ""
@@ -27,26 +38,30 @@ class Part:
     model: str = ""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    done: bool = False
 
 
-ALIVE = Part()
+def part_of(chunk: Any) -> Part:
+    """What a chunk, or a whole completion, of the client library brings.
 
-
-def parts(chunks: Iterable[bytes]) -> Iterator[Part]:
-    """The parts of an answer, in whichever form its first byte announces.
-
-    Raises ModelError: HTML, malformed JSON, an error in place of a reply.
+    Raises ModelError for one that is none, or an error.
     """
-    start, rest = _first_words(iter(chunks))
-    if start.startswith(b"<"):
-        raise errors.BadReply(
-            "model.html_reply", said=faults.failure_of(start[:4_000].decode("utf-8", "replace")).said
-        )
-    if start.startswith((b"{", b"[", b'"')):
-        yield from _whole(chain([start], rest))
-    else:
-        yield from _streamed(chain([start], rest))
+    if not hasattr(chunk, "choices"):
+        raise errors.BadReply("model.malformed_reply", said=repr(chunk)[:200])
+    choice = _choice(chunk.choices)
+    if choice is None:
+        _refuse_error(chunk)
+    said = _field(choice, "delta") or _field(choice, "message")
+    text, reasoning = _content(_field(said, "content"))
+    usage = chunk.usage
+    return Part(
+        text=text + _string(_field(said, "refusal")),
+        reasoning=(_string(_field(said, "reasoning_content")) or _string(_field(said, "reasoning")))
+        + reasoning,
+        finish=_string(_field(choice, "finish_reason")),
+        model=_string(chunk.model),
+        prompt_tokens=_count(_field(usage, "prompt_tokens")),
+        completion_tokens=_count(_field(usage, "completion_tokens")),
+    )
 
 
 def finish_of(reason: str) -> str:
@@ -64,91 +79,21 @@ def finish_of(reason: str) -> str:
     return "stop"
 
 
-def _first_words(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """The beginning of an answer without white space or byte order mark, and what follows it."""
-    for chunk in chunks:
-        start = chunk.lstrip(b"\xef\xbb\xbf \t\r\n")
-        if start:
-            return start, chunks
-    return b"", chunks
+def _choice(choices: object) -> object:
+    """The choice that belongs to the one reply that was asked for."""
+    found = choices if isinstance(choices, list) else []
+    return next((one for one in found if not _field(one, "index")), None)
 
 
-def _streamed(chunks: Iterable[bytes]) -> Iterator[Part]:
-    for event in sse.events(chunks):
-        if event.data is None:
-            yield ALIVE
-            continue
-        for body in _bodies(event.data):
-            yield _part(body, event.name, "delta")
-
-
-def _bodies(data: str) -> list[Any]:
-    """The JSON of one event; of several, where a server forgot the empty lines between them."""
-    try:
-        return [_json(data)]
-    except errors.BadReply:
-        if "\n" not in data:
-            raise
-        return [_json(line) for line in data.split("\n") if line]
-
-
-def _whole(chunks: Iterable[bytes]) -> Iterator[Part]:
-    held: list[bytes] = []
-    size = 0
-    for chunk in chunks:
-        held.append(chunk)
-        size += len(chunk)
-        if size > sse.MAX_BYTES:
-            raise errors.BadReply("model.too_large", limit=sse.MAX_BYTES)
-    body = _json(b"".join(held).decode("utf-8", "replace"))
-    if not faults.is_error(body) and not _choices(body):
-        raise errors.BadReply("model.empty_reply")
-    yield _part(body, "", "message")
-    yield Part(done=True)
-
-
-def _json(data: str) -> Any:
-    if data.strip() == "[DONE]":
-        return None
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as fault:
-        raise errors.BadReply(
-            "model.malformed_reply", said=f"{type(fault).__name__}: {data[:200]}"
-        ) from fault
-
-
-def _part(body: Any, name: str, holder: str) -> Part:
-    """One JSON object as a part; the error it hides, if it hides one."""
-    if body is None:
-        return Part(done=True)
-    if not isinstance(body, Mapping):
-        raise errors.BadReply("model.malformed_reply", said=repr(body)[:200])
-    if faults.is_error(body, name):
+def _refuse_error(chunk: Any) -> None:
+    body = {name: value for name in _OF_AN_ERROR if (value := getattr(chunk, name, None))}
+    if faults.is_error(body):
         raise fault_table.error_of(faults.failure_of(body))
-    choices = _choices(body)
-    choice = choices[0] if choices else {}
-    said = choice.get(holder) or choice.get("message") or choice.get("delta") or {}
-    if not isinstance(said, Mapping):
-        raise errors.BadReply("model.malformed_reply", said=repr(said)[:200])
-    text, reasoning = _content(said.get("content"))
-    usage = body.get("usage") if isinstance(body.get("usage"), Mapping) else {}
-    return Part(
-        text=text + _string(said.get("refusal")),
-        reasoning=(_string(said.get("reasoning_content")) or _string(said.get("reasoning"))) + reasoning,
-        finish=_string(choice.get("finish_reason")),
-        model=_string(body.get("model")),
-        prompt_tokens=_count(usage, "prompt_tokens"),
-        completion_tokens=_count(usage, "completion_tokens"),
-    )
 
 
-def _choices(body: Any) -> list[Mapping[str, Any]]:
-    """The choices that belong to the one reply that was asked for."""
-    found = body.get("choices") if isinstance(body, Mapping) else None
-    if not isinstance(found, list):
-        return []
-    return [choice for choice in found if isinstance(choice, Mapping) and not choice.get("index")]
+def _field(holder: object, name: str) -> Any:
+    """A field of what may be a typed object, a mapping, or nothing of the kind."""
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
 
 
 def _content(content: object) -> tuple[str, str]:
@@ -168,6 +113,244 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _count(usage: Any, name: str) -> int | None:
-    value = usage.get(name)
+def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+class Collected:
+    """What came so far of one reply."""
+
+    def __init__(self, limit: int = MAX_REPLY) -> None:
+        self._room = limit
+        self._text_repair = Repair()
+        self._reasoning_repair = Repair()
+        self._thinking = ThinkingSplitter()
+        self._text: list[str] = []
+        self._reasoned: list[str] = []
+        self._model = ""
+        self._prompt_tokens: int | None = None
+        self._completion_tokens: int | None = None
+        self.finish = ""
+
+    @property
+    def text(self) -> str:
+        """The reply's own words so far."""
+        return "".join(self._text)
+
+    @property
+    def reasoning(self) -> str:
+        """The thinking so far."""
+        return "".join(self._reasoned)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._room <= 0
+
+    def take(self, part: Part) -> list[TextDelta | ReasoningDelta]:
+        """Add a part; what of it can be shown.
+
+        Raises ContentFiltered or ServerFault for a finish reason that is no end of a reply.
+        """
+        self._model = part.model or self._model
+        self._prompt_tokens = part.prompt_tokens if part.prompt_tokens is not None else self._prompt_tokens
+        self._completion_tokens = part.completion_tokens or self._completion_tokens
+        shown = self._show(self._reasoning_repair.feed(part.reasoning), self._text_repair.feed(part.text))
+        if part.finish:
+            self.finish = finish_of(part.finish)
+        return shown
+
+    def end(self) -> list[TextDelta | ReasoningDelta]:
+        """What was held back, now that nothing more comes."""
+        shown = self._show(self._reasoning_repair.finish(), self._text_repair.finish())
+        thought, words = self._thinking.finish()
+        return shown + self._keep(thought, words)
+
+    def reply(self, finish: Finish | None, model: str, seconds: float, truncated: bool) -> Reply:
+        """The reply, if it is one. ``finish`` overrules what the server said.
+
+        Raises BadReply for one that did not end, or that says nothing; Interrupted for one that was stopped
+        before it said anything.
+        """
+        how: Finish | None = finish or ("length" if self.is_full or self.finish == "length" else None)
+        if how is None and not self.finish:
+            raise errors.BadReply("model.cut_reply")
+        text = without_stray_thinking(self.text).strip()
+        if not text and finish == "interrupted":
+            raise errors.Interrupted()
+        if not text:
+            raise errors.BadReply("model.only_thinking" if self._reasoned else "model.empty_reply")
+        return Reply(
+            text,
+            how or "stop",
+            self._model or model,
+            self._prompt_tokens,
+            self._completion_tokens,
+            seconds,
+            truncated,
+        )
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """Prompt tokens as the server counted them."""
+        return self._prompt_tokens
+
+    def _show(self, reasoning: str, text: str) -> list[TextDelta | ReasoningDelta]:
+        thought, words = self._thinking.feed(text) if text else ("", "")
+        return self._keep(reasoning + thought, words)
+
+    def _keep(self, reasoning: str, text: str) -> list[TextDelta | ReasoningDelta]:
+        reasoning = reasoning[: max(0, self._room)]
+        self._room -= len(reasoning)
+        text = text[: max(0, self._room)]
+        self._room -= len(text)
+        shown: list[TextDelta | ReasoningDelta] = []
+        if reasoning:
+            self._reasoned.append(reasoning)
+            shown.append(ReasoningDelta(reasoning))
+        if text:
+            self._text.append(text)
+            shown.append(TextDelta(text))
+        return shown
+
+
+_HALVES = re.compile("[\ud800-\udfff]")
+_HIGH = range(0xD800, 0xDC00)
+
+
+class Repair:
+    """Text that any store and any terminal can take: no NUL, no control characters, no lone surrogates.
+
+    The two halves of one character, sent in two chunks, become that character again; so do the two halves of
+    a line end.
+
+    >>> repair = Repair()
+    >>> repair.feed("a\\ud83d") + repair.feed("\\ude00\\x00") + repair.finish()
+    'a😀'
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, chunk: str) -> str:
+        """The text that is certain now."""
+        whole = self._held + chunk
+        half = bool(whole) and (whole[-1] == "\r" or ord(whole[-1]) in _HIGH)
+        self._held = whole[-1] if half else ""
+        return _repaired(whole[:-1] if half else whole)
+
+    def finish(self) -> str:
+        """What was held back."""
+        held, self._held = self._held, ""
+        return _repaired(held)
+
+
+def _repaired(text: str) -> str:
+    if _HALVES.search(text):
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return texts.clean(text)
+
+
+_OPENING = re.compile(r"\s*<(think|thinking)>", re.IGNORECASE)
+_LONGEST_OPENING = len("<thinking>")
+#: A closing tag alone on its line: some servers put the opening one into the prompt, and it never comes back.
+_STRAY_CLOSING = re.compile(r"(?:^|\n)[ \t]*</(?:think|thinking)>[ \t]*(?:\n|$)", re.IGNORECASE)
+
+
+class ThinkingSplitter:
+    """Parts ``<think> ... </think>`` at the beginning of a reply from the reply itself.
+
+    Later tags are the reply's own words. White space before the reply's first word goes.
+
+    >>> splitter = ThinkingSplitter()
+    >>> splitter.feed("<thi"), splitter.feed("nk>hm</think>\\n\\nHello")
+    (('', ''), ('hm', 'Hello'))
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._closing: re.Pattern[str] | None = None
+        self._replying = False
+
+    def feed(self, chunk: str) -> tuple[str, str]:
+        """The thinking and the reply in this chunk."""
+        if self._replying:
+            return "", chunk
+        text, self._held = self._held + chunk, ""
+        return self._split(text)
+
+    def finish(self) -> tuple[str, str]:
+        """What was held back: the beginning of a tag that never came."""
+        held, self._held = self._held, ""
+        return (held, "") if self._closing else ("", held)
+
+    def _split(self, text: str) -> tuple[str, str]:
+        thoughts: list[str] = []
+        at = 0
+        while True:
+            if self._closing is None:
+                opening = _OPENING.match(text, at)
+                if not opening:
+                    return "".join(thoughts), self._begin(text[at:].lstrip())
+                self._closing = re.compile(f"</{opening[1]}>", re.IGNORECASE)
+                at = opening.end()
+            closing = self._closing.search(text, at)
+            if not closing:
+                thoughts.append(self._hold_back(text[at:]))
+                return "".join(thoughts), ""
+            thoughts.append(text[at : closing.start()])
+            self._closing, at = None, closing.end()
+
+    def _begin(self, text: str) -> str:
+        """The first words of the reply, unless they may still become an opening tag."""
+        if "<thinking>".startswith(text[:_LONGEST_OPENING].lower()):
+            self._held = text
+            return ""
+        self._replying = True
+        return text
+
+    def _hold_back(self, text: str) -> str:
+        at = text.rfind("<", max(0, len(text) - _LONGEST_OPENING))
+        self._held = text[at:] if at >= 0 else ""
+        return text[:at] if at >= 0 else text
+
+
+def without_stray_thinking(text: str) -> str:
+    """A whole reply without thinking that ended in a closing tag but had no opening one."""
+    stray = list(_STRAY_CLOSING.finditer(text))
+    return text[stray[-1].end() :].lstrip() if stray and "<think" not in text.lower() else text
+
+
+def summary_of(reply: Reply) -> str:
+    """The summary in a reply; one that was cut, or goes on without end, loses its half sentence.
+
+    Raises BadReply when nothing is left, Interrupted when the person stopped it.
+    """
+    text = _result(reply)
+    if reply.finish == "length" or len(text) > _LONGEST_SUMMARY:
+        text = text[:_LONGEST_SUMMARY]
+        ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+        text = text[: ends[-1]].strip() if ends else text
+    return text
+
+
+def image_of(reply: Reply) -> str:
+    """The image in a reply.
+
+    Raises BadReply for one that is empty or was cut: half an image would forget the other half.
+    """
+    text = _result(reply)
+    if reply.finish == "length":
+        raise errors.BadReply("model.cut_reply")
+    return text
+
+
+def _result(reply: Reply) -> str:
+    if reply.finish == "interrupted":
+        raise errors.Interrupted()
+    text = texts.without_quotations(reply.text).strip()
+    fenced = _CODE_FENCE.match(text)
+    text = texts.harmless(fenced[1] if fenced else text)
+    if not text:
+        raise errors.BadReply("model.empty_reply")
+    return text

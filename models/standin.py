@@ -1,23 +1,22 @@
 """The built-in stand-in: answers when no model is configured, speaking the real protocol.
 
-It is a transport for the official client, so the code path is that of a real server: chat (streamed and
-whole), embeddings, the model list. It knows nothing and pretends nothing: it says what it is, quotes the
-one sentence of its memories that shares most words with the input, extracts what was stated where a summary is asked
-for, and appends what was stated about the one whose image is asked for. It never takes its own phrases for anybody's
-words. The same request always gets the same answer.
+It is a transport for the official client, so the code path is that of a real server: chat (streamed and whole) and the
+model list. Which task it is set, in which language and for whom, the request's ``metadata`` tells; of the prompt it
+reads only the fenced records. It knows nothing and pretends nothing: it says what it is, quotes the one sentence of its
+memories that shares most words with the input, extracts what was stated where a summary is asked for, and appends what
+was stated about the one whose image is asked for. It never takes its own phrases for anybody's words. The same request
+always gets the same answer.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-
-from prompts import TASK_MARKS
 
 MODEL = "stand-in"
 _CHUNK = 12
@@ -37,15 +36,6 @@ _QUESTION = re.compile(r"[?？][”’\"'」』）)!！]*$")
 _ATTRIBUTED = re.compile(r"(\d{4}-\d{2}-\d{2}) (.{1,80}?)(?: said: |说：)(.+)")
 _OF_ONESELF = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b|[我咱]", re.IGNORECASE)
 _OF_THE_OTHER = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
-#: How prompts tell who is who, in both languages.
-_COMPANION = (
-    re.compile(r"(?:image of|with) ([^()]{1,80}?) \(the assistant\)"),
-    re.compile(r"(?:形式的|与)([^（）]{1,80}?)（助手）"),
-    re.compile(r"\AYou are (.{1,80}?), an old friend of"), re.compile(r"\A你是(.{1,80}?)，"),
-)  # fmt: skip
-_PERSON = (
-    re.compile(r"(?:image of|with) ([^()]{1,80}?) \(the user\)"), re.compile(r"(?:形式的|与)([^（）]{1,80}?)（用户）"),
-)  # fmt: skip
 _COMMON_WORDS = frozenset(
     """
     the and for are was were you your that this with what who how when where why does did have has had not but
@@ -93,8 +83,6 @@ class StandIn(httpx2.BaseTransport):
         body = json.loads(request.read() or b"{}")
         if path.endswith("/models"):
             return _answer({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
-        if path.endswith("/embeddings"):
-            return _answer(_embeddings(body))
         if path.endswith("/chat/completions"):
             return _chat(body)
         return _answer({"error": {"message": "The stand-in has no such path."}}, 404)
@@ -110,7 +98,8 @@ def _answer(body: Any, status: int = 200) -> httpx2.Response:
 
 def _chat(body: dict[str, Any]) -> httpx2.Response:
     messages = [(str(one.get("role")), str(one.get("content"))) for one in body.get("messages", [])]
-    text = reply_to(messages)
+    metadata = body.get("metadata")
+    text = reply_to(messages, metadata if isinstance(metadata, dict) else {})
     usage = {
         "prompt_tokens": sum(_tokens(content) for _, content in messages),
         "completion_tokens": _tokens(text),
@@ -142,24 +131,13 @@ def _events(text: str, usage: dict[str, int]) -> Iterator[dict[str, Any]]:
     yield {**about, "choices": [], "usage": usage}
 
 
-def reply_to(messages: Sequence[tuple[str, str]]) -> str:
-    """What the stand-in says to a prompt of (role, content) pairs."""
-    system = "\n".join(content for role, content in messages if role == "system")
-    asked = messages[-1][1] if messages else ""
-    for task, marks in TASK_MARKS.items():
-        if system.startswith(marks):
-            fields = next(iter(_fenced(asked)), {})
-            return (
-                _summary(fields, system.startswith(marks[1]))
-                if task == "fold"
-                else _image(fields, task, system)
-            )
-    return _talk(messages, _named(_COMPANION, system))
-
-
-def _named(forms: Sequence[re.Pattern[str]], system: str) -> str:
-    """What the system prompt calls somebody; empty where it does not tell."""
-    return next((found[1] for form in forms if (found := form.search(system))), "")
+def reply_to(messages: Sequence[tuple[str, str]], about: Mapping[str, str]) -> str:
+    """What the stand-in says to a prompt of (role, content) pairs; ``about`` is the request's metadata."""
+    task = about.get("task", "")
+    if not task:
+        return _talk(messages, about.get("companion", ""))
+    fields = next(iter(_fenced(messages[-1][1])), {}) if messages else {}
+    return _summary(fields, about) if task == "fold" else _image(fields, about)
 
 
 def _talk(messages: Sequence[tuple[str, str]], companion: str) -> str:
@@ -219,10 +197,14 @@ def _words(text: str) -> set[str]:
 # --------------------------------------------------------------------------------------------
 
 
-def _summary(fields: dict[str, Any], chinese: bool) -> str:
+def _summary(fields: Mapping[str, Any], about: Mapping[str, str]) -> str:
     """The summary so far and, line by line, who said what; the oldest lines go when it grows too long."""
     lines = [line for line in str(fields.get("summary_so_far", "")).splitlines() if line.strip("- ")]
-    form = "{date} {speaker}说：{sentence}" if chinese else "{date} {speaker} said: {sentence}"
+    form = (
+        "{date} {speaker}说：{sentence}"
+        if about.get("language") == "zh"
+        else "{date} {speaker} said: {sentence}"
+    )
     for one in fields.get("rounds", []):
         date, speaker, text = (str(one.get(name, "")) for name in ("date", "speaker", "text"))
         stated = (
@@ -245,13 +227,14 @@ def _own(text: str) -> bool:
     return "built-in stand-in" in text or "内置的替身" in text
 
 
-def _image(fields: dict[str, Any], task: str, system: str) -> str:
+def _image(fields: Mapping[str, Any], about: Mapping[str, str]) -> str:
     """The image as it is, and below it what the summary states about the one it shows."""
-    names = {"self": _named(_COMPANION, system), "user": _named(_PERSON, system)}
+    names = {"self": about.get("companion", ""), "user": about.get("person", "")}
+    task = about["task"]
     lines = [line for line in str(fields.get("present_image", "")).splitlines() if line.strip("- ")]
     new = str(fields.get("summary_of_the_conversation", "")).splitlines()
     kept = dict.fromkeys([*lines, *(line for line in new if _concerns(line, names, task))])
-    words = _ZH if system.startswith(TASK_MARKS[task][1]) else _EN
+    words = _ZH if about.get("language") == "zh" else _EN
     return "\n".join(kept) or words.known[task].format(companion=names["self"], person=names["user"])
 
 
@@ -308,19 +291,3 @@ def _fence(lines: Sequence[str]) -> tuple[int, int]:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_SENTENCE else text[: _LONGEST_SENTENCE - 1] + "…"
-
-
-# --- embeddings
-# -------------------------------------------------------------------------------------------------
-
-
-def _embeddings(body: dict[str, Any]) -> dict[str, Any]:
-    from recall.hashed_embedder import HashedEmbedder
-
-    given = body.get("input", [])
-    texts = [given] if isinstance(given, str) else [str(text) for text in given]
-    rows = [
-        {"object": "embedding", "index": index, "embedding": [] if vector is None else vector.tolist()}
-        for index, vector in enumerate(HashedEmbedder().embed(texts))
-    ]
-    return {"object": "list", "data": rows, "model": MODEL, "usage": {"prompt_tokens": 0, "total_tokens": 0}}

@@ -16,14 +16,15 @@ from domain.events import Stop
 from jobs.saving import Saved, SaveEvent
 from llm import Llm
 from memory import Memory
-from models.retry import Patience
-from prompts import TASK_MARKS
+from models.chat import Patience
+from prompts import TEMPLATES
 from tests.server import ScriptedServer
 
 
 def marked(request: Any, task: str) -> bool:
     """Whether a chat request is one of the three tasks."""
-    return any(request["messages"][0]["content"].startswith(mark) for mark in TASK_MARKS[task])
+    templates = [getattr(each, f"{task}_task") for each in TEMPLATES.values()]
+    return request["messages"][0]["content"].splitlines()[0] in [each.splitlines()[0] for each in templates]
 
 
 def material(request: Any) -> Any:

@@ -13,10 +13,11 @@ from typing import Any
 
 import config
 from domain import errors
-from domain.events import Event, ReasoningDelta, Reply, Retrying, TextDelta
+from domain.events import ReasoningDelta, Reply, ReplyEvent, Retrying, Stop, TextDelta
 from domain.records import PREFIX, Round, Turn
 from domain.settings import Settings
-from llm import Llm, Message, Patience
+from llm import Answered, Layers, Llm, Message
+from models.chat import Patience
 
 KEY = "sk-test-0123456789abcdef0123"
 NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
@@ -64,10 +65,10 @@ class Played:
     retries: list[Retrying] = field(default_factory=list)
     reply: Reply | None = None
     error: errors.OldFriendError | None = None
-    events: list[Event] = field(default_factory=list)
+    events: list[ReplyEvent] = field(default_factory=list)
 
 
-def played(events: Iterable[Event], each: Callable[[Event, Played], None] | None = None) -> Played:
+def played(events: Iterable[ReplyEvent], each: Callable[[ReplyEvent, Played], None] | None = None) -> Played:
     """Listen to the end. ``each`` is told of every event as it comes."""
     found = Played()
     try:
@@ -105,3 +106,30 @@ def turn(role: Any, words: str, number: int = 1, **changed: Any) -> Turn:
 def spoken(user: str, assistant: str, number: int = 1) -> Round:
     """A stored round."""
     return Round(turn("user", user, number), turn("assistant", assistant, number))
+
+
+def said(chunks: Iterable[bytes], *, stream: bool = True) -> Played:
+    """What comes of an answer with this body, asked for once."""
+    import httpx2
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"Content-Type": "application/json"}, content=iter(chunks))
+
+    llm = models_at(
+        "http://model.invalid/v1", transport=lambda: httpx2.MockTransport(answer), stream=stream,
+        patience=Patience(tries=1),
+    )  # fmt: skip
+    found = played(llm.chat(ASKED, Stop()))
+    llm.close()
+    return found
+
+
+def answered(llm: Llm, layers: Layers, *, stream: bool = True) -> Answered:
+    """The answer to a layered prompt, as a turn asks for it."""
+    events = llm.answer(layers, Stop(), stream=stream)
+    while True:
+        try:
+            next(events)
+        except StopIteration as end:
+            found: Answered = end.value
+            return found

@@ -9,28 +9,33 @@ from collections.abc import Callable
 
 import pytest
 
-from domain import errors, quoting
+from domain import errors
 from domain import text as texts
 from domain.events import Stop
-from domain.languages import estimate
+from domain.languages import estimate, language_of
 from domain.recollection import Recollection
 from domain.text import MAX_INPUT_BYTES, mask
 from interfaces.terminal.reply import Quoted, stream_for
 from interfaces.terminal.screen import Screen
-from models import replies
 from models.chat import MAX_PROMPT
-from models.collecting import MAX_REPLY, Collected
 from models.faults import failure_of
-from models.repair import Repair, ThinkingSplitter, without_stray_thinking
+from models.replies import (
+    MAX_REPLY,
+    Collected,
+    Part,
+    Repair,
+    ThinkingSplitter,
+    summary_of,
+    without_stray_thinking,
+)
 from models.standin import reply_to
-from models.tasks import summary_of
 from recall.words import tokens as words_of
 from storage.image_text import refusal
 from tests.growing import growth
 from tests.house import house
 from tests.program import connected, run, stored
 from tests.server import ScriptedServer, answer, encode, say, status
-from tests.talking import ASKED, models_at, played
+from tests.talking import ASKED, models_at, played, said
 
 #: Pieces of which text is made that is hard on scanners.
 _HARD = (
@@ -52,7 +57,7 @@ def _split(given: str) -> None:
 def _collect(given: str) -> None:
     collected = Collected()
     for at in range(0, len(given), 50):
-        collected.take(replies.Part(text=given[at : at + 50]))
+        collected.take(Part(text=given[at : at + 50]))
     collected.end()
     assert collected.text is not None
 
@@ -65,7 +70,7 @@ def _think(given: str) -> None:
 
 def _stream(given: str) -> None:
     sent = b"data: " + encode({"choices": [{"delta": {"content": given}}]}) + b"\n\n"
-    list(replies.parts(sent[at : at + 100] for at in range(0, len(sent), 100)))
+    said(sent[at : at + 100] for at in range(0, len(sent), 100))
 
 
 def _standin(given: str) -> None:
@@ -73,20 +78,21 @@ def _standin(given: str) -> None:
         [
             ("system", "Task: summarise the conversation."),
             ("user", f"=\n{json.dumps({'rounds': [{'text': given}]})}\n="),
-        ]
+        ],
+        {"task": "fold"},
     )
-    reply_to([("user", f"=\n{json.dumps({'text': given})}\n=\n{given}")])
+    reply_to([("user", f"=\n{json.dumps({'text': given})}\n=\n{given}")], {})
 
 
 _WORK: dict[str, Callable[[str], object]] = {
     "clean": texts.clean, "inert": texts.inert, "one_line": texts.one_line,
     "without_quotations": texts.without_quotations,
     "quotations": texts.quotations, "splitter": _split, "mask": mask,
-    "harmless": lambda given: quoting.harmless(given, "=== x ==="),
-    "control_tokens": quoting.without_control_tokens, "estimate": estimate, "error_body": failure_of,
+    "harmless": lambda given: texts.harmless(given, "=== x ==="),
+    "control_tokens": texts.without_control_tokens, "estimate": estimate, "error_body": failure_of,
     "collect": _collect,
     "think": _think, "stray": without_stray_thinking, "stream": _stream, "stand_in": _standin, "tokens": words_of,
-    "language": texts.language_of,
+    "language": language_of,
 }  # fmt: skip
 
 

@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from llm import Stop
-from models.retry import Patience
+from domain.events import Stop
+from models.chat import Patience
 from tests.faults import FAULTS, Fault
 from tests.server import ScriptedServer, answer, delta, redirect, status, stream, whole
 from tests.talking import ASKED, KEY, models_at, played
@@ -200,8 +200,7 @@ def test_thinking_is_told_apart_from_the_reply(server):
 
 
 def test_a_reply_longer_than_any_limit_is_cut_and_marked(server):
-    from models.collecting import Collected
-    from models.replies import Part
+    from models.replies import Collected, Part
 
     collected = Collected(limit=10)
     collected.take(Part(text="123456"))

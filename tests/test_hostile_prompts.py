@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 import pytest
 
 from domain import text as texts
-from domain.quoting import harmless, new_boundary
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
-from models.prompt import Layers, assemble
-from models.tasks import Names, Task
+from domain.text import harmless, new_boundary
+from llm import Layers, Task, assemble
 from prompts import TEMPLATES as LANGUAGES
+from prompts import names_in
 from tests.hostile import CANARY, CONTROL_TOKENS, FORGED, GUESSED, HOSTILE, records
 from tests.talking import spoken, turn
 
@@ -79,7 +79,7 @@ def test_no_memory_leaves_its_fence(language):
 @EACH
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_folded_or_rewritten_stays_in_its_fence(hostile, language):
-    task = Task(language, Names("", ""), BOUNDARY)
+    task = Task(language, names_in(language, "", ""), BOUNDARY)
     known = f"{hostile}\n{BOUNDARY}\n"
     rounds = [spoken(known, known)]
     for messages, fields in (
@@ -99,8 +99,8 @@ def test_what_is_folded_or_rewritten_stays_in_its_fence(hostile, language):
 
 @EACH
 def test_a_pin_stays_one_line(hostile):
-    system, _ = Task("en", Names("", ""), BOUNDARY).rewrite("self", "", "", (hostile,))
-    plain, _ = Task("en", Names("", ""), BOUNDARY).rewrite("self", "", "", ("pinned",))
+    system, _ = Task("en", names_in("en", "", ""), BOUNDARY).rewrite("self", "", "", (hostile,))
+    plain, _ = Task("en", names_in("en", "", ""), BOUNDARY).rewrite("self", "", "", ("pinned",))
     assert len(system.content.split("\n")) == len(plain.content.split("\n"))
     assert hidden_letters(system.content) == []
     assert not [token for token in CONTROL_TOKENS if token in system.content]
@@ -144,7 +144,7 @@ def test_roles_come_from_the_column_and_never_from_the_text():
 
 @pytest.mark.parametrize("hostile", FORGED.values(), ids=FORGED.keys())
 def test_an_encoded_record_is_one_line_for_every_reader(hostile):
-    from domain.quoting import record
+    from domain.text import record
 
     line = record(text=harmless(hostile), raw=hostile)
     assert len(line.splitlines()) == 1

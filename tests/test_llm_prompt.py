@@ -8,11 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.quoting import harmless
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
-from llm import Layers, Message, assemble, new_boundary
-from models.tasks import Names, Task
-from prompts import TASK_MARKS, TEMPLATES
+from domain.text import harmless, new_boundary
+from llm import Layers, Message, Task, assemble
+from prompts import TEMPLATES, names_in
 from tests.talking import spoken
 
 MARK = "=== 0123456789abcdef ==="
@@ -287,13 +286,13 @@ def material(messages: tuple[Message, ...]) -> dict:
     return json.loads(lines[1])
 
 
-TASK = Task("en", Names("Ming", "Li Wei"), MARK)
+TASK = Task("en", names_in("en", "Ming", "Li Wei"), MARK)
 
 
 def test_folding_shows_who_said_what_when_and_no_quotations():
     rounds = (spoken("I have a cat", "<blockquote>old words</blockquote>\n\nLovely!", 1),)
     messages = TASK.fold("Before.", rounds, 1_000)
-    assert messages[0].content.startswith(TASK_MARKS["fold"][0])
+    assert messages[0].content.startswith("Task: summarise the conversation.")
     assert material(messages) == {
         "summary_so_far": "Before.",
         "rounds": [
@@ -306,9 +305,9 @@ def test_folding_shows_who_said_what_when_and_no_quotations():
 @pytest.mark.parametrize("image", ["self", "user"])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_an_image_is_rewritten_from_itself_and_the_summary(image, language):
-    task = Task(language, Names("", ""), MARK)
+    task = Task(language, names_in(language, "", ""), MARK)
     messages = task.rewrite(image, "Is kind.", "A <blockquote>b</blockquote> talk.", ("keep {this}",))
-    assert messages[0].content.startswith(TASK_MARKS[image])
+    assert messages[0].content.startswith({"en": "Task: rewrite the ", "zh": "任务：改写"}[language])
     assert messages[0].content.endswith("\nkeep {this}")
     assert material(messages) == {"present_image": "Is kind.", "summary_of_the_conversation": "A  talk."}
     assert "{" not in task.rewrite(image, "a", "b", ())[0].content
@@ -332,5 +331,5 @@ def test_a_turn_too_long_for_a_task_keeps_its_beginning_and_end():
 
 
 def test_names_that_are_empty_become_the_languages_own_words():
-    messages = Task("zh", Names("", ""), MARK).fold("", (spoken("你好", "你好！", 1),), 100)
+    messages = Task("zh", names_in("zh", "", ""), MARK).fold("", (spoken("你好", "你好！", 1),), 100)
     assert [said["speaker"] for said in material(messages)["rounds"]] == ["用户", "老友"]

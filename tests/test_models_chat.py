@@ -8,11 +8,10 @@ import time
 import pytest
 
 from domain import errors
-from domain.events import Beat, ReasoningDelta, Reply, TextDelta
-from llm import Message, Stop
+from domain.events import ReasoningDelta, Reply, Stop, TextDelta
+from llm import Message
+from models.chat import Patience
 from models.client import Client
-from models.retry import Patience
-from models.waiting import waiting
 from tests.server import ScriptedServer, delta, hang, say, status, stream
 from tests.talking import ASKED, KEY, models_at, played
 
@@ -43,12 +42,6 @@ def test_words_come_as_they_are_said(server, llm):
     said = [times[f"TextDelta(text='{word}')"[:24]] for word in ("one ", "two ", "three")]
     assert said[1] - said[0] > 0.05
     assert said[2] - said[1] > 0.05
-
-
-def test_the_screen_gets_a_beat_while_nothing_comes(server, llm):
-    server.script(stream(0.4, delta(content="Hi."), delta("stop")))
-    found = played(llm.chat(ASKED, Stop()))
-    assert sum(isinstance(event, Beat) for event in found.events) >= 4
 
 
 def test_what_is_sent_is_what_was_given(server, llm):
@@ -159,10 +152,6 @@ def test_a_caller_who_walks_away_lets_go_too(server, llm):
         pass
     events.close()
     assert played(llm.chat(ASKED, Stop())).reply.text == "Hello."
-    for thread in threading.enumerate():
-        if thread.name == "chat":
-            thread.join(2)
-    assert not [thread for thread in threading.enumerate() if thread.name == "chat"]
 
 
 def test_a_call_given_up_before_any_answer_is_hung_up(server, llm):
@@ -228,36 +217,6 @@ def test_a_client_can_be_closed_twice_and_used_again(server):
     client.close()
     client.openai()
     client.close()
-
-
-def test_waiting_returns_what_the_work_returned_and_beats_meanwhile():
-    work = waiting(lambda: (time.sleep(0.2), "done")[1], Stop())
-    results = []
-
-    def listening():
-        results.append((yield from work))
-
-    assert len(list(listening())) >= 2
-    assert results == ["done"]
-
-
-def test_waiting_raises_what_the_work_raised():
-    def work():
-        raise errors.Damaged(path="x")
-
-    with pytest.raises(errors.Damaged):
-        list(waiting(work, Stop()))
-
-
-def test_waiting_is_over_at_once_when_stopped():
-    stop, never = Stop(), threading.Event()
-    timer = stop_soon(stop)
-    began = time.monotonic()
-    with pytest.raises(errors.Interrupted):
-        list(waiting(lambda: never.wait(60), stop))
-    assert time.monotonic() - began < 10.0
-    never.set()
-    timer.join()
 
 
 def test_the_models_of_a_server_are_listed(server, llm):

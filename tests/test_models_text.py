@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import chain
 
 import pytest
 from hypothesis import given, settings
@@ -11,10 +12,10 @@ from hypothesis import strategies as st
 
 from domain import errors
 from domain.languages import estimate, estimate_all, is_truncated
-from domain.quoting import harmless
-from models import replies, sse
-from models.collecting import Collected
-from models.repair import Repair, ThinkingSplitter, without_stray_thinking
+from domain.text import harmless
+from models import body as bodies
+from models.replies import Collected, Part, Repair, ThinkingSplitter, without_stray_thinking
+from tests.talking import said
 
 
 def cut(whole, places):
@@ -89,16 +90,18 @@ def test_thinking_whose_opening_tag_never_came_is_not_kept(text, kept):
 
 @given(st.binary(max_size=60), PLACES)
 def test_lines_are_the_same_in_any_chunking(data, places):
-    assert list(sse.lines(cut(data, places))) == list(sse.lines([data]))
+    assert list(bodies.lines(cut(data, places))) == list(bodies.lines([data]))
 
 
-LINES = [b"data: {}", b"data:1", b": c", b"", b"event: e", b"\xff", b"x"]
+CHUNK = b'data: {"choices":[{"delta":{"content":"%s"},"finish_reason":"stop"}]}'
+LINES = [CHUNK % b"a", CHUNK % b"b\xff", b"data: 1", b": c", b"", b"event: e", b"\xff", b"x", b"id: 7"]
 
 
 @given(st.lists(st.sampled_from(LINES), max_size=10), st.sampled_from([b"\n", b"\r", b"\r\n"]), PLACES)
 def test_events_are_the_same_in_any_chunking_and_with_any_line_end(lines, end, places):
     whole = end.join(lines) + end
-    assert list(sse.events(cut(whole, places))) == list(sse.events([b"\n".join(lines) + b"\n"]))
+    one, other = said(cut(whole, places)), said([b"\n".join(lines) + b"\n"])
+    assert (one.text, str(one.error)) == (other.text, str(other.error))
 
 
 def test_a_line_that_never_ends_is_refused(monkeypatch):
@@ -107,9 +110,9 @@ def test_a_line_that_never_ends_is_refused(monkeypatch):
             yield b"x" * 1_000_000
 
     with pytest.raises(errors.BadReply):
-        list(sse.lines(endless()))
-    with pytest.raises(errors.BadReply):
-        list(replies.parts(b'{"' + chunk for chunk in endless()))
+        list(bodies.lines(endless()))
+    assert said(chain([b'{"'], endless())).error.key == "model.too_large"
+    assert said(chain([b"data: "], endless())).error.key == "model.too_large"
 
 
 FIELDS = "choices delta message content usage error finish_reason index reasoning_content code type text"
@@ -127,14 +130,9 @@ FIELDS = "choices delta message content usage error finish_reason index reasonin
 )
 def test_no_json_whatever_breaks_the_reader(body):
     for data in (json.dumps(body).encode(), b"data: " + json.dumps(body).encode() + b"\n\n"):
-        collected = Collected()
-        try:
-            for part in replies.parts([data]):
-                collected.take(part)
-            collected.end()
-            collected.reply(None, "model", 0.0, False)
-        except errors.ModelError:
-            continue
+        for stream in (True, False):
+            found = said([data], stream=stream)
+            assert found.reply or isinstance(found.error, errors.ModelError)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +180,7 @@ def best_time(work, size):
 def collect(text: str, chunk: int) -> None:
     collected = Collected()
     for at in range(0, len(text), chunk):
-        collected.take(replies.Part(text=text[at : at + chunk], finish=""))
+        collected.take(Part(text=text[at : at + chunk], finish=""))
     collected.end()
     collected.finish = "stop"
     try:
@@ -207,8 +205,8 @@ WORKS = {
     "closing tags": lambda size: collect("\n </think>" * (size // 10), 1_000),
     "white space": lambda size: collect(" \n" * (size // 2), 100),
     "halves of characters": lambda size: collect("\ud83d" * size, 1_000),
-    "a stream": lambda size: list(replies.parts([stream_of("x" * (size // 10), 10)])),
-    "a stream in bytes": lambda size: list(sse.events([b"d" for _ in range(size)])),
+    "a stream": lambda size: said([stream_of("x" * (size // 10), 10)]),
+    "a stream in bytes": lambda size: list(bodies.lines([b"d" for _ in range(size)])),
     "unclosed tags in a memory": lambda size: harmless("<a " * (size // 3)),
     "nested tags in a memory": lambda size: harmless("<" * (size // 2) + "b>" * (size // 4)),
     "tokens": lambda size: estimate("word 你好 12 ! " * (size // 13)),

@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 from datetime import UTC, datetime
 
-import numpy as np
 import pytest
 
+from domain.events import Stop
 from domain.recollection import RecalledTurn, Recollection, Why
 from domain.text import quotations
-from llm import Layers, Message, Stop, assemble
+from llm import Layers, Message
 from models.standin import MODEL, StandIn, reply_to
-from tests.talking import models_at, played, settings, spoken
+from tests.talking import answered, models_at, played, settings, spoken
 
-MARK = "=== 0123456789abcdef ==="
 NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
 CAT = "My cat Mimi was born in Chengdu."
 MEMORIES = Recollection(
@@ -35,8 +34,8 @@ def llm():
 
 
 def answer(llm, text: str, memories: Recollection = MEMORIES, *, stream: bool = True) -> str:
-    messages = assemble(Layers(text=text, now=NOW, recalled=memories, self_image="Cat person."), MARK)
-    return played(llm.chat(messages, Stop(), stream=stream)).reply.text
+    layers = Layers(text=text, now=NOW, recalled=memories, self_image="Cat person.")
+    return answered(llm, layers, stream=stream).reply.text
 
 
 def test_no_key_and_no_base_means_the_stand_in(llm):
@@ -81,10 +80,8 @@ def test_the_same_prompt_gets_the_same_answer(llm):
 
 
 def test_only_memories_are_quoted_and_never_the_present_conversation(llm):
-    messages = assemble(
-        Layers(text="Tell me of Chengdu", now=NOW, rounds=(spoken("I love Chengdu", "Oh!"),)), MARK
-    )
-    assert quotations(played(llm.chat(messages, Stop())).reply.text) == []
+    layers = Layers(text="Tell me of Chengdu", now=NOW, rounds=(spoken("I love Chengdu", "Oh!"),))
+    assert quotations(answered(llm, layers).reply.text) == []
 
 
 def test_a_summary_says_who_said_what_and_keeps_the_one_before(llm):
@@ -187,16 +184,6 @@ def test_one_sentence_is_quoted_the_persons_own_before_a_repetition(llm):
     assert "2024-01-02" in said
 
 
-def test_its_vectors_are_those_of_the_built_in_embedder():
-    from recall.hashed_embedder import HashedEmbedder
-
-    llm = models_at("", openai_api_key="", openai_api_base="", embedding_model="stand-in", transport=StandIn)
-    found = llm.embedder.embed(["你好", "hello cat"])
-    llm.close()
-    for one, other in zip(found, HashedEmbedder().embed(["你好", "hello cat"]), strict=True):
-        assert np.allclose(one, other)
-
-
 def test_an_unknown_path_is_not_found():
     import httpx2
 
@@ -205,7 +192,7 @@ def test_an_unknown_path_is_not_found():
 
 @pytest.mark.parametrize("messages", [[], [("user", "")], [("system", "only")], [("user", "=\n=\n=")]])
 def test_odd_prompts_get_an_answer_too(messages):
-    assert "stand-in" in reply_to(messages)
+    assert "stand-in" in reply_to(messages, {})
 
 
 def test_it_reads_a_whole_prompt_of_every_layer(llm):
@@ -213,8 +200,8 @@ def test_it_reads_a_whole_prompt_of_every_layer(llm):
         text="Where was Mimi born?", now=NOW, recalled=MEMORIES, rounds=(spoken("a", "b"),), summary="s"
     )
     for language in ("en", "zh"):
-        messages = assemble(dataclasses.replace(layers, language=language), MARK)
-        assert quotations(played(llm.chat(messages, Stop())).reply.text) == [CAT]
+        told = dataclasses.replace(layers, language=language)
+        assert quotations(answered(llm, told).reply.text) == [CAT]
 
 
 def test_a_message_alone_is_answered(llm):
@@ -222,10 +209,10 @@ def test_a_message_alone_is_answered(llm):
 
 
 def test_it_ends_a_sentence_once() -> None:
-    assert "“hello.” I will" in reply_to([("user", "hello")])
-    assert "“Hello!” I will" in reply_to([("user", "Hello!")])
-    assert "“你好。”我会" in reply_to([("user", "你好")])
-    assert "“你好。”我会" in reply_to([("user", "你好。")])
+    assert "“hello.” I will" in reply_to([("user", "hello")], {})
+    assert "“Hello!” I will" in reply_to([("user", "Hello!")], {})
+    assert "“你好。”我会" in reply_to([("user", "你好")], {})
+    assert "“你好。”我会" in reply_to([("user", "你好。")], {})
 
 
 def test_it_counts_about_as_many_tokens_as_a_model_would(llm) -> None:
