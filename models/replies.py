@@ -48,7 +48,7 @@ def part_of(chunk: Any) -> Part:
     if not hasattr(chunk, "choices"):
         raise errors.BadReply("model.malformed_reply", said=repr(chunk)[:200])
     choice = _choice(chunk.choices)
-    if choice is None:
+    if choice is None and not chunk.usage:
         _refuse_error(chunk)
     said = _field(choice, "delta") or _field(choice, "message")
     text, reasoning = _content(_field(said, "content"))

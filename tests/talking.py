@@ -108,19 +108,33 @@ def spoken(user: str, assistant: str, number: int = 1) -> Round:
     return Round(turn("user", user, number), turn("assistant", assistant, number))
 
 
+class Answering:
+    """A model whose next answer has the body that a test gives it."""
+
+    def __init__(self, *, stream: bool = True) -> None:
+        import httpx2
+
+        self._chunks: Iterable[bytes] = ()
+        transport = httpx2.MockTransport(lambda request: httpx2.Response(200, content=iter(self._chunks)))
+        self._llm = models_at(
+            "http://model.invalid/v1", transport=lambda: transport, stream=stream, patience=Patience(tries=1)
+        )
+
+    def says(self, chunks: Iterable[bytes]) -> Played:
+        """What comes of this body, asked for once."""
+        self._chunks = chunks
+        return played(self._llm.chat(ASKED, Stop()))
+
+    def close(self) -> None:
+        """Let go of the client."""
+        self._llm.close()
+
+
 def said(chunks: Iterable[bytes], *, stream: bool = True) -> Played:
     """What comes of an answer with this body, asked for once."""
-    import httpx2
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, headers={"Content-Type": "application/json"}, content=iter(chunks))
-
-    llm = models_at(
-        "http://model.invalid/v1", transport=lambda: httpx2.MockTransport(answer), stream=stream,
-        patience=Patience(tries=1),
-    )  # fmt: skip
-    found = played(llm.chat(ASKED, Stop()))
-    llm.close()
+    answering = Answering(stream=stream)
+    found = answering.says(chunks)
+    answering.close()
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from conversation import Event, Recalled, Replied
+from conversation import Recalled, Replied, TurnEvent
 from domain.events import Beat, Notice, ReasoningDelta, Retrying, TextDelta
 from domain.recollection import Recollection
 from domain.text import Piece, QuotationSplitter
@@ -107,7 +107,7 @@ class ReplyView:
         self._notices: list[Notice] = []
         self.replied: Replied | None = None
 
-    def show(self, events: Iterable[Event]) -> Replied | None:
+    def show(self, events: Iterable[TurnEvent]) -> Replied | None:
         """Show a whole turn; its errors pass through, after what was shown has been ended properly."""
         try:
             for event in events:
@@ -118,7 +118,7 @@ class ReplyView:
             self._after(self.replied)
         return self.replied
 
-    def _event(self, event: Event) -> None:
+    def _event(self, event: TurnEvent) -> None:
         match event:
             case TextDelta(text):
                 self._text(text)

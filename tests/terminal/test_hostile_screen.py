@@ -15,11 +15,10 @@ import pytest
 from domain.recollection import Recollection
 from interfaces.terminal.reply import Quoted, stream_for
 from interfaces.terminal.screen import Screen
-from models import replies
-from models.collecting import Collected
 from tests.hostile import CANARY, HOSTILE, STEERING
 from tests.program import connected, run
 from tests.server import Play, ScriptedServer, answer, delta, encode, status, stream
+from tests.talking import Answering
 from tests.terminal.pseudo import Terminal, chatting
 
 #: Styles in use: sixteen colours, bold, dim, italic, underline, reverse, and their ends. No blinking, nothing hidden.
@@ -217,18 +216,12 @@ def test_a_reply_cut_at_any_byte_is_the_same_reply(hostile: str) -> None:
         b"\\u0301", "\u0301".encode()
     )
     sent += b"\r\n\r\ndata: " + encode(delta("stop")) + b"\r\n\r\n"
-    whole = shown_of([sent])
+    model = Answering()
+    whole = model.says([sent]).text
     for at in range(len(sent)):
-        assert shown_of([sent[:at], sent[at:]]) == whole
+        assert model.says([sent[:at], sent[at:]]).text == whole
+    model.close()
     assert foreign(whole.encode()) == foreign(hostile_words(hostile).encode())
-
-
-def shown_of(chunks: list[bytes]) -> str:
-    collected = Collected()
-    for part in replies.parts(chunks):
-        collected.take(part)
-    collected.end()
-    return collected.text
 
 
 def hostile_words(hostile: str) -> str:

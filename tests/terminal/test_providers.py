@@ -13,7 +13,7 @@ from domain import errors
 from domain.settings import Settings
 from interfaces.terminal.setup.providers import KNOWN, Provider, addresses, embedding_of, found_here, probe
 from llm import Llm
-from models.retry import Patience
+from models.chat import Patience
 from tests.server import ScriptedServer, closed_port
 
 

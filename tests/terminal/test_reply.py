@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Iterator
 
-from conversation import Event, Recalled, Replied
+from conversation import Recalled, Replied, TurnEvent
 from domain import errors
 from domain.events import Beat, Notice, Reply, Retrying, TextDelta
 from domain.recollection import RecalledTurn, Recollection, Why
@@ -49,7 +49,7 @@ def replied(text: str, recollection: Recollection = NOTHING) -> Replied:
     return Replied(Round(turn, turn), Reply(text, "stop", "m", 1, 1, 0.1, False), recollection)
 
 
-def shown(events: Iterator[Event], moments: Moments) -> tuple[str, int]:
+def shown(events: Iterator[TurnEvent], moments: Moments) -> tuple[str, int]:
     out = Counting()
     screen = Screen(out, plain=False)
     ReplyView(screen, screen, Words("en"), moments).show(events)
@@ -59,7 +59,7 @@ def shown(events: Iterator[Event], moments: Moments) -> tuple[str, int]:
 def test_a_fast_reply_is_written_fifteen_times_a_second_at_most() -> None:
     moments = Moments()
 
-    def events() -> Iterator[Event]:
+    def events() -> Iterator[TurnEvent]:
         for _ in range(2000):
             moments.now += 0.001
             yield TextDelta("word ")
@@ -73,7 +73,7 @@ def test_a_fast_reply_is_written_fifteen_times_a_second_at_most() -> None:
 def test_the_sign_comes_after_half_a_second_and_goes_without_a_trace() -> None:
     moments = Moments()
 
-    def events() -> Iterator[Event]:
+    def events() -> Iterator[TurnEvent]:
         moments.now += 0.4
         yield Beat()
         moments.now += 0.2
@@ -86,7 +86,7 @@ def test_the_sign_comes_after_half_a_second_and_goes_without_a_trace() -> None:
 
 
 def test_a_notice_waits_while_a_reply_is_under_way() -> None:
-    events: list[Event] = [
+    events: list[TurnEvent] = [
         TextDelta("Hello "), Notice("turn.truncated", {"tokens": 5}), TextDelta("Ann."), replied("Hello Ann.")
     ]  # fmt: skip
     text, _ = shown(iter(events), Moments())
@@ -95,7 +95,7 @@ def test_a_notice_waits_while_a_reply_is_under_way() -> None:
 
 def test_an_error_is_told_once_however_often_it_is_tried_again() -> None:
     error = errors.BadReply("model.html_reply", base="http://x")
-    events: list[Event] = [
+    events: list[TurnEvent] = [
         Retrying(error, 2, 3, 1.0),
         Retrying(error, 3, 3, 2.0),
         TextDelta("Hi."),
@@ -109,7 +109,7 @@ def test_an_error_is_told_once_however_often_it_is_tried_again() -> None:
 
 def test_a_quotation_carries_the_date_of_its_memory_and_the_reply_a_line_of_what_was_remembered() -> None:
     said = "You said <blockquote>my parrot is called kiwi</blockquote>"
-    events: list[Event] = [Recalled(KNOWN), TextDelta(said), replied(said, KNOWN)]
+    events: list[TurnEvent] = [Recalled(KNOWN), TextDelta(said), replied(said, KNOWN)]
     text, _ = shown(iter(events), Moments())
     assert "│ my parrot is called kiwi\n│ 2026-01-02\n" in text
     assert text.endswith("remembered 1 turn · /why\n")

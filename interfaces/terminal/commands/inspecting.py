@@ -42,17 +42,17 @@ def context(context: CommandContext, argument: str) -> Next:
     if last is None:
         context.tell("context.nothing")
         return None
-    parts = [(part, estimate(text)) for part, text in _parts(last.asked.layers) if text]
+    parts = [(part, estimate(text)) for part, text in _parts(last.answered.layers) if text]
     in_system = sum(tokens for part, tokens in parts if part in _IN_SYSTEM)
-    rules = sum(estimate(one.content) for one in last.asked.messages if one.role == "system") - in_system
+    rules = sum(estimate(one.content) for one in last.answered.messages if one.role == "system") - in_system
     for part, tokens in [("system", max(0, rules)), *parts]:
         context.tell("context.part", "quiet", part=context.words.say(f"layer.{part}"), tokens=tokens)
-    for message in last.asked.messages:
+    for message in last.answered.messages:
         context.aside.line()
         context.tell("context.message", "title", role=message.role, tokens=estimate(message.content))
         context.aside.line(message.content)
-    total = sum(estimate(message.content) for message in last.asked.messages)
-    counted = last.asked.reply.prompt_tokens
+    total = sum(estimate(message.content) for message in last.answered.messages)
+    counted = last.answered.reply.prompt_tokens
     context.aside.line()
     key = "context.total" if counted is None else "context.total_counted"
     context.tell(key, "quiet", tokens=total, counted=counted)
@@ -117,7 +117,7 @@ def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
     )
     rows = [("session", session_id), ("rounds", rounds)]
     if conversation.last:
-        reply = conversation.last.asked.reply
+        reply = conversation.last.answered.reply
         counts = {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens}
         rows.append(("tokens", say("status.tokens_value", **counts)))
     return rows

@@ -103,7 +103,7 @@ def why(context: CommandContext, argument: str) -> Next:
         context.tell("why.nothing")
     quoted = {
         memory.text_id
-        for quotation in quotations(last.asked.reply.text)
+        for quotation in quotations(last.answered.reply.text)
         if (memory := source_of(quotation, recollection))
     }
     for summary in recollection.summaries:
@@ -115,7 +115,7 @@ def why(context: CommandContext, argument: str) -> Next:
             _show_why(context, turn.why)
         else:
             context.aside.line("  " + context.words.say("why.neighbour"), "quiet")
-    _unfounded(context, last.asked.reply.text, recollection)
+    _unfounded(context, last.answered.reply.text, recollection)
     return None
 
 
