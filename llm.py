@@ -124,10 +124,8 @@ def _system(layers: Layers) -> Iterator[str]:
 
 
 def _recalled(layers: Layers, boundary: str) -> str:
-    if not layers.recalled:
-        return ""
     memories = "\n".join(_memories(layers, boundary))
-    return layers.templates.recalled.format(boundary=boundary, memories=memories)
+    return memories and layers.templates.recalled.format(boundary=boundary, memories=memories)
 
 
 def _memories(layers: Layers, boundary: str) -> Iterator[str]:
@@ -199,9 +197,7 @@ class Task:
 
 def _shortened(text: str, longest: int) -> str:
     """The beginning and the end of a text that is too long."""
-    if len(text) <= longest:
-        return text
-    return text[: longest // 2] + " … " + text[-longest // 2 :]
+    return text if len(text) <= longest else f"{text[: longest // 2]} … {text[-longest // 2 :]}"
 
 
 @dataclass(frozen=True)
@@ -264,11 +260,7 @@ class Llm:
         stream: bool | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> Iterator[ReplyEvent]:
-        """The events of one reply; the last one is a Reply. ``metadata`` goes with the request.
-
-        Raises ModelError or Interrupted, and nothing counts then. Stopped after its first word, a reply ends
-        with finish ``interrupted``.
-        """
+        """The events of one reply, as ``ChatModel.say`` tells them; ``metadata`` goes with the request."""
         stream = self._stream if stream is None else stream
         return self._chat.say(messages, stop, stream=stream, metadata=metadata)
 
@@ -328,10 +320,7 @@ class Llm:
         return with_pins(image_of(reply), pins)
 
     def models(self) -> list[str]:
-        """The names of the models that the chat server offers, sorted.
-
-        Raises ModelError.
-        """
+        """The names of the models that the chat server offers, sorted. Raises ModelError."""
         return model_names(self._client, self.describe().model, self._clock)
 
     def close(self) -> None:

@@ -69,19 +69,16 @@ class Body(httpx2.SyncByteStream):
         for line in lines(chunks):
             field, _, value = line.partition(b":")
             value = value.removeprefix(b" ")
-            if field != b"data" and time.monotonic() - heard > self._patience:
-                raise errors.TimedOut(seconds=self._patience / _COMMENTS_ONLY)
             if field == b"data" and value.strip() == b"[DONE]":
                 yield b"\n"
                 return self._read_on(chunks)
             if field == b"data":
-                starts = value.startswith(b"{")  # some servers forget the empty line before it
-                heard, size = time.monotonic(), len(value) + (0 if starts else size)
-                if size > MAX_BYTES:
-                    raise errors.BadReply("model.too_large", limit=MAX_BYTES)
-                if name == b"error":
-                    raise fault_table.error_of(faults.failure_of(_json(value)))
-                yield (b"\n" if starts else b"") + b"data: " + _valid(value) + b"\n"
+                begins = value.startswith(b"{")  # some servers forget the empty line before it
+                heard, size = time.monotonic(), len(value) + (0 if begins else size)
+                _refuse(value, size, name)
+                yield (b"\n" if begins else b"") + b"data: " + _valid(value) + b"\n"
+            elif time.monotonic() - heard > self._patience:
+                raise errors.TimedOut(seconds=self._patience / _COMMENTS_ONLY)
             elif field == b"event":
                 name = value
             elif not line:
@@ -141,6 +138,14 @@ def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if size > MAX_BYTES:
             raise errors.BadReply("model.too_large", limit=MAX_BYTES)
         yield chunk
+
+
+def _refuse(data: bytes, size: int, name: bytes) -> None:
+    """Refuse an event, of which this many bytes came, that is too large or the event of an error."""
+    if size > MAX_BYTES:
+        raise errors.BadReply("model.too_large", limit=MAX_BYTES)
+    if name == b"error":
+        raise fault_table.error_of(faults.failure_of(_json(data)))
 
 
 def _valid(data: bytes) -> bytes:

@@ -137,9 +137,11 @@ class ChatModel:
         """Everything that comes, shown as it comes, until the reply ends or the person stops it."""
         try:
             for part in parts:
-                if collected.is_full or (stop.is_set and not collected.finish):
+                if stop.is_set and not collected.finish:
                     break
                 yield from collected.take(part)
+                if collected.is_full:
+                    break
                 if collected.finish:
                     line.hang_up_soon()
         except Exception:

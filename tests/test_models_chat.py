@@ -9,11 +9,11 @@ import pytest
 
 from domain import errors
 from domain.events import ReasoningDelta, Reply, Stop, TextDelta
-from llm import Message
+from llm import Layers, Message
 from models.chat import Patience
 from models.client import Client
 from tests.server import ScriptedServer, delta, hang, say, status, stream
-from tests.talking import ASKED, KEY, models_at, played
+from tests.talking import ASKED, KEY, NOW, models_at, played
 
 
 @pytest.fixture
@@ -168,6 +168,27 @@ def test_a_call_given_up_before_any_answer_is_hung_up(server, llm):
     played(llm.chat(ASKED, stop))
     timer.join()
     assert gone.wait(2)
+
+
+def test_a_call_that_blocks_without_any_timeout_is_hung_up_at_once(server):
+    server.script(hang)
+    llm, stop = models_at(server.base, request_timeout=3_600.0), Stop()
+    timer = stop_soon(stop)
+    found = played(llm.chat(ASKED, stop))
+    timer.join()
+    llm.close()
+    assert isinstance(found.error, errors.Interrupted)
+
+
+def test_only_the_stand_in_is_told_more_than_the_prompt(server, llm):
+    from tests.talking import answered, spoken
+
+    answered(llm, Layers(text="Hello?", now=NOW))
+    llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", Stop())
+    llm.rewrite_image("user", "", "Li Wei has a cat.", (), "en", Stop())
+    assert [sorted(request) for request in server.chats] == [
+        ["messages", "model", "stream", "stream_options"]
+    ] * 3
 
 
 def test_a_wish_to_stop_that_came_before_sends_nothing(server, llm):

@@ -14,10 +14,11 @@ import pytest
 from conversation import Replied
 from domain import errors
 from domain.events import Stop, TextDelta
+from jobs.saving import Stage
 from storage.owner import Owner
 from tests import torture
 from tests.house import House, friend, house
-from tests.server import ScriptedServer, cut_body, say, status, stream
+from tests.server import ScriptedServer, cut_body, say, status, stream, vectors
 from tests.torture import disks, kills, power, stops
 
 ROOT = Path(torture.__file__).resolve().parents[2]
@@ -83,6 +84,40 @@ def test_p4_a_failed_model_call_changes_nothing(tmp_path, server, clock, new_id,
         assert first.memory.in_flight(first.talk.session.session_id).text == "two"
         assert first.say("two") == "Reply to: two"
         assert first.memory.in_flight(first.talk.session.session_id) is None
+
+
+def test_p4_who_stops_during_recall_is_not_told_what_was_recalled_and_no_model_is_asked(
+    tmp_path, server, clock, new_id, log
+):
+    embedding = {"EMBEDDING_MODEL": "embedder", "EMBEDDING_API_BASE": server.base}
+    with house(tmp_path, server, clock, new_id, log, **embedding) as first:
+        first.say("one")
+        stop, asked, events = Stop(), len(server.chats), []
+
+        def stopping(exchange):
+            stop.set()
+            vectors()(exchange)
+
+        server.script_embeddings(stopping)
+        with pytest.raises(errors.Interrupted):
+            events.extend(first.talk.turn("What was the one?", stop))
+        assert events == []
+        assert len(server.chats) == asked
+        assert stop.is_set
+
+
+def test_p4_who_stops_a_save_before_its_last_step_keeps_the_session_open(
+    tmp_path, server, clock, new_id, log
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("one")
+        stop, session = Stop(), first.talk.session
+        with pytest.raises(errors.Interrupted):
+            for event in first.talk.save(stop):
+                if event == Stage("archive", done=False):
+                    stop.set()
+        assert first.memory.session(session.session_id).status == "active"
+        assert first.save().archived.session_id == session.session_id
 
 
 def test_p3_a_reply_that_was_cut_off_is_never_presented_as_complete(tmp_path, server, clock, new_id, log):
