@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import recall_fit
-from bench.recall_life import Asked, elsewhere, lived
+from bench.recall_life import AskedQuestion, elsewhere, lived
 from bench.recall_orders import (
     COLUMNS,
     Figures,
@@ -56,7 +56,7 @@ def main() -> None:
     asked = _arguments()
     paths = sorted(asked.data.glob("*.json.gz"))
     chosen = [path for path in paths if not asked.sets or path.name.removesuffix(".json.gz") in asked.sets]
-    seen: dict[str, list[Asked]] = {}
+    seen: dict[str, list[AskedQuestion]] = {}
     for path in chosen:
         data = read(path)
         print(f"\n## {data.name}\n\n{_head('method')}", flush=True)
@@ -108,7 +108,7 @@ def _row(name: str, values: Iterable[float]) -> str:
 # -----------------------------------------------------------------------------------------------------
 
 
-def _print_methods(built_in: Sequence[Asked], served: Sequence[Asked]) -> None:
+def _print_methods(built_in: Sequence[AskedQuestion], served: Sequence[AskedQuestion]) -> None:
     best = served or built_in
     with_facts = any("facts" in one.parts for one in best)
     _print_method("the plain reading", best, plain_reading)
@@ -124,25 +124,27 @@ def _print_methods(built_in: Sequence[Asked], served: Sequence[Asked]) -> None:
     _print_categories(best)
 
 
-def _print_method(name: str, asked: Sequence[Asked], scores: Callable[[Asked], Scores]) -> None:
+def _print_method(
+    name: str, asked: Sequence[AskedQuestion], scores: Callable[[AskedQuestion], Scores]
+) -> None:
     print(_row(name, mean([_judged(one, scores(one)) for one in asked])), flush=True)
 
 
-def _part(asked: Asked, name: str) -> Scores:
+def _part(asked: AskedQuestion, name: str) -> Scores:
     nothing: Scores = asked.evidence.lengths * 0
     return asked.parts.get(name, nothing)
 
 
-def _judged(asked: Asked, scores: Scores) -> Figures:
+def _judged(asked: AskedQuestion, scores: Scores) -> Figures:
     found, sessions = order(asked, scores)
     return judge(asked, found, sessions, asked.milliseconds)
 
 
-def _handed_over(asked: Asked) -> Figures:
+def _handed_over(asked: AskedQuestion) -> Figures:
     return judge(asked, asked.found, asked.sessions, asked.milliseconds)
 
 
-def _print_categories(asked: Sequence[Asked]) -> None:
+def _print_categories(asked: Sequence[AskedQuestion]) -> None:
     print(f"\n{_head('handed over by Memory, by category')}")
     for category in sorted({one.question.category for one in asked}):
         figures = [_handed_over(one) for one in asked if one.question.category == category]
@@ -154,7 +156,7 @@ def _print_categories(asked: Sequence[Asked]) -> None:
 # ----------------------------------------------------------------------------------------------------
 
 
-def _print_gate(data: Set, asked: Sequence[Asked], options: argparse.Namespace) -> None:
+def _print_gate(data: Set, asked: Sequence[AskedQuestion], options: argparse.Namespace) -> None:
     """How often something is handed over, where the answer is and where it is not."""
     kept = [_handed_over(one).values[1] * one.gated for one in asked]
     before = sum(_handed_over(one).values[1] for one in asked) / len(asked)
@@ -170,17 +172,17 @@ def _print_gate(data: Set, asked: Sequence[Asked], options: argparse.Namespace) 
 # -------------------------------------------------------------------------------------
 
 
-def _print_ablation(seen: Mapping[str, Sequence[Asked]]) -> None:
+def _print_ablation(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
     print(f"\n## R@10 with each part taken out\n\n{_head('without', list(seen))}")
     for name, parts in {"nothing": (), **ABLATION}.items():
         print(_row(name, (_recall(asked, ("facts", *parts)) for asked in seen.values())))
 
 
-def _recall(asked: Sequence[Asked], without: Sequence[str]) -> float:
+def _recall(asked: Sequence[AskedQuestion], without: Sequence[str]) -> float:
     return mean([_judged(one, ours(one, without=without)) for one in asked])[1]
 
 
-def _print_left_out(seen: Mapping[str, Sequence[Asked]]) -> None:
+def _print_left_out(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
     """Weights fitted on all other sets; sets of one family (the same name up to the first dash) go together."""
     print(f"\n## Fitted without the set's family, judged on the set\n\n{_head('weights for', COLUMNS[:5])}")
     for name, asked in seen.items():

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.recall_sets import Question, Said, Set, Talk
+from bench.recall_sets import Said, Set, SetQuestion, Talk
 from config import load
 from domain.events import Stop
 from domain.recollection import Recollection
@@ -22,7 +22,7 @@ from domain.records import Round
 from domain.settings import Settings
 from llm import Llm
 from memory import Memory
-from recall.ranking import Evidence, Parts
+from recall.ranking import Evidence, ScoreParts
 
 if TYPE_CHECKING:
     from domain.vectors import Embedder, Vector
@@ -32,17 +32,17 @@ _AT_MOST = 20
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """One question as it was searched for: what was handed over, and the evidence, parts and weights behind it.
 
     ``tids`` (P,) gives each turn of the pool its id in the set, ``sessions`` (S,) those found best, best
     first.
     """
 
-    question: Question
+    question: SetQuestion
     recollection: Recollection
     evidence: Evidence
-    parts: Parts
+    parts: ScoreParts
     weights: Mapping[str, float]
     tids: tuple[str, ...]
     found: tuple[str, ...]
@@ -53,7 +53,7 @@ class Asked:
 
 
 @dataclass
-class Clock:
+class StandingClock:
     """A clock that stands where it was put, and goes on by a second at every look."""
 
     now: datetime
@@ -110,7 +110,7 @@ class Timed:
 
 
 @dataclass
-class Life:
+class LivedHistory:
     """One history, as far as it has been lived.
 
     The gate is judged with the ``usual`` settings, the order with ``generous`` ones, which cut nothing short.
@@ -118,7 +118,7 @@ class Life:
 
     memory: Memory
     llm: Llm
-    clock: Clock
+    clock: StandingClock
     usual: Settings
     generous: Settings
     embedder: Timed
@@ -127,7 +127,7 @@ class Life:
     text_tid: dict[str, str] = field(default_factory=dict)
     number_of: dict[str, int] = field(default_factory=dict)
     session_of: dict[str, int] = field(default_factory=dict)
-    seen: list[tuple[Evidence, Parts, Mapping[str, float]]] = field(default_factory=list)
+    seen: list[tuple[Evidence, ScoreParts, Mapping[str, float]]] = field(default_factory=list)
 
     def live(self, number: int, talk: Talk) -> None:
         """Store a session and archive it."""
@@ -156,7 +156,7 @@ class Life:
                 self.tid_of[turn.seq] = self.text_tid[turn.text_id] = said.tid
         return spoken
 
-    def ask(self, question: Question, when: datetime) -> Asked:
+    def ask(self, question: SetQuestion, when: datetime) -> AskedQuestion:
         """Search for a question, once with the gate and once without."""
         self.memory.settle_index(_PATIENCE)
         session = self.memory.resume_or_start()[0].session_id
@@ -167,7 +167,7 @@ class Life:
         recollection = self.memory.recall(queries, session, when, self.generous.recall_limits, gated=False)
         spent = time.perf_counter() - started - self.embedder.seconds
         evidence, parts, weights = self.seen[0]
-        return Asked(
+        return AskedQuestion(
             question,
             recollection,
             evidence,
@@ -185,7 +185,7 @@ class Life:
         """Look at what is weighed from now on, and at the weights it gets."""
         of_life = self.memory.finder.weigh
 
-        def noticed(evidence: Evidence, parts: Parts) -> Mapping[str, float]:
+        def noticed(evidence: Evidence, parts: ScoreParts) -> Mapping[str, float]:
             weights = of_life(evidence, parts)
             self.seen.append((evidence, parts, weights))
             return weights
@@ -193,7 +193,7 @@ class Life:
         self.memory.finder.weigh = noticed
 
 
-def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterator[Asked]:
+def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterator[AskedQuestion]:
     """Every question of a set, asked when the sessions before it, and no others, had been lived."""
     for name, talks in data.histories.items():
         waiting = sorted(
@@ -209,7 +209,9 @@ def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterat
                 life.live(number, talks[number])
 
 
-def elsewhere(data: Set, embedding: Mapping[str, str], cache: Path | None, most: int) -> Iterator[Asked]:
+def elsewhere(
+    data: Set, embedding: Mapping[str, str], cache: Path | None, most: int
+) -> Iterator[AskedQuestion]:
     """Questions asked where their answer is not: each history is asked the questions of the others."""
     for name, talks in data.histories.items():
         foreign = [question for question in data.questions if question.history != name]
@@ -221,7 +223,7 @@ def elsewhere(data: Set, embedding: Mapping[str, str], cache: Path | None, most:
 
 
 @contextmanager
-def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> Iterator[Life]:
+def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> Iterator[LivedHistory]:
     with tempfile.TemporaryDirectory(prefix="old-friend-bench-") as folder:
         home = Path(folder)
         more = {
@@ -231,13 +233,13 @@ def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> 
         }
         usual, generous = load(home, {}, embedding), load(home, {}, {**embedding, **more})
         log = logging.Logger("bench", logging.CRITICAL)
-        clock = Clock(datetime(2020, 1, 1).astimezone())
+        clock = StandingClock(datetime(2020, 1, 1).astimezone())
         llm = Llm(usual, log, clock=clock)
         embedder = Timed(llm.embedder, cache)
         memory = Memory(home / "data", embedder, clock=clock, new_id=_ids(), log=log)
         try:
             memory.start()
-            life = Life(memory, llm, clock, usual, generous, embedder, language)
+            life = LivedHistory(memory, llm, clock, usual, generous, embedder, language)
             life.watch()
             yield life
         finally:

@@ -49,6 +49,12 @@ STOP_WORDS = frozenset(
     """.split()  # noqa: SIM905 - a list of 180 strings is hard to read
 )
 
+#: Characters so common in Chinese and Japanese that alone they say nothing; they still count in pairs.
+STOP_CHARACTERS = frozenset(
+    "的了是我你他她它们在有和就不也都很这那个吗呢吧啊哦嗯么什谁哪怎么样要会能可以到说上下去来对把被给让从向着过得地之与及或而但"
+    "还又再最更太为因所如果没只一些はがをにでともへやのかなだよねたてし"
+)
+
 
 def language_of(*texts: str) -> Language:
     """The language of a conversation: Chinese as soon as a fair part of its letters is Chinese.

@@ -9,23 +9,15 @@ histories by a listwise logistic loss and checked on histories, and whole sets, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Literal
 
-from recall.ranking import Evidence, Parts
-
-Kind = Literal["talk", "remark", "work", "long"]
-Table = Mapping[Kind, Mapping[str, float]]
-
-#: Mean words a turn at which a history is wholly of one kind.
-_TALK, _WORK, _LONG = math.log(20), math.log(70), math.log(200)
-#: A token of an unspaced script is about so much of a word, since characters and their pairs are both
-#: counted.
-UNSPACED_WORD = 0.22
+TalkKind = Literal["talk", "remark", "work", "long"]
+Weights = Mapping[str, float]
+WeightTable = Mapping[TalkKind, Weights]
 
 #: For words alone: no embedder, or no index of vectors, or a text without a vector.
-WORDS_ALONE: Table = {
+WORDS_ALONE: WeightTable = {
     "talk": {
         "words_near": 0.21,
         "window": 0.34,
@@ -88,7 +80,7 @@ WORDS_ALONE: Table = {
 }
 
 #: For words and vectors together.
-WITH_VECTORS: Table = {
+WITH_VECTORS: WeightTable = {
     "talk": {
         "words_near": 0.11,
         "window": 0.24,
@@ -163,7 +155,7 @@ WITH_VECTORS: Table = {
 #: For words and the built-in embedder, whose vectors are hashed words: they say again what the words say, and less.
 #: In talk the person's own words count more than the fit gave them (0.13, from 97 questions; nothing is lost to 0.5):
 #: a reply that says again what was just said to it must not stand in its place.
-WITH_HASHED: Table = {
+WITH_HASHED: WeightTable = {
     "talk": {
         "words_near": 0.12,
         "window": 0.23,
@@ -209,40 +201,3 @@ WITH_HASHED: Table = {
         "facts": 0.6,
     },
 }
-
-
-def weigh(evidence: Evidence, parts: Parts) -> Mapping[str, float]:
-    """The weight of each part for this question in this history, with the vectors of a model that has learnt."""
-    return _weights(WITH_VECTORS, evidence, parts)
-
-
-def weigh_hashed(evidence: Evidence, parts: Parts) -> Mapping[str, float]:
-    """The same with the vectors of the built-in embedder."""
-    return _weights(WITH_HASHED, evidence, parts)
-
-
-def _weights(with_vectors: Table, evidence: Evidence, parts: Parts) -> Mapping[str, float]:
-    table = with_vectors if "dense" in parts else WORDS_ALONE
-    return blended(table, shares(evidence.word_length, remark=evidence.remark))
-
-
-def blended(table: Table, kinds: Mapping[Kind, float]) -> dict[str, float]:
-    """Weights between those of several kinds; a kind's part that is not in the table counts nothing."""
-    weights: dict[str, float] = {}
-    for kind, share in kinds.items():
-        for name, weight in table[kind].items():
-            weights[name] = weights.get(name, 0.0) + share * weight
-    return weights
-
-
-def shares(word_length: float, *, remark: bool) -> dict[Kind, float]:
-    """How far a history is of each kind, by the mean number of words in its turns; the shares sum to 1."""
-    short: Kind = "remark" if remark else "talk"
-    length = math.log(max(word_length, 1.0))
-    if length <= _TALK:
-        return {short: 1.0}
-    if length <= _WORK:
-        worked = (length - _TALK) / (_WORK - _TALK)
-        return {short: 1.0 - worked, "work": worked}
-    paged = min(1.0, (length - _WORK) / (_LONG - _WORK))
-    return {"work": 1.0 - paged, "long": paged}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from domain import errors
+from domain.recollection import RecallLimits
 from recall import words
 from recall.embedding_text import turn_key
 from recall.finder import Finder
@@ -20,6 +21,7 @@ from storage.sqlite.sessions import Sessions
 from storage.sqlite.turn_reader import TurnReader
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LIMITS = RecallLimits(sessions=3, turns=4, tokens=4000)
 LOG = logging.Logger("test")
 LOG.addHandler(logging.NullHandler())
 
@@ -98,8 +100,12 @@ class Life:
                 self.sessions.close(sql, session_id, when.isoformat())
 
     def recall(self, *queries, embed=_EMBED, **options):
-        asked = {"session_id": "now", "now": NOW, "conv_num": 4, **options}
+        asked = {"session_id": "now", "now": NOW, "limits": LIMITS, **options}
         return self.finder.recall(queries, embed, **asked)
+
+
+def _tokens(most):
+    return replace(LIMITS, tokens=most)
 
 
 @pytest.fixture
@@ -155,16 +161,16 @@ def test_what_needs_no_memory_gets_none(life, said):
 @pytest.mark.parametrize("said", ["今天天气不错", "The stock market fell sharply today."])
 @pytest.mark.parametrize("budget", [120, 4000])
 def test_a_remark_of_which_nothing_was_ever_said_reminds_of_nothing(life, said, budget):
-    assert not life.recall(said, budget_tokens=budget)
+    assert not life.recall(said, limits=_tokens(budget))
 
 
 def test_who_asks_for_advice_is_reminded_of_what_may_matter(life):
-    assert "old-5u" in life.recall("What should I practise for the violin?", budget_tokens=120).ranked
-    assert not life.recall("What should the embassy paint on its submarine?", budget_tokens=120)
+    assert "old-5u" in life.recall("What should I practise for the violin?", limits=_tokens(120)).ranked
+    assert not life.recall("What should the embassy paint on its submarine?", limits=_tokens(120))
 
 
 def test_a_remark_reminds_of_what_is_like_it(life):
-    assert life.recall("The puppy barked all night.", budget_tokens=120).ranked[0] == "old-1u"
+    assert life.recall("The puppy barked all night.", limits=_tokens(120)).ranked[0] == "old-1u"
 
 
 def test_a_question_about_nothing_that_was_ever_said_gets_nothing(life):
@@ -173,25 +179,25 @@ def test_a_question_about_nothing_that_was_ever_said_gets_nothing(life):
 
 @pytest.mark.parametrize("asked", ["What did we talk about nine days ago?", "我们九天前聊了什么？"])
 def test_the_day_that_a_question_is_about_is_an_answer_though_no_word_meets(life, asked):
-    recalled = life.recall(asked, budget_tokens=120)
+    recalled = life.recall(asked, limits=_tokens(120))
     assert recalled
     assert recalled.ranked[0].startswith("old-")
-    assert not life.recall(asked.replace("nine", "five").replace("九", "五"), budget_tokens=120)
+    assert not life.recall(asked.replace("nine", "five").replace("九", "五"), limits=_tokens(120))
 
 
 def test_a_question_finds_the_past_form_of_its_verb(life):
     life.live("shop", (("I bought a red bicycle.", "Lovely."),), NOW - timedelta(days=3))
-    assert life.recall("What did I buy?", embed=None, budget_tokens=120).ranked[0] == "shop-0u"
+    assert life.recall("What did I buy?", embed=None, limits=_tokens(120)).ranked[0] == "shop-0u"
 
 
 def test_what_is_asked_about_tonight_is_no_question_about_a_day_that_is_over(life):
     life.live("today", (("The tap drips.", "Call a plumber."),), NOW)
-    assert not life.recall("Which opera should we hear tonight?", budget_tokens=120)
+    assert not life.recall("Which opera should we hear tonight?", limits=_tokens(120))
 
 
 def test_the_words_that_only_ask_do_not_weigh(life):
     life.live("pets", (("我的狗叫饼干，它很怕打雷。", "好名字。"),), NOW - timedelta(days=3))
-    assert life.recall("狗叫什么名字", budget_tokens=120).ranked[0] == "pets-0u"
+    assert life.recall("狗叫什么名字", limits=_tokens(120)).ranked[0] == "pets-0u"
 
 
 def test_a_time_that_is_named_makes_its_turns_likelier(life):
@@ -261,9 +267,9 @@ def test_without_words_it_goes_on_by_vectors_and_says_so(life):
 
 
 def test_what_is_handed_over_stays_inside_the_budget_best_first(life):
-    recalled = life.recall("What is the puppy called?", budget_tokens=20, gated=False)
+    recalled = life.recall("What is the puppy called?", limits=_tokens(15), gated=False)
     assert recalled.ranked == ("old-1u",)
-    assert not life.recall("What is the puppy called?", budget_tokens=3).turns
+    assert not life.recall("What is the puppy called?", limits=_tokens(3)).turns
 
 
 def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):

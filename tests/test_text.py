@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.languages import language_of
 from domain.text import (
     Piece,
     QuotationSplitter,
     clean,
     inert,
-    language_of,
     one_line,
     quotations,
     without_quotations,
