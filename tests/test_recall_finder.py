@@ -68,7 +68,7 @@ class Vectors:
         return sorted(near, key=lambda hit: -hit.similarity)[:limit]
 
 
-class Life:
+class StoredLife:
     """A database that sessions are stored in, and a finder over it."""
 
     def __init__(self, folder):
@@ -80,17 +80,8 @@ class Life:
     def live(self, session_id, rounds, when, *, summary="", archived=True):
         with self.database.write() as sql:
             self.sessions.start(sql, session_id, when.isoformat())
-            for number, (said, answered) in enumerate(rounds):
-                at = (when + timedelta(minutes=number)).isoformat()
-                told = (
-                    (f"{session_id}-{number}u", at, "user", said),
-                    (f"{session_id}-{number}a", at, "assistant", answered),
-                )
-                spoken = self.sessions.add_round(sql, session_id, told, "stop")
-                for turn in (spoken.user, spoken.assistant):
-                    self.lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
-                    (vector,) = HashedEmbedder().embed([turn_key(turn, [])])
-                    self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
+            for number, spoken in enumerate(rounds):
+                self._say(sql, session_id, number, spoken, when + timedelta(minutes=number))
             if summary:
                 kept = self.sessions.put_summary(
                     sql, f"{session_id}-m", session_id, when.isoformat(), summary, len(rounds)
@@ -98,6 +89,21 @@ class Life:
                 self.lexicon.add(sql, "summary", kept.seq, words.tokens(summary))
             if archived:
                 self.sessions.close(sql, session_id, when.isoformat())
+
+    def say(self, session_id, number, spoken, when):
+        with self.database.write() as sql:
+            self._say(sql, session_id, number, spoken, when)
+
+    def _say(self, sql, session_id, number, spoken, when):
+        told = (
+            (f"{session_id}-{number}u", when.isoformat(), "user", spoken[0]),
+            (f"{session_id}-{number}a", when.isoformat(), "assistant", spoken[1]),
+        )
+        stored = self.sessions.add_round(sql, session_id, told, "stop")
+        for turn in (stored.user, stored.assistant):
+            self.lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
+            (vector,) = HashedEmbedder().embed([turn_key(turn, [])])
+            self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
 
     def recall(self, *queries, embed=_EMBED, **options):
         asked = {"session_id": "now", "now": NOW, "limits": LIMITS, **options}
@@ -110,7 +116,7 @@ def _tokens(most):
 
 @pytest.fixture
 def life(tmp_path):
-    lived = Life(tmp_path)
+    lived = StoredLife(tmp_path)
     lived.live("older", OLDER, NOW - timedelta(days=200), summary="They spoke of ramen and tomatoes.")
     lived.live("old", OLD, NOW - timedelta(days=9), summary="They spoke of a puppy, Lisbon and the violin.")
     yield lived
@@ -293,7 +299,7 @@ def test_a_fact_finds_the_turn_it_was_drawn_from(life):
 
 
 def test_an_empty_memory_gives_nothing_and_no_fault(tmp_path):
-    empty = Life(tmp_path)
+    empty = StoredLife(tmp_path)
     assert not empty.recall("What is the puppy called?")
     assert not empty.recall("What is the puppy called?", gated=False)
     empty.database.close()
@@ -332,3 +338,63 @@ def test_a_broken_index_of_a_large_history_leaves_the_words(life):
     recalled = life.recall("Hello.", "What is the puppy called?")
     assert recalled.ranked[0] == "old-1u"
     assert recalled.degraded == ("index",)
+
+
+def _side_by_side(first, second):
+    """Rounds of two sessions, stored in turns."""
+    return [
+        ("a", at, first[at]) if which == "a" else ("b", at, second[at]) for at in range(3) for which in "ab"
+    ]
+
+
+def _one_after_the_other(first, second):
+    return [("a", at, first[at]) for at in range(3)] + [("b", at, second[at]) for at in range(3)]
+
+
+def _stored(folder, rounds):
+    lived = StoredLife(folder)
+    with lived.database.write() as sql:
+        for number, session_id in enumerate("ab"):
+            when = (NOW - timedelta(days=9 - number)).isoformat()
+            lived.sessions.start(sql, session_id, when)
+            lived.sessions.close(sql, session_id, when)
+    for session_id, number, spoken in rounds:
+        day = NOW - timedelta(days=9 - "ab".index(session_id))
+        lived.say(session_id, number, spoken, day + timedelta(minutes=number))
+    return lived
+
+
+@pytest.mark.parametrize(
+    ("asked", "dull"),
+    [
+        pytest.param("What is the puppy called?", 0, id="small"),
+        pytest.param("How many days did the broth take?", 1600, id="large history"),
+    ],
+)
+def test_sessions_that_go_on_side_by_side_are_recalled_like_those_one_after_the_other(tmp_path, asked, dull):
+    recalled = []
+    for number, order in enumerate((_side_by_side, _one_after_the_other)):
+        (tmp_path / str(number)).mkdir()
+        lived = _stored(tmp_path / str(number), order(OLD[1:4], OLDER))
+        lived.live("dull", [(f"Nothing new {at}.", "I see.") for at in range(dull)], NOW - timedelta(days=5))
+        recalled.append(lived.recall(asked, embed=None, gated=False))
+        lived.database.close()
+    assert recalled[0].turns
+    assert recalled[0] == recalled[1]
+
+
+def test_a_session_that_was_stored_later_but_told_earlier_stands_first(life):
+    life.live("longago", (("We adopted a kitten called Pearl.", "How sweet!"),), NOW - timedelta(days=900))
+    recalled = life.recall("Which puppy and which kitten did we adopt?", gated=False)
+    sessions = list(dict.fromkeys(turn.session_id for turn in recalled.turns))
+    assert sessions.index("longago") == 0
+    assert "old" in sessions
+
+
+def test_a_clock_that_was_set_back_does_not_turn_a_session_round(life):
+    with life.database.write() as sql:
+        sql("UPDATE conversation SET timestamp = '2020-01-01T09:00:00+00:00' WHERE text_id = 'old-2u'")
+    told = [
+        turn.text_id for turn in life.recall("What is the puppy called? It chews a shoe.", gated=False).turns
+    ]
+    assert told.index("old-1u") < told.index("old-2u")
