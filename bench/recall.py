@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import recall_fit
-from bench.recall_life import AskedQuestion, elsewhere, lived
+from bench.recall_life import AskedQuestion, by_pronoun, elsewhere, lived
 from bench.recall_orders import (
     COLUMNS,
     Figures,
@@ -29,24 +29,25 @@ from bench.recall_orders import (
     plain_reading,
     reciprocal_ranks,
 )
-from bench.recall_sets import Set, read
+from bench.recall_sets import Set, SetQuestion, read
+from recall.weights import WITH_HASHED, WITH_VECTORS
 
 if TYPE_CHECKING:
     from bench.recall_orders import Scores
 
-_VECTORS = ("dense", "dense_near", "dense_session", "dense_session_best", "dense_summary")
+_VECTORS = ("dense", "dense_near", "dense_session", "dense_session_best")
 #: What the ablation takes out, one after the other.
 ABLATION: Mapping[str, tuple[str, ...]] = {
     "words of the turn itself": ("words", "words_long", "coverage"),
-    "words of its neighbours": ("words_near", "window"),
+    "words of its neighbours": ("window",),
     "words of its session": ("session", "session_best"),
-    "summaries": ("summary", "dense_summary"),
+    "summaries": ("summary",),
     "all vectors": _VECTORS,
     "vectors of neighbours and session": ("dense_near", "dense_session", "dense_session_best"),
     "times": ("near",),
-    "who is meant": ("meant", "by_user", "you_said", "i_said"),
+    "who is meant": ("meant", "by_user", "you_said"),
     "length": ("length", "length_own"),
-    "kind of answer": ("asks", "time", "time_wanted", "number_wanted"),
+    "kind of answer": ("asks", "time_wanted", "number_wanted"),
     "place in the session": ("opening", "early"),
 }
 
@@ -65,6 +66,7 @@ def main() -> None:
         _print_methods(built_in, served)
         seen[data.name] = served or built_in
         _print_gate(data, seen[data.name], asked)
+        _print_references(data, asked)
     _print_ablation(seen)
     if asked.fit:
         _print_left_out(seen)
@@ -80,7 +82,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--model", default="all-MiniLM-L6-v2", help="its model")
     parser.add_argument("--cache", type=Path, help="a folder that keeps vectors between runs")
     parser.add_argument(
-        "--foreign", type=int, default=40, help="questions a history whose answer is not in it"
+        "--foreign",
+        type=int,
+        default=40,
+        help="questions a history whose answer is not in it, or that say she",
     )
     parser.add_argument(
         "--fit", action="store_true", help="fit weights with one set left out, and judge on it"
@@ -176,6 +181,35 @@ def _print_ablation(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
     print(f"\n## R@10 with each part taken out\n\n{_head('without', list(seen))}")
     for name, parts in {"nothing": (), **ABLATION}.items():
         print(_row(name, (_recall(asked, ("facts", *parts)) for asked in seen.values())))
+
+    single = sorted(
+        {name for table in (WITH_VECTORS, WITH_HASHED) for kind in table.values() for name in kind}
+    )
+    print(f"\n## What each part alone is worth in R@10\n\n{_head('part', list(seen))}")
+    whole = [_recall(asked, ("facts",)) for asked in seen.values()]
+    for name in single:
+        without = [_recall(asked, ("facts", name)) for asked in seen.values()]
+        print(_row(f"`{name}`", (all_of - left for all_of, left in zip(whole, without, strict=True))))
+
+
+def _print_references(data: Set, options: argparse.Namespace) -> None:
+    """What is handed over for questions with "she" in a name's place, without and with what was said of her before."""
+    server = _server(options) if options.embeddings else {}
+    found = list(by_pronoun(data, server, options.cache, options.foreign))
+    if not found:
+        return
+    print("\n" + _head('"she" for a name', ("first", "handed over")))
+    found_by = {"without references": [one[1] for one in found], "with references": [one[2] for one in found]}
+    for name, ways in found_by.items():
+        shares = [
+            [_found_among(one[0], hits[:most]) for one, hits in zip(found, ways, strict=True)]
+            for most in (1, None)
+        ]
+        print(_row(f"{name} ({len(found)})", (100 * sum(share) / len(found) for share in shares)), flush=True)
+
+
+def _found_among(question: SetQuestion, found: Sequence[str]) -> float:
+    return sum(bool(group & set(found)) for group in question.groups) / len(question.groups)
 
 
 def _recall(asked: Sequence[AskedQuestion], without: Sequence[str]) -> float:

@@ -23,6 +23,7 @@ from domain.settings import Settings
 from llm import Llm
 from memory import Memory
 from recall.ranking import Evidence, ScoreParts
+from recall.words import label_of
 
 if TYPE_CHECKING:
     from domain.vectors import Embedder, Vector
@@ -174,12 +175,31 @@ class LivedHistory:
             parts,
             weights,
             tuple(self.tid_of.get(int(seq), "") for seq in evidence.seqs),
-            tuple(dict.fromkeys(self.text_tid[text_id] for text_id in recollection.ranked)),
+            self.found_of(recollection),
             tuple(self.number_of[summary.session_id] for summary in recollection.summaries),
             self.session_of,
             spent * 1000,
             bool(gated),
         )
+
+    def ask_by_pronoun(
+        self, text: str, speaker: str, when: datetime
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What is handed over for a question about "she", without and with the messages before it."""
+        self.memory.settle_index(_PATIENCE)
+        session = self.memory.resume_or_start()[0].session_id
+        said = (f"I saw my friend {speaker} today.", "How nice!", "The soup was good.", "Glad to hear.")
+        about = text.replace(f"{speaker}'s", "her").replace(speaker, "she")
+        queries = ["\n".join(said[-2:]), about]
+        without, resolved = (
+            self.memory.recall(queries, session, when, self.usual.recall_limits, recent=recent)
+            for recent in ((), said)
+        )
+        return self.found_of(without), self.found_of(resolved)
+
+    def found_of(self, recollection: Recollection) -> tuple[str, ...]:
+        """The ids of its turns in the set, best first."""
+        return tuple(dict.fromkeys(self.text_tid[text_id] for text_id in recollection.ranked))
 
     def watch(self) -> None:
         """Look at what is weighed from now on, and at the weights it gets."""
@@ -220,6 +240,35 @@ def elsewhere(
                 life.live(number, talk)
             for question in itertools.islice(foreign[:: max(1, len(foreign) // most)], most):
                 yield life.ask(question, talks[-1].date + timedelta(days=1))
+
+
+def by_pronoun(
+    data: Set, embedding: Mapping[str, str], cache: Path | None, most: int
+) -> Iterator[tuple[SetQuestion, tuple[str, ...], tuple[str, ...]]]:
+    """Questions that name one speaker, with "she" in the name's place, without and with the messages that name her.
+
+    She was named two rounds before the question, so that only what is resolved can lead to her.
+    """
+    for name, talks in data.histories.items():
+        asked = [
+            (question, _named(question, talks)) for question in data.questions if question.history == name
+        ]
+        named = [(question, speaker) for question, speaker in asked if speaker]
+        if not named:
+            continue
+        with _opened(data.language, embedding, cache) as history:
+            for number, talk in enumerate(talks):
+                history.live(number, talk)
+            for question, speaker in named[:: max(1, len(named) // most)][:most]:
+                when = talks[-1].date + timedelta(days=1)
+                yield question, *history.ask_by_pronoun(question.text, speaker, when)
+
+
+def _named(question: SetQuestion, talks: Sequence[Talk]) -> str:
+    """The one speaker whom a question names; none where it names nobody or two."""
+    speakers = {label_of(said.text) for talk in talks for spoken in talk.rounds for said in spoken if said}
+    named = [speaker for speaker in speakers if speaker and speaker in question.text]
+    return named[0] if len(named) == 1 else ""
 
 
 @contextmanager

@@ -18,11 +18,10 @@ UNSPACED = (
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _RUN = re.compile(f"[{UNSPACED}]+")
-_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]+")
 _DIGITS = re.compile(r"[0-9]+")
 _MARKS = re.compile(r"[!-/:-@\[-`{-~]+")
 _SPACE = re.compile(r"\s+", re.ASCII)
-_PER_WIDE, _PER_DIGIT, _PER_MARK, _PER_LETTER, _PER_OTHER = 0.7, 0.4, 0.5, 0.24, 0.5
+_PER_UNSPACED, _PER_DIGIT, _PER_MARK, _PER_LETTER, _PER_OTHER = 0.7, 0.4, 0.5, 0.24, 0.5
 
 #: What a chat template adds around each message.
 _PER_MESSAGE = 4
@@ -91,13 +90,13 @@ def estimate(text: str) -> int:
     >>> estimate("How are you today?"), estimate("你今天好吗？")
     (4, 4)
     """
-    wide = _total(_WIDE, text)
+    unspaced = unspaced_length(text)
     digits = _total(_DIGITS, text)
     marks = _total(_MARKS, text)
     letters = len(text.encode("ascii", "ignore")) - digits - marks - _total(_SPACE, text)
-    other = max(0, len(text) - len(text.encode("ascii", "ignore")) - wide)
+    other = max(0, len(text) - len(text.encode("ascii", "ignore")) - unspaced)
     tokens = (
-        wide * _PER_WIDE
+        unspaced * _PER_UNSPACED
         + digits * _PER_DIGIT
         + marks * _PER_MARK
         + letters * _PER_LETTER

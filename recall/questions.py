@@ -37,14 +37,10 @@ _ADVICE = re.compile(
 )
 _WHEN = re.compile(r"^\s*when\b|什么时候|哪天|几号|what (?:date|day|month|year)", re.IGNORECASE)
 _MANY = re.compile(r"how (?:many|much|long|old|often)|多少|几|多久|多大", re.IGNORECASE)
-_SAID = "recommend|suggest|told|tell|said|say|mention"
 _YOU_SAID = re.compile(
-    rf"\byou(?:'ve)?\s+(?:\w+ )?(?:{_SAID}|give|gave|advise|propose|explain|introduce)"
+    r"\byou(?:'ve)?\s+(?:\w+ )?"
+    r"(?:recommend|suggest|told|tell|said|say|mention|give|gave|advise|propose|explain|introduce)"
     r"|你.{0,6}(?:推荐|建议|告诉|说过|提到|介绍|给我)",
-    re.IGNORECASE,
-)
-_I_SAID = re.compile(
-    rf"\bi(?:'ve)?\s+(?:\w+ )?(?:{_SAID}|share|introduc)|我.{{0,8}}(?:推荐|分享|告诉|说过|提到|介绍|给你)",
     re.IGNORECASE,
 )
 
@@ -69,7 +65,6 @@ class Question:
     asks_when: bool
     asks_how_many: bool
     you_said: bool
-    i_said: bool
 
 
 def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
@@ -91,7 +86,6 @@ def read(text: str, today: date) -> Question:
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),
-        i_said=bool(_I_SAID.search(text)),
     )
 
 

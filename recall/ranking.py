@@ -64,7 +64,6 @@ class Evidence:
     asks_when: bool
     asks_how_many: bool
     you_said: bool
-    i_said: bool
     clarity: float = 1.0
     similarity: Floats | None = None
     summary_words: Floats | None = None
@@ -106,7 +105,6 @@ def _of_words(e: Evidence) -> dict[str, Floats]:
     found = {
         "words": z(plain),
         "words_long": z(long),
-        "words_near": z(from_neighbours(plain, e.joined, _LENT)),
         "window": z(_window(e)),
         "coverage": z((e.share[:, None] * (e.counts > 0)).sum(axis=0)),
         "session": z(session_words(e)[e.of_session]),
@@ -147,8 +145,6 @@ def _of_vectors(e: Evidence) -> dict[str, Floats]:
         found["dense_session_best"] = z(
             over_sessions(e.similarity, e.of_session, sessions, "max")[e.of_session]
         )
-    if e.summary_similarity is not None:
-        found["dense_summary"] = z(e.summary_similarity[e.of_session])
     clear = np.float32(e.clarity**2 if e.remark else e.clarity)
     return {name: part * clear for name, part in found.items()}
 
@@ -160,11 +156,9 @@ def _of_kind(e: Evidence) -> dict[str, Floats]:
         "meant": e.meant,
         "by_user": e.by_user,
         "you_said": e.by_assistant * np.float32(e.you_said),
-        "i_said": e.by_user * np.float32(e.i_said),
         "length": np.log1p(e.lengths),
         "length_own": _length_own(e),
         "asks": e.asks,
-        "time": e.has_time,
         "time_wanted": e.has_time * np.float32(e.asks_when),
         "number_wanted": e.has_number * np.float32(e.asks_how_many),
         "opening": (e.position == 0).astype(np.float32),

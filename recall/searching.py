@@ -157,7 +157,6 @@ class Search:
             asks_when=asked.asks_when,
             asks_how_many=asked.asks_how_many,
             you_said=asked.you_said,
-            i_said=asked.i_said,
             clarity=clarity,
             similarity=gathered.similarity,
             summary_words=self._summary_words(asked, sessions),

@@ -44,7 +44,6 @@ def _evidence(**changed):
         asks_when=False,
         asks_how_many=False,
         you_said=False,
-        i_said=False,
     )
     return replace(evidence, **changed)
 
