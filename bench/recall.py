@@ -65,7 +65,7 @@ def main() -> None:
         served = list(lived(data, _server(asked), asked.cache)) if asked.embeddings else []
         _print_methods(built_in, served)
         seen[data.name] = served or built_in
-        _print_gate(data, seen[data.name], asked)
+        _print_relevance(data, seen[data.name], asked)
         _print_references(data, asked)
     _print_ablation(seen)
     if asked.fit:
@@ -157,15 +157,15 @@ def _print_categories(asked: Sequence[AskedQuestion]) -> None:
     print(_row(f"all ({len(asked)})", mean([_handed_over(one) for one in asked])), flush=True)
 
 
-# -- the gate
+# -- relevance
 # ----------------------------------------------------------------------------------------------------
 
 
-def _print_gate(data: Set, asked: Sequence[AskedQuestion], options: argparse.Namespace) -> None:
+def _print_relevance(data: Set, asked: Sequence[AskedQuestion], options: argparse.Namespace) -> None:
     """How often something is handed over, where the answer is and where it is not."""
     kept = [_handed_over(one).values[1] * one.gated for one in asked]
     before = sum(_handed_over(one).values[1] for one in asked) / len(asked)
-    print(f"\nthe gate: R@10 {before:.1f} without it, {sum(kept) / len(kept):.1f} with it")
+    print(f"\nrelevance: R@10 {before:.1f} without it, {sum(kept) / len(kept):.1f} with it")
     if len(data.histories) > 1 and options.foreign:
         server = _server(options) if options.embeddings else {}
         foreign = list(elsewhere(data, server, options.cache, options.foreign))

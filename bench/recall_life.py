@@ -114,7 +114,7 @@ class Timed:
 class LivedHistory:
     """One history, as far as it has been lived.
 
-    The gate is judged with the ``usual`` settings, the order with ``generous`` ones, which cut nothing short.
+    Relevance is judged with the ``usual`` settings, the order with ``generous`` ones, which cut nothing short.
     """
 
     memory: Memory
@@ -158,7 +158,7 @@ class LivedHistory:
         return spoken
 
     def ask(self, question: SetQuestion, when: datetime) -> AskedQuestion:
-        """Search for a question, once with the gate and once without."""
+        """Search for a question, once by relevance and once whatever is found."""
         self.memory.settle_index(_PATIENCE)
         session = self.memory.resume_or_start()[0].session_id
         queries = [*([question.context] if question.context else []), question.text]
@@ -203,10 +203,10 @@ class LivedHistory:
 
     def watch(self) -> None:
         """Look at what is weighed from now on, and at the weights it gets."""
-        of_life = self.memory.finder.weigh
+        usual = self.memory.finder.weigh
 
         def noticed(evidence: Evidence, parts: ScoreParts) -> Mapping[str, float]:
-            weights = of_life(evidence, parts)
+            weights = usual(evidence, parts)
             self.seen.append((evidence, parts, weights))
             return weights
 
@@ -219,14 +219,14 @@ def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterat
         waiting = sorted(
             (question for question in data.questions if question.history == name), key=lambda q: q.before
         )
-        with _opened(data.language, embedding, cache) as life:
+        with _opened(data.language, embedding, cache) as history:
             for number in range(len(talks) + 1):
                 while waiting and waiting[0].before == number:
                     when = talks[min(number, len(talks) - 1)].date + timedelta(days=number == len(talks))
-                    yield life.ask(waiting.pop(0), when)
+                    yield history.ask(waiting.pop(0), when)
                 if not waiting:
                     break
-                life.live(number, talks[number])
+                history.live(number, talks[number])
 
 
 def elsewhere(
@@ -235,11 +235,11 @@ def elsewhere(
     """Questions asked where their answer is not: each history is asked the questions of the others."""
     for name, talks in data.histories.items():
         foreign = [question for question in data.questions if question.history != name]
-        with _opened(data.language, embedding, cache) as life:
+        with _opened(data.language, embedding, cache) as history:
             for number, talk in enumerate(talks):
-                life.live(number, talk)
+                history.live(number, talk)
             for question in itertools.islice(foreign[:: max(1, len(foreign) // most)], most):
-                yield life.ask(question, talks[-1].date + timedelta(days=1))
+                yield history.ask(question, talks[-1].date + timedelta(days=1))
 
 
 def by_pronoun(
@@ -288,9 +288,9 @@ def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> 
         memory = Memory(home / "data", embedder, clock=clock, new_id=_ids(), log=log)
         try:
             memory.start()
-            life = LivedHistory(memory, llm, clock, usual, generous, embedder, language)
-            life.watch()
-            yield life
+            history = LivedHistory(memory, llm, clock, usual, generous, embedder, language)
+            history.watch()
+            yield history
         finally:
             memory.close()
             llm.close()

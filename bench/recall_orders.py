@@ -60,7 +60,7 @@ def by_weights(evidence: Evidence, parts: ScoreParts, weights: Mapping[str, floa
 
 
 def ours(asked: AskedQuestion, *, without: Iterable[str] = ()) -> Scores:
-    """The order of life, with some parts left out."""
+    """The order of the program, with some parts left out."""
     left_out = set(without)
     parts = {name: part for name, part in asked.parts.items() if name not in left_out}
     if not any(name.startswith("dense") for name in parts):

@@ -30,10 +30,6 @@ def test_the_day_is_written_in_the_language_of_the_turn():
     assert turn_key(_turn("我去了海边"), []).startswith("2023年5月8日 User: 我去了海边")
 
 
-def test_a_person_has_a_name_where_it_is_known():
-    assert "Ann: Hello" in turn_key(_turn("Hello"), [], {"user": "Ann", "assistant": "Mo"})
-
-
 def test_keys_of_long_texts_and_odd_times_are_bounded_and_never_fail():
     assert len(turn_key(_turn("x " * 100_000, at="never"), [_turn("y " * 9999)])) < 3000
     assert len(query_key("x " * 100_000)) <= 2000
