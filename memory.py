@@ -34,7 +34,7 @@ from domain.vectors import Embedder
 from recall.embedding_text import TURNS_BEFORE, summary_key, turn_key
 from recall.finder import Finder
 from recall.hashed_embedder import HashedEmbedder
-from recall.weights import weigh, weigh_hashed
+from recall.ranking import weigh, weigh_hashed
 from recall.words import tokens
 from storage.erasure import Eraser, ErasureScope, Parts, Proof, Scrub
 from storage.files import make_private_folder
@@ -475,9 +475,7 @@ class Memory:
             self._embedder.embed,
             session_id=session_id,
             now=now,
-            session_num=limits.sessions,
-            conv_num=limits.turns,
-            budget_tokens=limits.tokens,
+            limits=limits,
             recent=recent,
             gated=gated,
         )

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import recall_fit
-from bench.recall_life import Asked, elsewhere, lived
+from bench.recall_life import AskedQuestion, by_pronoun, elsewhere, lived
 from bench.recall_orders import (
     COLUMNS,
     Figures,
@@ -29,24 +29,25 @@ from bench.recall_orders import (
     plain_reading,
     reciprocal_ranks,
 )
-from bench.recall_sets import Set, read
+from bench.recall_sets import Set, SetQuestion, read
+from recall.weights import WITH_HASHED, WITH_VECTORS
 
 if TYPE_CHECKING:
     from bench.recall_orders import Scores
 
-_VECTORS = ("dense", "dense_near", "dense_session", "dense_session_best", "dense_summary")
+_VECTORS = ("dense", "dense_near", "dense_session", "dense_session_best")
 #: What the ablation takes out, one after the other.
 ABLATION: Mapping[str, tuple[str, ...]] = {
     "words of the turn itself": ("words", "words_long", "coverage"),
-    "words of its neighbours": ("words_near", "window"),
+    "words of its neighbours": ("window",),
     "words of its session": ("session", "session_best"),
-    "summaries": ("summary", "dense_summary"),
+    "summaries": ("summary",),
     "all vectors": _VECTORS,
     "vectors of neighbours and session": ("dense_near", "dense_session", "dense_session_best"),
     "times": ("near",),
-    "who is meant": ("meant", "by_user", "you_said", "i_said"),
+    "who is meant": ("meant", "by_user", "you_said"),
     "length": ("length", "length_own"),
-    "kind of answer": ("asks", "time", "time_wanted", "number_wanted"),
+    "kind of answer": ("asks", "time_wanted", "number_wanted"),
     "place in the session": ("opening", "early"),
 }
 
@@ -56,7 +57,7 @@ def main() -> None:
     asked = _arguments()
     paths = sorted(asked.data.glob("*.json.gz"))
     chosen = [path for path in paths if not asked.sets or path.name.removesuffix(".json.gz") in asked.sets]
-    seen: dict[str, list[Asked]] = {}
+    seen: dict[str, list[AskedQuestion]] = {}
     for path in chosen:
         data = read(path)
         print(f"\n## {data.name}\n\n{_head('method')}", flush=True)
@@ -64,7 +65,8 @@ def main() -> None:
         served = list(lived(data, _server(asked), asked.cache)) if asked.embeddings else []
         _print_methods(built_in, served)
         seen[data.name] = served or built_in
-        _print_gate(data, seen[data.name], asked)
+        _print_relevance(data, seen[data.name], asked)
+        _print_references(data, asked)
     _print_ablation(seen)
     if asked.fit:
         _print_left_out(seen)
@@ -80,7 +82,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--model", default="all-MiniLM-L6-v2", help="its model")
     parser.add_argument("--cache", type=Path, help="a folder that keeps vectors between runs")
     parser.add_argument(
-        "--foreign", type=int, default=40, help="questions a history whose answer is not in it"
+        "--foreign",
+        type=int,
+        default=40,
+        help="questions a history whose answer is not in it, or that say she",
     )
     parser.add_argument(
         "--fit", action="store_true", help="fit weights with one set left out, and judge on it"
@@ -108,7 +113,7 @@ def _row(name: str, values: Iterable[float]) -> str:
 # -----------------------------------------------------------------------------------------------------
 
 
-def _print_methods(built_in: Sequence[Asked], served: Sequence[Asked]) -> None:
+def _print_methods(built_in: Sequence[AskedQuestion], served: Sequence[AskedQuestion]) -> None:
     best = served or built_in
     with_facts = any("facts" in one.parts for one in best)
     _print_method("the plain reading", best, plain_reading)
@@ -124,25 +129,27 @@ def _print_methods(built_in: Sequence[Asked], served: Sequence[Asked]) -> None:
     _print_categories(best)
 
 
-def _print_method(name: str, asked: Sequence[Asked], scores: Callable[[Asked], Scores]) -> None:
+def _print_method(
+    name: str, asked: Sequence[AskedQuestion], scores: Callable[[AskedQuestion], Scores]
+) -> None:
     print(_row(name, mean([_judged(one, scores(one)) for one in asked])), flush=True)
 
 
-def _part(asked: Asked, name: str) -> Scores:
+def _part(asked: AskedQuestion, name: str) -> Scores:
     nothing: Scores = asked.evidence.lengths * 0
     return asked.parts.get(name, nothing)
 
 
-def _judged(asked: Asked, scores: Scores) -> Figures:
+def _judged(asked: AskedQuestion, scores: Scores) -> Figures:
     found, sessions = order(asked, scores)
     return judge(asked, found, sessions, asked.milliseconds)
 
 
-def _handed_over(asked: Asked) -> Figures:
+def _handed_over(asked: AskedQuestion) -> Figures:
     return judge(asked, asked.found, asked.sessions, asked.milliseconds)
 
 
-def _print_categories(asked: Sequence[Asked]) -> None:
+def _print_categories(asked: Sequence[AskedQuestion]) -> None:
     print(f"\n{_head('handed over by Memory, by category')}")
     for category in sorted({one.question.category for one in asked}):
         figures = [_handed_over(one) for one in asked if one.question.category == category]
@@ -150,15 +157,15 @@ def _print_categories(asked: Sequence[Asked]) -> None:
     print(_row(f"all ({len(asked)})", mean([_handed_over(one) for one in asked])), flush=True)
 
 
-# -- the gate
+# -- relevance
 # ----------------------------------------------------------------------------------------------------
 
 
-def _print_gate(data: Set, asked: Sequence[Asked], options: argparse.Namespace) -> None:
+def _print_relevance(data: Set, asked: Sequence[AskedQuestion], options: argparse.Namespace) -> None:
     """How often something is handed over, where the answer is and where it is not."""
     kept = [_handed_over(one).values[1] * one.gated for one in asked]
     before = sum(_handed_over(one).values[1] for one in asked) / len(asked)
-    print(f"\nthe gate: R@10 {before:.1f} without it, {sum(kept) / len(kept):.1f} with it")
+    print(f"\nrelevance: R@10 {before:.1f} without it, {sum(kept) / len(kept):.1f} with it")
     if len(data.histories) > 1 and options.foreign:
         server = _server(options) if options.embeddings else {}
         foreign = list(elsewhere(data, server, options.cache, options.foreign))
@@ -170,17 +177,46 @@ def _print_gate(data: Set, asked: Sequence[Asked], options: argparse.Namespace) 
 # -------------------------------------------------------------------------------------
 
 
-def _print_ablation(seen: Mapping[str, Sequence[Asked]]) -> None:
+def _print_ablation(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
     print(f"\n## R@10 with each part taken out\n\n{_head('without', list(seen))}")
     for name, parts in {"nothing": (), **ABLATION}.items():
         print(_row(name, (_recall(asked, ("facts", *parts)) for asked in seen.values())))
 
+    single = sorted(
+        {name for table in (WITH_VECTORS, WITH_HASHED) for kind in table.values() for name in kind}
+    )
+    print(f"\n## What each part alone is worth in R@10\n\n{_head('part', list(seen))}")
+    whole = [_recall(asked, ("facts",)) for asked in seen.values()]
+    for name in single:
+        without = [_recall(asked, ("facts", name)) for asked in seen.values()]
+        print(_row(f"`{name}`", (all_of - left for all_of, left in zip(whole, without, strict=True))))
 
-def _recall(asked: Sequence[Asked], without: Sequence[str]) -> float:
+
+def _print_references(data: Set, options: argparse.Namespace) -> None:
+    """What is handed over for questions with "she" in a name's place, without and with what was said of her before."""
+    server = _server(options) if options.embeddings else {}
+    found = list(by_pronoun(data, server, options.cache, options.foreign))
+    if not found:
+        return
+    print("\n" + _head('"she" for a name', ("first", "handed over")))
+    found_by = {"without references": [one[1] for one in found], "with references": [one[2] for one in found]}
+    for name, ways in found_by.items():
+        shares = [
+            [_found_among(one[0], hits[:most]) for one, hits in zip(found, ways, strict=True)]
+            for most in (1, None)
+        ]
+        print(_row(f"{name} ({len(found)})", (100 * sum(share) / len(found) for share in shares)), flush=True)
+
+
+def _found_among(question: SetQuestion, found: Sequence[str]) -> float:
+    return sum(bool(group & set(found)) for group in question.groups) / len(question.groups)
+
+
+def _recall(asked: Sequence[AskedQuestion], without: Sequence[str]) -> float:
     return mean([_judged(one, ours(one, without=without)) for one in asked])[1]
 
 
-def _print_left_out(seen: Mapping[str, Sequence[Asked]]) -> None:
+def _print_left_out(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
     """Weights fitted on all other sets; sets of one family (the same name up to the first dash) go together."""
     print(f"\n## Fitted without the set's family, judged on the set\n\n{_head('weights for', COLUMNS[:5])}")
     for name, asked in seen.items():

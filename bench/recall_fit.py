@@ -13,9 +13,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench.recall_life import Asked
+from bench.recall_life import AskedQuestion
 from bench.recall_orders import by_weights
-from recall.weights import Kind, blended, shares
+from recall.ranking import blended, shares
+from recall.weights import TalkKind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.float32]
 
-KINDS: tuple[Kind, ...] = ("talk", "remark", "work", "long")
-#: Parts whose weight may have either sign.
+KINDS: tuple[TalkKind, ...] = ("talk", "remark", "work", "long")
+#: ScoreParts whose weight may have either sign.
 _FREE = frozenset(("length", "length_own", "opening", "early"))
 _NEGATIVE = frozenset(("asks",))
 _PENALTY = 3e-3
 _STEPS = 300
 
-Fitted = dict[Kind, dict[str, float]]
+Fitted = dict[TalkKind, dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class _Example:
     counts: float
 
 
-def fit(asked: Sequence[Asked], left_out: Collection[str]) -> Fitted:
+def fit(asked: Sequence[AskedQuestion], left_out: Collection[str]) -> Fitted:
     """Weights a kind, each from the questions that are mostly of it; a kind without any takes those of all."""
     names = sorted({name for one in asked for name in one.parts} - set(left_out))
     sizes = Counter(one.question.history for one in asked)
@@ -55,19 +56,19 @@ def fit(asked: Sequence[Asked], left_out: Collection[str]) -> Fitted:
     return fitted
 
 
-def scores(asked: Asked, table: Fitted, left_out: Collection[str]) -> Scores:
+def scores(asked: AskedQuestion, table: Fitted, left_out: Collection[str]) -> Scores:
     """The scores of a question's pool by fitted weights."""
     kinds = shares(asked.evidence.word_length, remark=asked.evidence.remark)
     weights = blended(table, kinds)
     return by_weights(asked.evidence, {n: p for n, p in asked.parts.items() if n not in left_out}, weights)
 
 
-def _kind(asked: Asked) -> Kind:
+def _kind(asked: AskedQuestion) -> TalkKind:
     kinds = shares(asked.evidence.word_length, remark=asked.evidence.remark)
     return max(kinds, key=lambda kind: kinds[kind])
 
 
-def _example(asked: Asked, names: Sequence[str], sizes: Counter[str]) -> _Example:
+def _example(asked: AskedQuestion, names: Sequence[str], sizes: Counter[str]) -> _Example:
     import numpy as np
 
     nothing = np.zeros(len(asked.tids), np.float32)

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.recall_sets import Question, Said, Set, Talk
+from bench.recall_sets import Said, Set, SetQuestion, Talk
 from config import load
 from domain.events import Stop
 from domain.recollection import Recollection
@@ -22,7 +22,8 @@ from domain.records import Round
 from domain.settings import Settings
 from llm import Llm
 from memory import Memory
-from recall.ranking import Evidence, Parts
+from recall.ranking import Evidence, ScoreParts
+from recall.words import label_of
 
 if TYPE_CHECKING:
     from domain.vectors import Embedder, Vector
@@ -32,17 +33,17 @@ _AT_MOST = 20
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """One question as it was searched for: what was handed over, and the evidence, parts and weights behind it.
 
     ``tids`` (P,) gives each turn of the pool its id in the set, ``sessions`` (S,) those found best, best
     first.
     """
 
-    question: Question
+    question: SetQuestion
     recollection: Recollection
     evidence: Evidence
-    parts: Parts
+    parts: ScoreParts
     weights: Mapping[str, float]
     tids: tuple[str, ...]
     found: tuple[str, ...]
@@ -53,7 +54,7 @@ class Asked:
 
 
 @dataclass
-class Clock:
+class StandingClock:
     """A clock that stands where it was put, and goes on by a second at every look."""
 
     now: datetime
@@ -110,15 +111,15 @@ class Timed:
 
 
 @dataclass
-class Life:
+class LivedHistory:
     """One history, as far as it has been lived.
 
-    The gate is judged with the ``usual`` settings, the order with ``generous`` ones, which cut nothing short.
+    Relevance is judged with the ``usual`` settings, the order with ``generous`` ones, which cut nothing short.
     """
 
     memory: Memory
     llm: Llm
-    clock: Clock
+    clock: StandingClock
     usual: Settings
     generous: Settings
     embedder: Timed
@@ -127,7 +128,7 @@ class Life:
     text_tid: dict[str, str] = field(default_factory=dict)
     number_of: dict[str, int] = field(default_factory=dict)
     session_of: dict[str, int] = field(default_factory=dict)
-    seen: list[tuple[Evidence, Parts, Mapping[str, float]]] = field(default_factory=list)
+    seen: list[tuple[Evidence, ScoreParts, Mapping[str, float]]] = field(default_factory=list)
 
     def live(self, number: int, talk: Talk) -> None:
         """Store a session and archive it."""
@@ -156,8 +157,8 @@ class Life:
                 self.tid_of[turn.seq] = self.text_tid[turn.text_id] = said.tid
         return spoken
 
-    def ask(self, question: Question, when: datetime) -> Asked:
-        """Search for a question, once with the gate and once without."""
+    def ask(self, question: SetQuestion, when: datetime) -> AskedQuestion:
+        """Search for a question, once by relevance and once whatever is found."""
         self.memory.settle_index(_PATIENCE)
         session = self.memory.resume_or_start()[0].session_id
         queries = [*([question.context] if question.context else []), question.text]
@@ -167,61 +168,111 @@ class Life:
         recollection = self.memory.recall(queries, session, when, self.generous.recall_limits, gated=False)
         spent = time.perf_counter() - started - self.embedder.seconds
         evidence, parts, weights = self.seen[0]
-        return Asked(
+        return AskedQuestion(
             question,
             recollection,
             evidence,
             parts,
             weights,
             tuple(self.tid_of.get(int(seq), "") for seq in evidence.seqs),
-            tuple(dict.fromkeys(self.text_tid[text_id] for text_id in recollection.ranked)),
+            self.found_of(recollection),
             tuple(self.number_of[summary.session_id] for summary in recollection.summaries),
             self.session_of,
             spent * 1000,
             bool(gated),
         )
 
+    def ask_by_pronoun(
+        self, text: str, speaker: str, when: datetime
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What is handed over for a question about "she", without and with the messages before it."""
+        self.memory.settle_index(_PATIENCE)
+        session = self.memory.resume_or_start()[0].session_id
+        said = (f"I saw my friend {speaker} today.", "How nice!", "The soup was good.", "Glad to hear.")
+        about = text.replace(f"{speaker}'s", "her").replace(speaker, "she")
+        queries = ["\n".join(said[-2:]), about]
+        without, resolved = (
+            self.memory.recall(queries, session, when, self.usual.recall_limits, recent=recent)
+            for recent in ((), said)
+        )
+        return self.found_of(without), self.found_of(resolved)
+
+    def found_of(self, recollection: Recollection) -> tuple[str, ...]:
+        """The ids of its turns in the set, best first."""
+        return tuple(dict.fromkeys(self.text_tid[text_id] for text_id in recollection.ranked))
+
     def watch(self) -> None:
         """Look at what is weighed from now on, and at the weights it gets."""
-        of_life = self.memory.finder.weigh
+        usual = self.memory.finder.weigh
 
-        def noticed(evidence: Evidence, parts: Parts) -> Mapping[str, float]:
-            weights = of_life(evidence, parts)
+        def noticed(evidence: Evidence, parts: ScoreParts) -> Mapping[str, float]:
+            weights = usual(evidence, parts)
             self.seen.append((evidence, parts, weights))
             return weights
 
         self.memory.finder.weigh = noticed
 
 
-def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterator[Asked]:
+def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterator[AskedQuestion]:
     """Every question of a set, asked when the sessions before it, and no others, had been lived."""
     for name, talks in data.histories.items():
         waiting = sorted(
             (question for question in data.questions if question.history == name), key=lambda q: q.before
         )
-        with _opened(data.language, embedding, cache) as life:
+        with _opened(data.language, embedding, cache) as history:
             for number in range(len(talks) + 1):
                 while waiting and waiting[0].before == number:
                     when = talks[min(number, len(talks) - 1)].date + timedelta(days=number == len(talks))
-                    yield life.ask(waiting.pop(0), when)
+                    yield history.ask(waiting.pop(0), when)
                 if not waiting:
                     break
-                life.live(number, talks[number])
+                history.live(number, talks[number])
 
 
-def elsewhere(data: Set, embedding: Mapping[str, str], cache: Path | None, most: int) -> Iterator[Asked]:
+def elsewhere(
+    data: Set, embedding: Mapping[str, str], cache: Path | None, most: int
+) -> Iterator[AskedQuestion]:
     """Questions asked where their answer is not: each history is asked the questions of the others."""
     for name, talks in data.histories.items():
         foreign = [question for question in data.questions if question.history != name]
-        with _opened(data.language, embedding, cache) as life:
+        with _opened(data.language, embedding, cache) as history:
             for number, talk in enumerate(talks):
-                life.live(number, talk)
+                history.live(number, talk)
             for question in itertools.islice(foreign[:: max(1, len(foreign) // most)], most):
-                yield life.ask(question, talks[-1].date + timedelta(days=1))
+                yield history.ask(question, talks[-1].date + timedelta(days=1))
+
+
+def by_pronoun(
+    data: Set, embedding: Mapping[str, str], cache: Path | None, most: int
+) -> Iterator[tuple[SetQuestion, tuple[str, ...], tuple[str, ...]]]:
+    """Questions that name one speaker, with "she" in the name's place, without and with the messages that name her.
+
+    She was named two rounds before the question, so that only what is resolved can lead to her.
+    """
+    for name, talks in data.histories.items():
+        asked = [
+            (question, _named(question, talks)) for question in data.questions if question.history == name
+        ]
+        named = [(question, speaker) for question, speaker in asked if speaker]
+        if not named:
+            continue
+        with _opened(data.language, embedding, cache) as history:
+            for number, talk in enumerate(talks):
+                history.live(number, talk)
+            for question, speaker in named[:: max(1, len(named) // most)][:most]:
+                when = talks[-1].date + timedelta(days=1)
+                yield question, *history.ask_by_pronoun(question.text, speaker, when)
+
+
+def _named(question: SetQuestion, talks: Sequence[Talk]) -> str:
+    """The one speaker whom a question names; none where it names nobody or two."""
+    speakers = {label_of(said.text) for talk in talks for spoken in talk.rounds for said in spoken if said}
+    named = [speaker for speaker in speakers if speaker and speaker in question.text]
+    return named[0] if len(named) == 1 else ""
 
 
 @contextmanager
-def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> Iterator[Life]:
+def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> Iterator[LivedHistory]:
     with tempfile.TemporaryDirectory(prefix="old-friend-bench-") as folder:
         home = Path(folder)
         more = {
@@ -231,15 +282,15 @@ def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> 
         }
         usual, generous = load(home, {}, embedding), load(home, {}, {**embedding, **more})
         log = logging.Logger("bench", logging.CRITICAL)
-        clock = Clock(datetime(2020, 1, 1).astimezone())
+        clock = StandingClock(datetime(2020, 1, 1).astimezone())
         llm = Llm(usual, log, clock=clock)
         embedder = Timed(llm.embedder, cache)
         memory = Memory(home / "data", embedder, clock=clock, new_id=_ids(), log=log)
         try:
             memory.start()
-            life = Life(memory, llm, clock, usual, generous, embedder, language)
-            life.watch()
-            yield life
+            history = LivedHistory(memory, llm, clock, usual, generous, embedder, language)
+            history.watch()
+            yield history
         finally:
             memory.close()
             llm.close()

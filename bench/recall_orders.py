@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench.recall_life import Asked
-from recall.ranking import Evidence, Parts
-from recall.weights import WORDS_ALONE, blended, shares
+from bench.recall_life import AskedQuestion
+from recall.ranking import Evidence, ScoreParts, blended, shares
+from recall.weights import WORDS_ALONE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,9 @@ def mean(figures: Sequence[Figures]) -> list[float]:
     return [sum(column) / len(figures) for column in zip(*(one.values for one in figures), strict=True)]
 
 
-def judge(asked: Asked, found: Sequence[str], sessions: Sequence[int], milliseconds: float) -> Figures:
+def judge(
+    asked: AskedQuestion, found: Sequence[str], sessions: Sequence[int], milliseconds: float
+) -> Figures:
     """The figures of an order of turns (ids, best first) and of sessions (numbers, best first)."""
     import math
 
@@ -47,7 +49,7 @@ def judge(asked: Asked, found: Sequence[str], sessions: Sequence[int], milliseco
     return Figures((*(100 * value for value in values), milliseconds))
 
 
-def by_weights(evidence: Evidence, parts: Parts, weights: Mapping[str, float]) -> Scores:
+def by_weights(evidence: Evidence, parts: ScoreParts, weights: Mapping[str, float]) -> Scores:
     """The weighted sum of the parts."""
     import numpy as np
 
@@ -57,8 +59,8 @@ def by_weights(evidence: Evidence, parts: Parts, weights: Mapping[str, float]) -
     return total
 
 
-def ours(asked: Asked, *, without: Iterable[str] = ()) -> Scores:
-    """The order of life, with some parts left out."""
+def ours(asked: AskedQuestion, *, without: Iterable[str] = ()) -> Scores:
+    """The order of the program, with some parts left out."""
     left_out = set(without)
     parts = {name: part for name, part in asked.parts.items() if name not in left_out}
     if not any(name.startswith("dense") for name in parts):
@@ -67,7 +69,7 @@ def ours(asked: Asked, *, without: Iterable[str] = ()) -> Scores:
     return by_weights(asked.evidence, parts, asked.weights)
 
 
-def reciprocal_ranks(asked: Asked) -> Scores:
+def reciprocal_ranks(asked: AskedQuestion) -> Scores:
     """Reciprocal rank fusion of words and vectors: the sum of 1 / (60 + rank) (Cormack et al. 2009)."""
     import numpy as np
 
@@ -79,7 +81,7 @@ def reciprocal_ranks(asked: Asked) -> Scores:
     return total
 
 
-def plain_reading(asked: Asked) -> Scores:
+def plain_reading(asked: AskedQuestion) -> Scores:
     """The nearest turns of the three sessions with the nearest summaries."""
     import numpy as np
 
@@ -91,7 +93,7 @@ def plain_reading(asked: Asked) -> Scores:
     return np.where(inside, evidence.similarity, -1.0).astype(np.float32)
 
 
-def order(asked: Asked, scores: Scores) -> tuple[list[str], list[int]]:
+def order(asked: AskedQuestion, scores: Scores) -> tuple[list[str], list[int]]:
     """Ids of turns, best first, each once; and the sessions in the order of their best turn."""
     import numpy as np
 

@@ -53,7 +53,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SetQuestion:
     """What is asked, what was said right before it, and which turns answer it."""
 
     text: str
@@ -71,7 +71,7 @@ class Set:
     name: str
     language: str
     histories: dict[str, tuple[Talk, ...]]
-    questions: tuple[Question, ...]
+    questions: tuple[SetQuestion, ...]
 
 
 def read(path: Path) -> Set:
@@ -83,9 +83,9 @@ def read(path: Path) -> Set:
     return Set(path.name.removesuffix(".json.gz"), data["lang"], histories, questions)
 
 
-def _question(asked: dict[str, Any], histories: dict[str, tuple[Talk, ...]]) -> Question:
+def _question(asked: dict[str, Any], histories: dict[str, tuple[Talk, ...]]) -> SetQuestion:
     everything = len(histories[asked["hid"]])
-    return Question(
+    return SetQuestion(
         text=asked["q"],
         context=str(asked.get("ctx") or "").removesuffix(asked["q"]).strip(),
         category=asked["cat"],

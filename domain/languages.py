@@ -18,11 +18,10 @@ UNSPACED = (
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _RUN = re.compile(f"[{UNSPACED}]+")
-_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]+")
 _DIGITS = re.compile(r"[0-9]+")
 _MARKS = re.compile(r"[!-/:-@\[-`{-~]+")
 _SPACE = re.compile(r"\s+", re.ASCII)
-_PER_WIDE, _PER_DIGIT, _PER_MARK, _PER_LETTER, _PER_OTHER = 0.7, 0.4, 0.5, 0.24, 0.5
+_PER_UNSPACED, _PER_DIGIT, _PER_MARK, _PER_LETTER, _PER_OTHER = 0.7, 0.4, 0.5, 0.24, 0.5
 
 #: What a chat template adds around each message.
 _PER_MESSAGE = 4
@@ -47,6 +46,12 @@ STOP_WORDS = frozenset(
     who's whom whose why will with won't would wouldn't yeah yes yet you you'd you'll you're you've your
     yours yourself yourselves
     """.split()  # noqa: SIM905 - a list of 180 strings is hard to read
+)
+
+#: Characters so common in Chinese and Japanese that alone they say nothing; they still count in pairs.
+STOP_CHARACTERS = frozenset(
+    "的了是我你他她它们在有和就不也都很这那个吗呢吧啊哦嗯么什谁哪怎么样要会能可以到说上下去来对把被给让从向着过得地之与及或而但"
+    "还又再最更太为因所如果没只一些はがをにでともへやのかなだよねたてし"
 )
 
 
@@ -85,13 +90,13 @@ def estimate(text: str) -> int:
     >>> estimate("How are you today?"), estimate("你今天好吗？")
     (4, 4)
     """
-    wide = _total(_WIDE, text)
+    unspaced = unspaced_length(text)
     digits = _total(_DIGITS, text)
     marks = _total(_MARKS, text)
     letters = len(text.encode("ascii", "ignore")) - digits - marks - _total(_SPACE, text)
-    other = max(0, len(text) - len(text.encode("ascii", "ignore")) - wide)
+    other = max(0, len(text) - len(text.encode("ascii", "ignore")) - unspaced)
     tokens = (
-        wide * _PER_WIDE
+        unspaced * _PER_UNSPACED
         + digits * _PER_DIGIT
         + marks * _PER_MARK
         + letters * _PER_LETTER

@@ -7,6 +7,9 @@ from typing import Literal
 
 from domain.records import Role
 
+#: A part of recall that could not take part.
+MissingPart = Literal["embeddings", "index", "words"]
+
 
 @dataclass(frozen=True, slots=True)
 class RecallLimits:
@@ -56,7 +59,7 @@ class Recollection:
     """All that was recalled for one turn.
 
     ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
-    ``degraded`` names the parts that could not take part: ``embeddings``, ``index``, ``words``.
+    ``degraded`` names the parts that could not take part.
     """
 
     summaries: tuple[RecalledSummary, ...] = ()
@@ -64,7 +67,7 @@ class Recollection:
     ranked: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     resolved: tuple[str, ...] = ()
-    degraded: tuple[Literal["embeddings", "index", "words"], ...] = ()
+    degraded: tuple[MissingPart, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.summaries or self.turns)

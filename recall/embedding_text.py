@@ -1,6 +1,6 @@
 """The texts that are embedded for what is stored, and for what is asked.
 
-A turn alone often says too little ("Yes, in May!"), so its key also holds the two turns before it. The turn
+A turn alone often says too little ("Yes, in May!"), so its text also holds the two turns before it. The turn
 itself stands first and counts most in every embedder; in front of it stand the date and the speaker.
 """
 
@@ -12,9 +12,9 @@ from datetime import datetime
 from domain.languages import unspaced_share
 from domain.records import Role, Summary, Turn
 
-#: What a turn's key holds of the turn itself and of each turn before it, in characters.
+#: What a turn's text holds of the turn itself and of each turn before it, in characters.
 _OWN, _BEFORE = 2000, 240
-#: How many turns before a turn stand in its key.
+#: How many turns before a turn stand in its text.
 TURNS_BEFORE = 2
 
 #: Everyday sentences that have nothing to do with each other or with anything asked, by whether the script is
@@ -29,14 +29,13 @@ BACKGROUND: Mapping[bool, tuple[str, ...]] = {
     True: ("走廊里的灯有点闪。", "铜比铝重。", "渡轮每天往返海峡两次。", "委员会通过了会议纪要。"),
 }
 
-Names = Mapping[Role, str]
-NO_NAMES: Names = {"user": "User", "assistant": "Assistant"}
+_SPEAKER: Mapping[Role, str] = {"user": "User", "assistant": "Assistant"}
 
 
-def turn_key(turn: Turn, before: Sequence[Turn], names: Names = NO_NAMES) -> str:
+def turn_key(turn: Turn, before: Sequence[Turn]) -> str:
     """The text that is embedded for a turn; ``before`` are the turns before it, nearest first."""
-    lines = [f"{_date(turn.timestamp, turn.words)} {names[turn.role]}: {_cut(turn.words, _OWN)}"]
-    lines += [f"{names[other.role]}: {_cut(other.words, _BEFORE)}" for other in before[:TURNS_BEFORE]]
+    lines = [f"{_date(turn.timestamp, turn.words)} {_SPEAKER[turn.role]}: {_cut(turn.words, _OWN)}"]
+    lines += [f"{_SPEAKER[other.role]}: {_cut(other.words, _BEFORE)}" for other in before[:TURNS_BEFORE]]
     return "\n".join(lines)
 
 

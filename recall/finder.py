@@ -1,7 +1,6 @@
 """Finds what matters now: from questions to a ``Recollection``.
 
-    questions -> references resolved -> gate -> words, vectors, times -> pool -> ranking -> gate -> handed
-    over
+    questions -> references resolved -> relevance -> words, vectors, times -> pool -> ranking -> relevance -> selection
 
 Everything that is stored comes through the protocols of ``sources``, so that each may be missing: without
 vectors it is found by words, without words by vectors, and the recollection says which part was missing.
@@ -19,22 +18,20 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.languages import unspaced_share
-from domain.recollection import Recollection
-from recall import embedding_text, questions, ranking, references, relevance
+from domain.recollection import MissingPart, RecallLimits, Recollection
+from recall import embedding_text, questions, ranking, relevance
 from recall.hashed_embedder import HashedEmbedder
-from recall.pool import WHOLE
-from recall.searching import Missing, Search
-from recall.selection import Limits, Result, Selector
+from recall.searching import Search
+from recall.selection import RankedSearch, Selector
 from recall.sources import Archive, Embed, VectorIndex, WordIndex
-from recall.turn_table import TurnTable
-from recall.weights import weigh
+from recall.turn_table import WHOLE, TurnTable
 
 if TYPE_CHECKING:
     from domain.vectors import Vector
 
 #: How much of the last round is read together with the input, in characters from its end.
 _CONTEXT = 1200
-#: So many turns are taken into the register at once.
+#: So many turns are taken into the table at once.
 _AT_ONCE = 20_000
 #: How many of the best turns, and how many characters of each, are looked at for whether any is like the question.
 _LOOKED_AT, _READ = 6, 400
@@ -57,14 +54,14 @@ class Finder:
         vectors: VectorIndex | None,
         archive: Archive,
         log: logging.Logger,
-        weigh: ranking.Weigh = weigh,
+        weigh: ranking.Weigh = ranking.weigh,
     ) -> None:
         self.weigh = weigh
         self._lexicon = lexicon
         self._vectors = vectors
         self._archive = archive
         self._log = log
-        self._register: TurnTable | None = None
+        self._table: TurnTable | None = None
         self._background: dict[bool, list[Vector]] = {}
         self._lock = Lock()
 
@@ -75,9 +72,7 @@ class Finder:
         *,
         session_id: str,
         now: datetime,
-        session_num: int = 3,
-        conv_num: int = 6,
-        budget_tokens: int = 4000,
+        limits: RecallLimits,
         recent: Sequence[str] = (),
         gated: bool = True,
     ) -> Recollection:
@@ -97,29 +92,27 @@ class Finder:
         search = Search(self._lexicon, self._vectors, self._archive, self._known(), session_id, self._log)
         vectors = self._embedded([each.text for each in asked], embed, search.missing)
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
-        results = [
-            Result(searched, ranking.rank(searched.evidence, self.weigh))
+        ranked = [
+            RankedSearch(searched, ranking.rank(searched.evidence, self.weigh))
             for searched in search.find(asked, vectors, backgrounds)
         ]
-        kept = [
-            result for result in results if not gated or self._is_relevant(result, said[-1], budget_tokens)
-        ]
-        limits = Limits(session_num, conv_num, budget_tokens, gated)
-        turns, summaries, ranked = Selector(self._archive, self._known(), limits).of(kept)
+        kept = [each for each in ranked if not gated or self._is_relevant(each, said[-1], limits.tokens)]
+        selector = Selector(self._archive, self._known(), limits, cutting=gated)
+        turns, summaries, hits = selector.select(kept)
         resolved = tuple(each.text for each in asked)
-        return Recollection(summaries, turns, ranked, tuple(queries), resolved, tuple(search.missing))
+        return Recollection(summaries, turns, hits, tuple(queries), resolved, tuple(search.missing))
 
     def warm(self) -> None:
         """Read where all turns stand, so that the first question does not wait for it."""
         self._known()
 
     def _known(self) -> TurnTable:
-        """The register, with what was stored since the last question."""
+        """The table, with what was stored since the last question."""
         with self._lock:
-            register = self._register = self._register or TurnTable()
-            while new := self._archive.after(register.last_seq, _AT_ONCE):
-                register.extend(new)
-            return register
+            table = self._table = self._table or TurnTable()
+            while new := self._archive.after(table.last_seq, _AT_ONCE):
+                table.extend(new)
+            return table
 
     def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:
         """The vectors of texts; with the first text of a script also those of its background, in the same call.
@@ -138,26 +131,25 @@ class Finder:
             self._background[script] = [vector for vector in of_script if vector is not None]
         return vectors[: len(texts)]
 
-    def _is_relevant(self, result: Result, said: str, budget_tokens: int) -> bool:
-        """Whether the likeliest turns are like the question at all; see ``gate``."""
-        evidence = result.searched.evidence
-        best = result.ranked.turns.argsort()[::-1][:_LOOKED_AT]
+    def _is_relevant(self, found: RankedSearch, said: str, budget: int) -> bool:
+        """Whether the likeliest turns are like the question at all; see ``relevance``."""
+        asked, evidence = found.searched.asked, found.searched.evidence
+        best = found.ranked.turns.argsort()[::-1][:_LOOKED_AT]
         likely = self._archive.turns(evidence.seqs[best].tolist())
         texts = [embedding_text.turn_key(turn, ())[:_READ] for turn in likely]
-        mine, *others = HashedEmbedder().embed([result.searched.asked.text[-_CONTEXT:], *texts])
+        mine, *others = HashedEmbedder().embed([asked.text[-_CONTEXT:], *texts])
         alike = [float(mine @ other) for other in others if mine is not None and other is not None]
         known = self._known()
         signs = relevance.signs(evidence, len(known), max(alike, default=0.0))
-        if known.tokens * _TOKENS_A_WORD <= budget_tokens:
+        if known.tokens * _TOKENS_A_WORD <= budget:
             return relevance.is_relevant_in_little(signs, said)
-        asked = result.searched.asked
         of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
         return relevance.is_relevant(
             signs, said, seeks=asked.seeks and not asked.advice, of_that_day=of_that_day
         )
 
     def _embedded(
-        self, texts: Sequence[str], embed: Embed | None, missing: list[Missing]
+        self, texts: Sequence[str], embed: Embed | None, missing: list[MissingPart]
     ) -> Sequence[Vector | None]:
         if embed is None:
             missing.append("embeddings")
@@ -172,9 +164,9 @@ class Finder:
         return [None] * len(texts)
 
 
-def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Asked]:
+def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
     """The questions to search for: the input, and the input read together with what came before it."""
-    alone = questions.read(references.resolve(said[-1], recent), today)
+    alone = questions.read(questions.resolve(said[-1], recent), today)
     if len(said) == 1:
         return [alone]
     before = " ".join(said[:-1])[-_CONTEXT:]

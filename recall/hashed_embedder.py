@@ -18,7 +18,8 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 )
-#: English words that say nothing about what a text is about.
+#: Scripts and stop words of its own, fewer than in ``domain.languages``: with those a question in fifty of the small
+#: English history was lost, and any change here makes every stored vector anew.
 _COMMON = frozenset(
     """
     a an the and or but if of to in on at for with from by as is are was were be been am do does did have
@@ -52,7 +53,7 @@ class HashedEmbedder:
 
 
 def _vector(text: str) -> Vector | None:
-    import numpy as np
+    import numpy as np  # the program is wired, with this embedder in it, before the first prompt
 
     weights: dict[str, float] = {}
     for feature, weight in _features(text):

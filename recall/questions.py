@@ -1,4 +1,13 @@
-"""What a question is like, read from its words: what it looks for, who and when it means, whether it asks."""
+"""What a question is like, read from its words: what it looks for, who and when it means, whether it asks.
+
+Who or what "she", "it", "there", 她, 这个 mean is read from the last few messages, by rules and without a model: a
+pronoun is given the latest name, quoted title or place that fits it. What it means is added behind the question in
+brackets, so that nothing of it is lost; a pronoun for which nothing fits stays as it is, and a question that names
+somebody itself is taken to speak of them.
+
+>>> resolve("does he still work there?", ["My brother Tom started at Acme in Boston.", "How nice for Tom!"])
+'does he still work there? (Tom, Boston)'
+"""
 
 from __future__ import annotations
 
@@ -6,7 +15,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Literal
 
+from domain.languages import STOP_WORDS
 from recall import times, words
 
 _ASKS = re.compile(
@@ -26,20 +37,16 @@ _ADVICE = re.compile(
 )
 _WHEN = re.compile(r"^\s*when\b|什么时候|哪天|几号|what (?:date|day|month|year)", re.IGNORECASE)
 _MANY = re.compile(r"how (?:many|much|long|old|often)|多少|几|多久|多大", re.IGNORECASE)
-_SAID = "recommend|suggest|told|tell|said|say|mention"
 _YOU_SAID = re.compile(
-    rf"\byou(?:'ve)?\s+(?:\w+ )?(?:{_SAID}|give|gave|advise|propose|explain|introduce)"
+    r"\byou(?:'ve)?\s+(?:\w+ )?"
+    r"(?:recommend|suggest|told|tell|said|say|mention|give|gave|advise|propose|explain|introduce)"
     r"|你.{0,6}(?:推荐|建议|告诉|说过|提到|介绍|给我)",
-    re.IGNORECASE,
-)
-_I_SAID = re.compile(
-    rf"\bi(?:'ve)?\s+(?:\w+ )?(?:{_SAID}|share|introduc)|我.{{0,8}}(?:推荐|分享|告诉|说过|提到|介绍|给你)",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """A question as it is searched for.
 
     ``remark`` says that it asks nothing: a thought that may remind of another. ``seeks`` says that it looks for
@@ -58,7 +65,6 @@ class Asked:
     asks_when: bool
     asks_how_many: bool
     you_said: bool
-    i_said: bool
 
 
 def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
@@ -66,10 +72,10 @@ def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
     return (*(["\n".join(said[-2:])] if said else []), text)
 
 
-def read(text: str, today: date) -> Asked:
+def read(text: str, today: date) -> Question:
     """Read a question."""
     seeks, windows = bool(_SEEKS.search(text)), times.windows(text, today)
-    return Asked(
+    return Question(
         text=text,
         terms=words.sought(times.without_distances(text)) if seeks else words.terms(text),
         windows=windows,
@@ -80,5 +86,122 @@ def read(text: str, today: date) -> Asked:
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),
-        i_said=bool(_I_SAID.search(text)),
     )
+
+
+# -- who and what is meant -----------------------------------------------------------------------------------
+
+#: How many messages are looked back through.
+_LOOK_BACK = 5
+_LONGEST = 2000
+
+MentionKind = Literal["person", "thing", "place"]
+
+_PRONOUNS: tuple[tuple[MentionKind, re.Pattern[str]], ...] = (
+    ("person", re.compile(r"\b(?:he|she|him|her|his|hers|they|them|their)\b|[他她]", re.IGNORECASE)),
+    (
+        "place",
+        re.compile(
+            r"\bthere\b(?!\s+(?:is|are|was|were|be|has|have|any|a|an|will)\b)|那里|那儿|那边", re.IGNORECASE
+        ),
+    ),
+    (
+        "thing",
+        re.compile(
+            r"\b(?:it|its|this one|that one|that|those|these)\b|[它]|这个|那个|这件|那件|这本|那本|这部|那部",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_QUOTED = re.compile(
+    r"[“\"]([^“”\"\n]{2,60})[”\"]|《([^》\n]{1,40})》|「([^」\n]{1,40})」|『([^』\n]{1,40})』|‘([^‘’\n]{2,60})’"
+)
+_CAPITALISED = re.compile(r"(?<![.!?:]\s)(?<!^)(?<=[\s(,“\"'])([A-Z][\w'’-]*[a-z](?:\s+[A-Z][\w'’-]*[a-z])*)")
+_PLACE = re.compile(
+    r"\b(?:in|at|to|from|near|around|visit(?:ed|ing)?)\s+(?:the\s+)?([A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*)"
+)
+_CHINESE_PLACE = re.compile(
+    r"[在去到从回]((?!了)[\u4e00-\u9fff]{2,4}?)(?=[，。！？、\s工作上住玩旅出读学的]|$)"
+)
+_RELATION = (
+    "mother|mom|mum|father|dad|sister|brother|son|daughter|wife|husband|girlfriend|boyfriend|partner|uncle|aunt|cousin|"
+    "grandmother|grandma|grandfather|grandpa|boss|teacher|friend|colleague|roommate|neighbou?r|dog|cat|puppy|kitten"
+)
+_ENGLISH_RELATION = re.compile(
+    rf"\b(?:my|your|our|his|her|their|the)\s+((?:\w+\s+)?(?:{_RELATION}))\b", re.IGNORECASE
+)
+_CHINESE_RELATION = re.compile(
+    "妈妈|爸爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|儿子|女儿|妻子|老婆|丈夫|老公|女朋友|男朋友|奶奶|爷爷|外婆|外公|姥姥|姥爷|舅舅|叔叔|阿姨|姑姑|姑妈|"
+    "老板|老师|同事|同学|室友|邻居|朋友|小狗|小猫"
+)
+_CHINESE_NAME = re.compile(
+    r"(?:叫|是|和|跟|找|见|给|问|帮|陪)((?:小|老|阿)[\u4e00-\u9fff]|"
+    r"[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文]"
+    r"[\u4e00-\u9fff]{1,2}?(?=[，。！？、\s的了说在去和跟是]|$))"
+)
+_THING = re.compile(
+    r"\b(?:my|a|an|the|this|that|new)\s+((?:[a-z]+\s+)?[a-z]{3,})(?=[\s.,!?]|$)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Something that was spoken of: what it is called, and what it can be."""
+
+    text: str
+    kind: MentionKind
+    at: int
+
+
+def resolve(text: str, recent: Sequence[str]) -> str:
+    """The question with what its pronouns mean added; unchanged where nothing is meant or nothing fits.
+
+    ``recent`` are the messages before it, oldest first.
+    """
+    kinds = [kind for kind, pattern in _PRONOUNS if pattern.search(text)]
+    if not kinds or (kinds == ["person"] and _names_somebody(text)):
+        return text
+    meant = dict.fromkeys(
+        name for kind in kinds if (name := _latest(kind, recent)) and name.casefold() not in text.casefold()
+    )
+    return f"{text} ({', '.join(meant)})" if meant else text
+
+
+def _names_somebody(text: str) -> bool:
+    return bool(_CAPITALISED.search(text) or _CHINESE_RELATION.search(text))
+
+
+def _latest(kind: MentionKind, recent: Sequence[str]) -> str | None:
+    """The last mention of a kind in the latest message that has one."""
+    for message in reversed(recent[-_LOOK_BACK:]):
+        fitting = [mention for mention in mentions(message[-_LONGEST:]) if mention.kind == kind]
+        if fitting:
+            return max(fitting, key=lambda mention: mention.at).text
+    return None
+
+
+def mentions(text: str) -> list[Mention]:
+    """What a message speaks of: quoted titles, names, relations, places, plain things, in no order."""
+    places = _found(_PLACE, text, "place") + _found(_CHINESE_PLACE, text, "place")
+    taken = {mention.text for mention in places}
+    people = [
+        *_found(_CAPITALISED, text, "person"),
+        *_found(_ENGLISH_RELATION, text, "person"),
+        *_found(_CHINESE_RELATION, text, "person"),
+        *_found(_CHINESE_NAME, text, "person"),
+    ]
+    things = _found(_QUOTED, text, "thing") or _found(_THING, text, "thing")
+    return places + [person for person in people if person.text not in taken and _is_name(person)] + things
+
+
+def _is_name(mention: Mention) -> bool:
+    return mention.text.casefold().split()[0] not in STOP_WORDS
+
+
+def _found(pattern: re.Pattern[str], text: str, kind: MentionKind) -> list[Mention]:
+    mentioned = []
+    for match in pattern.finditer(text):
+        said = next((group for group in match.groups() if group), match[0]).strip()
+        if said.casefold() not in STOP_WORDS:
+            mentioned.append(Mention(said, kind, match.start()))
+    return mentioned

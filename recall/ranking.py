@@ -4,23 +4,25 @@ The score of a turn is a weighted sum of parts. Those that come on a scale of th
 standard scores over the pool first (z-scores; adding them beats reciprocal-rank fusion, Bruch et al. 2023,
 https://arxiv.org/abs/2210.11934), so that words and vectors weigh what they should. docs/recall.md has the
 formula, where each part comes from, and what it is worth.
+
+Shapes: T terms, P turns in a pool, S sessions. ``counts`` is (T, P): how often each term stands in each turn.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal
 
-from recall.scores import bm25, from_neighbours, over_sessions, z
+import numpy as np
+import numpy.typing as npt
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from recall.weights import WITH_HASHED, WITH_VECTORS, WORDS_ALONE, TalkKind, Weights, WeightTable
 
-    from recall.scores import Flags, Floats
-
-    TurnReader = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.int64]
 
 #: What neighbours one and two turns away lend to a turn.
 _LENT = (0.5, 0.25)
@@ -31,21 +33,21 @@ class Evidence:
     """All that is known about the P turns of a pool, in S sessions, for one question of T terms.
 
     ``of_session`` (P,) is each turn's place among the sessions, ``position`` (P,) its place in its session.
-    ``seqs`` (P,) are the numbers of the turns. Parts that are missing are None. What a turn is, is 0 or 1;
+    ``seqs`` (P,) are the numbers of the turns. ScoreParts that are missing are None. What a turn is, is 0 or 1;
     ``near`` (a time that the question speaks of) may lie between; ``meant``: spoken by somebody whom it
     names. ``share`` (T,) is the rarity as a share of the sum, over all terms of the question, also those
     that nobody used. ``mean_length`` is in tokens; ``word_length`` is the same in words, whatever the
     language. ``clarity``, 0 to 1: how far the embedder tells texts apart.
     """
 
-    seqs: TurnReader
+    seqs: Numbers
     counts: Floats
     rarity: Floats
     share: Floats
     lengths: Floats
     mean_length: float
     joined: Flags
-    of_session: TurnReader
+    of_session: Numbers
     position: Floats
     session_counts: Floats
     session_rarity: Floats
@@ -62,7 +64,6 @@ class Evidence:
     asks_when: bool
     asks_how_many: bool
     you_said: bool
-    i_said: bool
     clarity: float = 1.0
     similarity: Floats | None = None
     summary_words: Floats | None = None
@@ -70,9 +71,9 @@ class Evidence:
     fact_words: Floats | None = None
 
 
-Parts = Mapping[str, "Floats"]
+ScoreParts = Mapping[str, Floats]
 #: Chooses the weight of each part by what is known of the situation.
-Weigh = Callable[[Evidence, Parts], Mapping[str, float]]
+Weigh = Callable[[Evidence, ScoreParts], Weights]
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,11 @@ class Ranked:
 
     turns: Floats
     sessions: Floats
-    parts: Parts
+    parts: ScoreParts
 
 
 def rank(evidence: Evidence, weigh: Weigh) -> Ranked:
     """Score every turn of the pool, and every session in it."""
-    import numpy as np
-
     found = parts(evidence)
     weights = weigh(evidence, found)
     weighted = {name: weights[name] * part for name, part in found.items() if weights.get(name)}
@@ -106,7 +105,6 @@ def _of_words(e: Evidence) -> dict[str, Floats]:
     found = {
         "words": z(plain),
         "words_long": z(long),
-        "words_near": z(from_neighbours(plain, e.joined, _LENT)),
         "window": z(_window(e)),
         "coverage": z((e.share[:, None] * (e.counts > 0)).sum(axis=0)),
         "session": z(session_words(e)[e.of_session]),
@@ -138,8 +136,6 @@ def _of_vectors(e: Evidence) -> dict[str, Floats]:
 
     For a remark they weigh more than words do, so there they fall silent sooner.
     """
-    import numpy as np
-
     found: dict[str, Floats] = {}
     if e.similarity is not None:
         sessions = len(e.session_lengths)
@@ -149,26 +145,20 @@ def _of_vectors(e: Evidence) -> dict[str, Floats]:
         found["dense_session_best"] = z(
             over_sessions(e.similarity, e.of_session, sessions, "max")[e.of_session]
         )
-    if e.summary_similarity is not None:
-        found["dense_summary"] = z(e.summary_similarity[e.of_session])
     clear = np.float32(e.clarity**2 if e.remark else e.clarity)
     return {name: part * clear for name, part in found.items()}
 
 
 def _of_kind(e: Evidence) -> dict[str, Floats]:
     """What a turn is, and whether that is what the question wants."""
-    import numpy as np
-
     return {
         "near": e.near,
         "meant": e.meant,
         "by_user": e.by_user,
         "you_said": e.by_assistant * np.float32(e.you_said),
-        "i_said": e.by_user * np.float32(e.i_said),
         "length": np.log1p(e.lengths),
         "length_own": _length_own(e),
         "asks": e.asks,
-        "time": e.has_time,
         "time_wanted": e.has_time * np.float32(e.asks_when),
         "number_wanted": e.has_number * np.float32(e.asks_how_many),
         "opening": (e.position == 0).astype(np.float32),
@@ -176,7 +166,7 @@ def _of_kind(e: Evidence) -> dict[str, Floats]:
     }
 
 
-def _sessions(e: Evidence, found: Parts, turns: Floats) -> Floats:
+def _sessions(e: Evidence, found: ScoreParts, turns: Floats) -> Floats:
     """A session is as good as its best turn, and better for its words as a whole and for its summary."""
     best = over_sessions(turns, e.of_session, len(e.session_lengths), "max")
     score = z(best) + 0.3 * z(session_words(e))
@@ -188,8 +178,6 @@ def _sessions(e: Evidence, found: Parts, turns: Floats) -> Floats:
 
 def _length_own(e: Evidence) -> Floats:
     """How much longer a turn is than the others of whoever spoke it: a companion that talks more knows no more."""
-    import numpy as np
-
     long: Floats = np.log1p(e.lengths)
     own = long.copy()
     speaker = e.by_user + 2 * e.by_assistant
@@ -198,3 +186,120 @@ def _length_own(e: Evidence) -> Floats:
         if mine.any():
             own[mine] -= long[mine].mean()
     return own
+
+
+# -- weights -----------------------------------------------------------------------------------------------
+
+
+#: Mean words a turn at which a history is wholly of one kind.
+_TALK, _WORK, _LONG = math.log(20), math.log(70), math.log(200)
+
+
+def weigh(evidence: Evidence, parts: ScoreParts) -> Weights:
+    """The weight of each part for this question in this history, with the vectors of a model that has learnt."""
+    return _weights(WITH_VECTORS, evidence, parts)
+
+
+def weigh_hashed(evidence: Evidence, parts: ScoreParts) -> Weights:
+    """The same with the vectors of the built-in embedder."""
+    return _weights(WITH_HASHED, evidence, parts)
+
+
+def _weights(with_vectors: WeightTable, evidence: Evidence, parts: ScoreParts) -> Weights:
+    table = with_vectors if "dense" in parts else WORDS_ALONE
+    return blended(table, shares(evidence.word_length, remark=evidence.remark))
+
+
+def blended(table: WeightTable, kinds: Mapping[TalkKind, float]) -> dict[str, float]:
+    """Weights between those of several kinds; a kind's part that is not in the table counts nothing."""
+    weights: dict[str, float] = {}
+    for kind, share in kinds.items():
+        for name, weight in table[kind].items():
+            weights[name] = weights.get(name, 0.0) + share * weight
+    return weights
+
+
+def shares(word_length: float, *, remark: bool) -> dict[TalkKind, float]:
+    """How far a history is of each kind, by the mean number of words in its turns; the shares sum to 1."""
+    short: TalkKind = "remark" if remark else "talk"
+    length = math.log(max(word_length, 1.0))
+    if length <= _TALK:
+        return {short: 1.0}
+    if length <= _WORK:
+        worked = (length - _TALK) / (_WORK - _TALK)
+        return {short: 1.0 - worked, "work": worked}
+    paged = min(1.0, (length - _WORK) / (_LONG - _WORK))
+    return {"work": 1.0 - paged, "long": paged}
+
+
+# -- arithmetic ----------------------------------------------------------------------------------------------
+
+
+def rarity(holding: Floats, total: int) -> Floats:
+    """idf of Robertson and Spärck Jones, kept positive as Lucene does: ln(1 + (N - n + 0.5) / (n + 0.5))."""
+    weights: Floats = np.log1p((total - holding + 0.5) / (holding + 0.5)).astype(np.float32)
+    return weights
+
+
+def bm25(
+    counts: Floats, weights: Floats, lengths: Floats, mean_length: float, *, k1: float, b: float
+) -> Floats:
+    """BM25 (Robertson and Zaragoza 2009), the sum over terms of idf * tf * (k1 + 1) / (tf + k1 * norm)."""
+    norm = k1 * (1.0 - b + b * lengths / max(mean_length, 1.0))
+    # A turn without a single token has length 0, which b = 1 turns into 0 / 0.
+    saturated = counts * (k1 + 1.0) / np.maximum(counts + norm[None, :], 1e-9)
+    scored: Floats = (weights[:, None] * saturated).sum(axis=0)
+    return scored
+
+
+def from_neighbours(scores: Floats, joined: Flags, reach: tuple[float, ...]) -> Floats:
+    """What the turns around each turn lend it: ``reach[d - 1]`` times the score of those ``d`` away.
+
+    ``scores`` are (P,) or (T, P); ``joined[i]`` says that turn i + 1 follows turn i in one session.
+    """
+    size = scores.shape[-1]
+    lent = np.zeros_like(scores)
+    chain = np.ones(size, np.bool_)
+    for distance, share in enumerate(reach, 1):
+        if distance >= size:
+            break
+        chain = chain[: size - distance] & joined[distance - 1 :]
+        lent[..., :-distance] += share * scores[..., distance:] * chain
+        lent[..., distance:] += share * scores[..., :-distance] * chain
+    return lent
+
+
+def z(scores: Floats) -> Floats:
+    """Standard scores over the pool; all zero where nothing differs."""
+    if not len(scores):
+        return scores
+    spread = float(scores.std())
+    if not np.isfinite(spread) or spread < 1e-9 + 1e-5 * abs(float(scores.mean())):
+        return np.zeros_like(scores)
+    standard: Floats = (scores - scores.mean()) / spread
+    return standard
+
+
+def over_sessions(scores: Floats, of_session: Numbers, sessions: int, how: Literal["max", "mean"]) -> Floats:
+    """(S,) the greatest or the mean score of each session's turns in the pool; the least of all for one without."""
+    least = float(scores.min()) if len(scores) else 0.0
+    if how == "max":
+        best = np.full(sessions, least, np.float32)
+        np.maximum.at(best, of_session, scores.astype(np.float32))
+        return best
+    held = np.bincount(of_session, minlength=sessions)
+    total = np.bincount(of_session, scores, minlength=sessions)
+    mean: Floats = np.where(held > 0, total / np.maximum(held, 1), least).astype(np.float32)
+    return mean
+
+
+def clarity(similarity: Floats) -> float:
+    """How far an embedder tells the texts of a history apart for one question, 0 to 1.
+
+    One that does not speak the language finds all of them alike: the best stands out from the mean by less
+    than a third of itself there, and by more than half otherwise.
+    """
+    if not len(similarity):
+        return 0.0
+    best = max(float(similarity.max()), 1e-6)
+    return min(1.0, max(0.0, ((best - float(similarity.mean())) / best - 0.25) / 0.2))

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from domain.languages import is_unspaced
 from recall import words
-from recall.ranking import Evidence
-from recall.scores import bm25, from_neighbours, rarity
+from recall.ranking import Evidence, bm25, from_neighbours, rarity
 
 #: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
 _FEW = 150

@@ -4,40 +4,39 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from domain import errors
 from domain.languages import unspaced_share
-from recall import pool, scores, times, words
-from recall.questions import Asked
-from recall.ranking import Evidence
+from domain.recollection import MissingPart
+from recall import ranking, times, turn_table, words
+from recall.questions import Question
+from recall.ranking import Evidence, Floats, Numbers
 from recall.sources import Archive, VectorIndex, WordIndex
-from recall.turn_table import TurnTable
-from recall.weights import UNSPACED_WORD
+from recall.turn_table import FoundTurns, Pool, TurnTable
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from domain.records import Kind
     from domain.vectors import Vector
-    from recall.scores import Floats
     from storage.sqlite.lexicon import Postings
     from storage.sqlite.schema import WordTable
 
-    Numbers = npt.NDArray[np.int64]
-
-Missing = Literal["embeddings", "index", "words"]
 #: Similarity by id.
-Near = Mapping[str, float]
+Similarities = Mapping[str, float]
 
 #: So many rows are read for one question of a large history; see ``Search._cap``.
 _ROWS = 40_000
 #: So many summaries, and facts, are looked at for what their words say.
 _FITTING = 600
+#: A token of an unspaced script is about so much of a word, since characters and their pairs are both counted.
+_UNSPACED_WORD = 0.22
 #: A question of fewer terms than this is not asked to be rarer for it.
 _FEW_TERMS = 12
 #: How many vectors are asked for; of a large history only as many turns as the pool takes.
@@ -48,8 +47,8 @@ _NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
 class Searched:
     """What one question found: its pool, the numbers of the sessions in it, and the evidence."""
 
-    asked: Asked
-    pool: pool.Pool
+    asked: Question
+    pool: Pool
     sessions: Numbers
     terms: tuple[str, ...]
     evidence: Evidence
@@ -63,15 +62,15 @@ class Search:
         lexicon: WordIndex,
         vectors: VectorIndex | None,
         archive: Archive,
-        register: TurnTable,
+        table: TurnTable,
         session_id: str,
         log: logging.Logger,
     ) -> None:
-        self.missing: list[Missing] = []
+        self.missing: list[MissingPart] = []
         self._lexicon = lexicon
         self._vectors = vectors
         self._archive = archive
-        self._register = register
+        self._table = table
         self._session_id = session_id
         self._hidden = archive.session_number(session_id)
         self._read: dict[WordTable, dict[str, Postings]] = {}
@@ -79,7 +78,7 @@ class Search:
 
     def find(
         self,
-        asked: Sequence[Asked],
+        asked: Sequence[Question],
         vectors: Sequence[Vector | None],
         backgrounds: Sequence[Sequence[Vector]],
     ) -> Iterator[Searched]:
@@ -88,13 +87,10 @@ class Search:
         ``backgrounds`` are vectors of sentences that have nothing to do with it. In a large history the vectors
         are searched in a thread of their own, while SQLite reads the words and what was found is ranked.
         """
-        if len(self._register) <= pool.WHOLE or not any(vector is not None for vector in vectors):
+        if len(self._table) <= turn_table.WHOLE or not any(vector is not None for vector in vectors):
             for each, vector, background in zip(asked, vectors, backgrounds, strict=True):
                 yield self._find(each, vector, partial(self._by_vector, vector), background)
             return
-
-        from concurrent.futures import ThreadPoolExecutor
-
         with ThreadPoolExecutor(1, "recall") as beside:
             nearest = [beside.submit(self._by_vector, vector) for vector in vectors]
             for each, vector, near, background in zip(asked, vectors, nearest, backgrounds, strict=True):
@@ -102,21 +98,19 @@ class Search:
 
     def _find(
         self,
-        asked: Asked,
+        asked: Question,
         vector: Vector | None,
-        nearest: Callable[[], tuple[Near, Near]],
+        nearest: Callable[[], tuple[Similarities, Similarities]],
         background: Sequence[Vector],
     ) -> Searched:
-        import numpy as np
-
-        register = self._register
+        table = self._table
         postings = self._postings("turn", asked.terms)
         near_turns, near_summaries = nearest()
-        found = pool.found(register, postings, self._numbered(near_turns))
-        rarity = scores.rarity(found.holding(), len(register))
-        gathered = pool.gather(register, found, rarity, self._hidden)
-        sessions, of_session = np.unique(register.session[gathered.rows], return_inverse=True)
-        clarity = _clarity(found.dense, len(register), vector, background)
+        found = turn_table.found(table, postings, self._numbered(near_turns))
+        rarity = ranking.rarity(found.holding(), len(table))
+        gathered = turn_table.gather(table, found, rarity, self._hidden)
+        sessions, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
+        clarity = _clarity(found.dense, len(table), vector, background)
         evidence = self._evidence(
             asked, near_summaries, clarity, found, gathered, sessions.astype(np.int64), of_session
         )
@@ -124,49 +118,45 @@ class Search:
 
     def _evidence(
         self,
-        asked: Asked,
-        near_summaries: Near,
+        asked: Question,
+        near_summaries: Similarities,
         clarity: float,
-        found: pool.Found,
-        gathered: pool.Pool,
+        found: FoundTurns,
+        gathered: Pool,
         sessions: Numbers,
         of_session: Numbers,
     ) -> Evidence:
-        import numpy as np
-
-        register, rows = self._register, gathered.rows
-        rarity = scores.rarity(found.holding(), len(register))
-        counts, lengths, holding = _by_session(register, found, sessions)
-        mean = register.tokens / max(len(register), 1)
+        table, rows = self._table, gathered.rows
+        rarity = ranking.rarity(found.holding(), len(table))
+        counts, lengths, holding = _by_session(table, found, sessions)
         unspaced = unspaced_share(asked.text)
-        labelled = register.has_mark(rows, "named")
-        by_user = register.by_user[rows]
+        labelled = table.has_mark(rows, "named")
+        by_user = table.by_user[rows]
         return Evidence(
-            seqs=register.seq[rows],
+            seqs=table.seq[rows],
             counts=gathered.counts,
             rarity=rarity,
             share=rarity / max(float(rarity.sum()), 1e-9),
-            lengths=register.length[rows].astype(np.float32),
-            mean_length=mean,
+            lengths=table.length[rows].astype(np.float32),
+            mean_length=table.mean_length,
             joined=gathered.joined,
             of_session=of_session,
-            position=register.position(rows),
+            position=table.place[rows].astype(np.float32),
             session_counts=counts,
-            session_rarity=scores.rarity(holding, register.sessions),
+            session_rarity=ranking.rarity(holding, table.sessions),
             session_lengths=lengths,
             by_user=(by_user & ~labelled).astype(np.float32),
             by_assistant=(~by_user & ~labelled).astype(np.float32),
-            asks=register.has_mark(rows, "asks").astype(np.float32),
-            has_time=register.has_mark(rows, "time").astype(np.float32),
-            has_number=register.has_mark(rows, "number").astype(np.float32),
-            near=_nearness(asked.windows, register.day[rows]),
+            asks=table.has_mark(rows, "asks").astype(np.float32),
+            has_time=table.has_mark(rows, "time").astype(np.float32),
+            has_number=table.has_mark(rows, "number").astype(np.float32),
+            near=_nearness(asked.windows, table.day[rows]),
             meant=self._meant(asked, rows),
-            word_length=mean * (1.0 - unspaced + unspaced * UNSPACED_WORD),
+            word_length=table.mean_length * (1.0 - unspaced + unspaced * _UNSPACED_WORD),
             remark=asked.remark,
             asks_when=asked.asks_when,
             asks_how_many=asked.asks_how_many,
             you_said=asked.you_said,
-            i_said=asked.i_said,
             clarity=clarity,
             similarity=gathered.similarity,
             summary_words=self._summary_words(asked, sessions),
@@ -181,7 +171,7 @@ class Search:
 
         A history that is looked at whole loses nothing by it.
         """
-        return pool.WHOLE if len(self._register) <= pool.WHOLE else _ROWS // max(terms, _FEW_TERMS)
+        return turn_table.WHOLE if len(self._table) <= turn_table.WHOLE else _ROWS // max(terms, _FEW_TERMS)
 
     def _postings(self, table: WordTable, terms: Sequence[str]) -> Mapping[str, Postings]:
         """The turns that hold each term. What another question of this turn has read is not read again."""
@@ -194,18 +184,16 @@ class Search:
             return {}
         return {term: read[term] for term in terms if term in read and len(read[term].seqs) <= cap}
 
-    def _meant(self, asked: Asked, rows: Numbers) -> Floats:
+    def _meant(self, asked: Question, rows: Numbers) -> Floats:
         """1 for a turn of a speaker whom the question names."""
-        import numpy as np
-
-        if not self._register.has_named:
+        if not self._table.has_named:
             return np.zeros(len(rows), np.float32)
         spoken = self._postings("turn", [words.speaker_term(term) for term in asked.terms])
-        by_them = [self._register.rows(posting.seqs) for posting in spoken.values()]
+        by_them = [self._table.rows(posting.seqs)[0] for posting in spoken.values()]
         meant = np.isin(rows, np.concatenate(by_them)) if by_them else np.zeros(len(rows), np.bool_)
         return meant.astype(np.float32)
 
-    def _summary_words(self, asked: Asked, sessions: Numbers) -> Floats | None:
+    def _summary_words(self, asked: Question, sessions: Numbers) -> Floats | None:
         """(S,) how well the words of each session's summary fit: idf * tf / (tf + 1.2)."""
         seqs, scored = _fitting(self._postings("summary", asked.terms), self._lexicon.rows("summary"))
         if not len(seqs):
@@ -216,10 +204,8 @@ class Search:
             sessions,
         )
 
-    def _fact_words(self, asked: Asked, rows: Numbers) -> Floats | None:
+    def _fact_words(self, asked: Question, rows: Numbers) -> Floats | None:
         """(P,) how well the words of the best fact that was drawn from each turn fit."""
-        import numpy as np
-
         facts, scored = _fitting(self._postings("fact", asked.terms), self._lexicon.rows("fact"))
         if not len(facts):
             return None
@@ -227,23 +213,23 @@ class Search:
         best: dict[int, float] = {}
         for fact, turn in self._archive.turns_of_facts(facts.tolist()):
             best[turn] = max(best.get(turn, 0.0), fits[fact])
-        seqs = self._register.seq[rows].tolist()
+        seqs = self._table.seq[rows].tolist()
         return np.array([best.get(seq, 0.0) for seq in seqs], np.float32)
 
     # -- vectors -----------------------------------------------------------------------------------------
 
-    def _by_vector(self, vector: Vector | None) -> tuple[Near, Near]:
+    def _by_vector(self, vector: Vector | None) -> tuple[Similarities, Similarities]:
         """The nearest turns, and the nearest summaries."""
         summaries = self._nearest(vector, "summary", _NEAR_SUMMARIES)
-        most = _NEAR_TURNS if len(self._register) <= pool.WHOLE else pool.BY_VECTORS
+        most = _NEAR_TURNS if len(self._table) <= turn_table.WHOLE else turn_table.BY_VECTORS
         return self._nearest(vector, "conversation", most), summaries
 
-    def _numbered(self, hits: Near) -> dict[int, float]:
+    def _numbered(self, hits: Similarities) -> dict[int, float]:
         """Similarity of the nearest turns by number."""
         seqs = self._archive.seqs_of(list(hits))
         return {seqs[text_id]: similarity for text_id, similarity in hits.items() if text_id in seqs}
 
-    def _summary_similarity(self, hits: Near, sessions: Numbers) -> Floats | None:
+    def _summary_similarity(self, hits: Similarities, sessions: Numbers) -> Floats | None:
         """(S,) similarity of each session's summary; the least of those returned for the others."""
         if not hits:
             return None
@@ -251,7 +237,7 @@ class Search:
         known = {session_of[text_id]: hits[text_id] for text_id in hits if text_id in session_of}
         return _placed(known, sessions, min(hits.values()))
 
-    def _nearest(self, vector: Vector | None, kind: Kind, limit: int) -> Near:
+    def _nearest(self, vector: Vector | None, kind: Kind, limit: int) -> Similarities:
         if vector is None or self._vectors is None:
             return {}
         try:
@@ -264,71 +250,62 @@ class Search:
             return {}
         return {hit.text_id: hit.similarity for hit in hits}
 
-    def _fails(self, part: Missing) -> None:
+    def _fails(self, part: MissingPart) -> None:
         self._log.exception("recall does without: %s", part)
         self._missing(part)
 
-    def _missing(self, part: Missing) -> None:
+    def _missing(self, part: MissingPart) -> None:
         if part not in self.missing:
             self.missing.append(part)
 
 
 def _clarity(similar: Floats, turns: int, vector: Vector | None, background: Sequence[Vector]) -> float:
     """How far the embedder tells texts apart; the nearest of a large history say little about the rest of it."""
-    import numpy as np
-
-    if vector is None or not len(similar) or turns <= pool.WHOLE or not background:
-        return scores.clarity(similar)
+    if vector is None or not len(similar) or turns <= turn_table.WHOLE or not background:
+        return ranking.clarity(similar)
     apart = (
         np.stack(background) @ vector / np.linalg.norm(np.stack(background), axis=1) / np.linalg.norm(vector)
     )
-    return scores.clarity(np.append(apart, similar.max()).astype(np.float32))
+    return ranking.clarity(np.append(apart, similar.max()).astype(np.float32))
 
 
 def _fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Floats]:
     """The rows that fit best, ascending, and how well: the sum over terms of idf * tf / (tf + 1.2)."""
-    import numpy as np
-
     held = np.array([len(posting.seqs) for posting in postings.values()], np.int64)
     if not held.sum():
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
     rows = np.concatenate([posting.seqs for posting in postings.values()])
     size = int(rows.max()) + 1
-    seqs = pool.distinct(rows, size)
-    weight = np.repeat(scores.rarity(held.astype(np.float32), total), held)
+    seqs = turn_table.distinct(rows, size)
+    weight = np.repeat(ranking.rarity(held.astype(np.float32), total), held)
     counts = np.concatenate([posting.counts for posting in postings.values()])
-    scored = np.bincount(pool.places(seqs, rows, size), weight * counts / (counts + 1.2)).astype(np.float32)
+    scored = np.bincount(turn_table.places(seqs, rows, size), weight * counts / (counts + 1.2)).astype(
+        np.float32
+    )
     best = np.sort(np.argpartition(scored, -_FITTING)[-_FITTING:]) if len(seqs) > _FITTING else slice(None)
     return seqs[best], scored[best]
 
 
 def _placed(scored: Mapping[int, float], sessions: Numbers, otherwise: float = 0.0) -> Floats:
     """(S,) the score of each session by its number."""
-    import numpy as np
-
     return np.array([scored.get(session, otherwise) for session in sessions.tolist()], np.float32)
 
 
-def _by_session(register: TurnTable, found: pool.Found, sessions: Numbers) -> tuple[Floats, Floats, Floats]:
+def _by_session(table: TurnTable, found: FoundTurns, sessions: Numbers) -> tuple[Floats, Floats, Floats]:
     """(T, S) counts of each term, (S,) lengths of whole sessions, (T,) how many sessions hold each term."""
-    import numpy as np
-
-    held = register.session[found.rows]
-    other = np.append(True, (np.diff(held) != 0) | (np.diff(found.term) != 0))[: len(held)]
-    holding = np.bincount(found.term[other], minlength=len(found.terms)).astype(np.float32)
+    held = table.session[found.rows]
+    holds = np.zeros((len(found.terms), int(held.max(initial=0)) + 1), np.bool_)
+    holds[found.term, held] = True
     at = np.minimum(np.searchsorted(sessions, held), max(len(sessions) - 1, 0))
     known = sessions[at] == held if len(sessions) else np.zeros(len(held), np.bool_)
-    size = len(found.terms) * len(sessions)
     cells = found.term[known] * len(sessions) + at[known]
-    summed = np.bincount(cells, found.counts[known], minlength=size).astype(np.float32)
-    counts = summed.reshape(len(found.terms), len(sessions))
-    return counts, register.session_lengths(sessions), holding
+    summed = np.bincount(cells, found.counts[known], minlength=len(found.terms) * len(sessions))
+    counts = summed.astype(np.float32).reshape(len(found.terms), len(sessions))
+    return counts, table.session_lengths(sessions), holds.sum(axis=1).astype(np.float32)
 
 
 def _nearness(found: tuple[times.Window, ...], days: npt.NDArray[np.int32]) -> Floats:
     """(P,) how near each turn's day is to a time that the question speaks of; 0 everywhere when it speaks of none."""
-    import numpy as np
-
     if not found:
         return np.zeros(len(days), np.float32)
     distinct, place = np.unique(days, return_inverse=True)

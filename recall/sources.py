@@ -1,6 +1,6 @@
 """What recall reads from, as protocols: an index of words, an index of vectors, an archive of turns.
 
-Each is one class of ``storage`` in life, and anything of the same shape in a test.
+Each is one class of ``storage`` in the program, and anything of the same shape in a test.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from domain.records import Kind, Summary, Turn
     from domain.vectors import Vector
-    from recall.turn_table import Placed
+    from recall.turn_table import PlacedTurn
     from storage.sqlite.lexicon import Postings
     from storage.sqlite.schema import WordTable
 
@@ -20,13 +20,13 @@ Embed = Callable[[Sequence[str]], "Sequence[Vector | None]"]
 
 
 class WordIndex(Protocol):
-    """``storage.lexicon.Lexicon``: rows and counts of terms."""
+    """``storage.sqlite.lexicon.Lexicon``: rows and counts of terms."""
 
     def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]: ...
     def rows(self, table: WordTable) -> int: ...
 
 
-class Near(Protocol):
+class NearText(Protocol):
     """One hit of the vector index; ``similarity`` is the cosine."""
 
     @property
@@ -36,17 +36,19 @@ class Near(Protocol):
 
 
 class VectorIndex(Protocol):
-    """``storage.vectors.Vectors``: the nearest texts of a kind."""
+    """``storage.vectors.table.Vectors``: the nearest texts of a kind."""
 
     @property
     def state(self) -> str: ...
-    def search(self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int) -> Sequence[Near]: ...
+    def search(
+        self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int
+    ) -> Sequence[NearText]: ...
 
 
 class Archive(Protocol):
-    """``storage.places.TurnReader``: turns and summaries by number."""
+    """``storage.sqlite.turn_reader.TurnReader``: turns and summaries by number."""
 
-    def after(self, seq: int, most: int) -> Sequence[Placed]: ...
+    def after(self, seq: int, most: int) -> Sequence[PlacedTurn]: ...
     def turns(self, seqs: Sequence[int]) -> Sequence[Turn]: ...
     def seqs_of(self, text_ids: Sequence[str]) -> Mapping[str, int]: ...
     def session_number(self, session_id: str) -> int | None: ...

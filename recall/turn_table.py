@@ -1,34 +1,50 @@
-"""Where every turn stands, in a few bytes a turn: what ranking needs before any text is read.
+"""Where every turn stands, in a few bytes a turn, and which turns of it are looked at closely for one question.
 
-Some 22 bytes a turn, so a million turns take 22 MB. Rows are in the order in which turns were stored; a row
-is never changed, and a row whose turn was erased does no harm, since no index leads to it any more.
+Some 42 bytes a turn, so a million turns take 42 MB. Rows are in the order in which turns were stored; what follows
+what is told by session and position instead, since sessions may go on side by side and old ones may be stored late.
+A row whose turn was erased does no harm, since no index leads to it any more.
+
+A small history is looked at whole. A large one is cut to the turns with the best first scores and their neighbours, so
+that the close look costs the same at a million turns as at five thousand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
-    Rows = npt.NDArray[np.int64]
-    Flags = npt.NDArray[np.bool_]
-    Lengths = npt.NDArray[np.float32]
+from recall.ranking import Flags, Floats, Numbers, from_neighbours
+
+if TYPE_CHECKING:
+    from storage.sqlite.lexicon import Postings
+
+#: A history of so many turns is looked at whole.
+WHOLE = 3000
+#: How many turns the vectors, and the words, may bring into the pool of a larger one.
+BY_VECTORS, _BY_WORDS = 200, 400
 
 #: Rows there is room for at first.
 _FIRST_ROOM = 1024
-Column = Literal["seq", "session", "by_user", "length", "marks", "day"]
+_COLUMNS: Mapping[str, type[np.generic]] = {
+    "seq": np.int64,
+    "position": np.float64,
+    "by_user": np.bool_,
+    "marks": np.uint8,
+    **dict.fromkeys(("session", "length", "day", "place", "previous", "next"), np.int32),
+}
 Mark = Literal["asks", "time", "number", "named"]
-#: The bit of each mark, as ``storage.lexicon.MARKS`` has them.
+#: The bit of each mark, as ``storage.sqlite.lexicon.MARKS`` has them.
 _MARKS: tuple[Mark, ...] = ("asks", "time", "number", "named")
 
 
-class Placed(Protocol):
-    """Where one turn stands; ``storage.places.Place`` is one."""
+class PlacedTurn(Protocol):
+    """Where one turn stands, as the store tells it; ``position`` orders the turns of one session."""
 
     @property
     def seq(self) -> int: ...
@@ -42,125 +58,127 @@ class Placed(Protocol):
     def marks(self) -> int: ...
     @property
     def timestamp(self) -> str: ...
+    @property
+    def position(self) -> int | float: ...
 
 
 class TurnTable:
-    """Columns of all turns; ``length`` is in tokens, ``marks`` bits, ``day`` an ordinal (0: unknown).
+    """Columns of all turns, a row for each. They grow by doubling: a round costs the same however many there are.
 
-    The columns grow by doubling, so that taking in a round costs the same however many there are.
+    ``seq`` (ascending) and ``session`` are numbers, ``length`` is in tokens, ``marks`` are bits, ``day`` is an ordinal
+    (0: unknown), ``place`` counts from 0 in the session, ``previous`` and ``next`` are the rows beside it in its
+    session (-1: none).
     """
 
-    def __init__(self) -> None:
-        import numpy as np
+    seq: Numbers
+    session: npt.NDArray[np.int32]
+    by_user: Flags
+    length: npt.NDArray[np.int32]
+    day: npt.NDArray[np.int32]
+    place: npt.NDArray[np.int32]
+    previous: npt.NDArray[np.int32]
+    next: npt.NDArray[np.int32]
+    _marks: npt.NDArray[np.uint8]
+    _position: npt.NDArray[np.float64]
 
-        self._size = 0
-        self._room: dict[Column, npt.NDArray[Any]] = {
-            "seq": np.zeros(_FIRST_ROOM, np.int64),
-            "session": np.zeros(_FIRST_ROOM, np.int32),
-            "by_user": np.zeros(_FIRST_ROOM, np.bool_),
-            "length": np.zeros(_FIRST_ROOM, np.int32),
-            "marks": np.zeros(_FIRST_ROOM, np.uint8),
-            "day": np.zeros(_FIRST_ROOM, np.int32),
-        }
+    def __init__(self) -> None:
         self.tokens = 0
-        self._named = False
-        self._first_of: dict[int, int] = {}
+        self.has_named = False
+        self._size = 0
+        self._last_of: dict[int, int] = {}
         self._tokens_of: dict[int, int] = {}
+        self._room: dict[str, npt.NDArray[Any]] = {
+            name: np.zeros(_FIRST_ROOM, kind) for name, kind in _COLUMNS.items()
+        }
+        self._show()
 
     def __len__(self) -> int:
         return self._size
 
     @property
-    def seq(self) -> npt.NDArray[np.int64]:
-        """The number of each turn, ascending."""
-        return self._room["seq"][: self._size]
-
-    @property
-    def session(self) -> npt.NDArray[np.int32]:
-        """The number of its session."""
-        return self._room["session"][: self._size]
-
-    @property
-    def by_user(self) -> npt.NDArray[np.bool_]:
-        """Whether the person said it."""
-        return self._room["by_user"][: self._size]
-
-    @property
-    def length(self) -> npt.NDArray[np.int32]:
-        """How many tokens it has."""
-        return self._room["length"][: self._size]
-
-    @property
-    def marks(self) -> npt.NDArray[np.uint8]:
-        """What it is, as bits."""
-        return self._room["marks"][: self._size]
-
-    @property
-    def day(self) -> npt.NDArray[np.int32]:
-        """The day it was said, as an ordinal; 0 when unknown."""
-        return self._room["day"][: self._size]
-
-    @property
     def last_seq(self) -> int:
         """The number of the newest turn known here; 0 before the first."""
-        return int(self._room["seq"][self._size - 1]) if self._size else 0
-
-    def extend(self, places: Iterable[Placed]) -> None:
-        """Take in turns that were stored since."""
-        import numpy as np
-
-        new = list(places)
-        start, end = self._size, self._size + len(new)
-        while end > len(self._room["seq"]):
-            self._room = {
-                name: np.concatenate([held, np.zeros_like(held)]) for name, held in self._room.items()
-            }
-        for name, column in self._room.items():
-            read = (lambda place: _ordinal(place.timestamp)) if name == "day" else attrgetter(name)
-            column[start:end] = [read(place) for place in new]
-        for row, place in enumerate(new, start):
-            self._first_of.setdefault(place.session, row)
-            self._tokens_of[place.session] = self._tokens_of.get(place.session, 0) + place.length
-        self.tokens += sum(place.length for place in new)
-        self._size = end
-        self._named = self._named or bool(self.has_mark(np.arange(start, end), "named").any())
-
-    @property
-    def has_named(self) -> bool:
-        """Whether any turn names its speaker."""
-        return self._named
+        return int(self.seq[-1]) if self._size else 0
 
     @property
     def sessions(self) -> int:
         """How many sessions have turns here."""
         return len(self._tokens_of)
 
-    def session_lengths(self, numbers: Rows) -> Lengths:
-        """The tokens of whole sessions."""
-        import numpy as np
+    @property
+    def mean_length(self) -> float:
+        """The tokens of a turn."""
+        return self.tokens / max(self._size, 1)
 
+    def extend(self, turns: Sequence[PlacedTurn]) -> None:
+        """Take in turns that were stored since."""
+        start, end = self._size, self._size + len(turns)
+        while end > len(self._room["seq"]):
+            self._room = {
+                name: np.concatenate([held, np.zeros_like(held)]) for name, held in self._room.items()
+            }
+        for name in ("seq", "session", "by_user", "length", "marks", "position"):
+            self._room[name][start:end] = list(map(attrgetter(name), turns))
+        self._room["day"][start:end] = [_ordinal(turn.timestamp) for turn in turns]
+        for name in ("previous", "next"):
+            self._room[name][start:end] = -1
+        for turn in turns:
+            self._tokens_of[turn.session] = self._tokens_of.get(turn.session, 0) + turn.length
+            self.tokens += turn.length
+        self._size = end
+        self._show()
+        self._link(np.arange(start, end))
+        self.has_named = self.has_named or bool(self.has_mark(np.arange(start, end), "named").any())
+
+    def session_lengths(self, numbers: Numbers) -> Floats:
+        """The tokens of whole sessions."""
         return np.array([self._tokens_of.get(number, 0) for number in numbers.tolist()], np.float32)
 
-    def position(self, rows: Rows) -> Lengths:
-        """The place of each row in its session, from 0."""
-        import numpy as np
-
-        first = np.array([self._first_of[number] for number in self.session[rows].tolist()], np.int64)
-        return (rows - first).astype(np.float32)
-
-    def has_mark(self, rows: Rows, mark: Mark) -> Flags:
+    def has_mark(self, rows: Numbers, mark: Mark) -> Flags:
         """Which rows bear a mark."""
-        flags: Flags = (self.marks[rows] & (1 << _MARKS.index(mark))) > 0
+        flags: Flags = (self._marks[rows] & (1 << _MARKS.index(mark))) > 0
         return flags
 
-    def rows(self, seqs: Rows) -> Rows:
-        """The rows of turns by number; those unknown here are left out."""
-        import numpy as np
+    def rows(self, seqs: Numbers) -> tuple[Numbers, Flags]:
+        """The rows of turns by number, and which of the turns are known here at all."""
+        return _positions(self.seq, seqs)
 
-        at = np.searchsorted(self.seq, seqs)
-        known = at < len(self.seq)
-        known[known] = self.seq[at[known]] == seqs[known]
-        return at[known]
+    def in_order(self, rows: Numbers) -> Numbers:
+        """The rows by session, and in a session as they were told."""
+        key = (self.session[rows].astype(np.int64) << 32) + self.place[rows]
+        ordered: Numbers = rows[np.argsort(key, kind="stable")]
+        return ordered
+
+    def joined(self, rows: Numbers) -> Flags:
+        """(P - 1,) which of these rows are followed in their session by the one behind them here."""
+        flags: Flags = self.next[rows[:-1]] == rows[1:]
+        return flags
+
+    def _show(self) -> None:
+        shown = {name: column[: self._size] for name, column in self._room.items()}
+        self.seq, self.session, self.by_user = shown["seq"], shown["session"], shown["by_user"]
+        self.length, self.day, self.place = shown["length"], shown["day"], shown["place"]
+        self.previous, self.next = shown["previous"], shown["next"]
+        self._marks, self._position = shown["marks"], shown["position"]
+
+    def _link(self, new: Numbers) -> None:
+        """Tie new rows to those beside them, session by session."""
+        ordered = new[np.lexsort((self._position[new], self.session[new]))]
+        cuts = np.flatnonzero(np.diff(self.session[ordered])) + 1
+        for rows in np.split(ordered, cuts) if len(ordered) else ():
+            self._link_session(int(self.session[rows[0]]), rows)
+
+    def _link_session(self, session: int, rows: Numbers) -> None:
+        """New rows almost always come last in their session; where one does not, the session is tied anew."""
+        last = self._last_of.get(session, -1)
+        if last >= 0 and self._position[last] > self._position[rows[0]]:
+            rows = np.flatnonzero(self.session == session)
+            rows, last = rows[np.argsort(self._position[rows], kind="stable")], -1
+        self.place[rows] = np.arange(len(rows)) + (self.place[last] + 1 if last >= 0 else 0)
+        self.previous[rows], self.next[rows] = np.append(last, rows[:-1]), np.append(rows[1:], -1)
+        if last >= 0:
+            self.next[last] = rows[0]
+        self._last_of[session] = int(rows[-1])
 
 
 def _ordinal(timestamp: str) -> int:
@@ -168,3 +186,136 @@ def _ordinal(timestamp: str) -> int:
         return date.fromisoformat(timestamp[:10]).toordinal()
     except ValueError:
         return 0
+
+
+# -- the pool ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FoundTurns:
+    """What the indexes say about one question.
+
+    By words: E entries, term after term. ``term`` (E,) is the place of its term in ``terms``, ``rows`` (E,) the
+    row that holds it, ``counts`` (E,) how often. By vectors: rows and their similarity.
+    """
+
+    terms: tuple[str, ...]
+    term: Numbers
+    rows: Numbers
+    counts: Floats
+    dense_rows: Numbers
+    dense: Floats
+
+    def holding(self) -> Floats:
+        """(T,) how many rows hold each term."""
+        return np.bincount(self.term, minlength=len(self.terms)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The turns that are ranked: rows by session and as they were told; ``joined[i]``: i + 1 follows i."""
+
+    rows: Numbers
+    joined: Flags
+    counts: Floats
+    similarity: Floats | None
+
+
+def found(table: TurnTable, postings: Mapping[str, Postings], dense: Mapping[int, float]) -> FoundTurns:
+    """What the indexes gave, with the numbers of turns turned into rows of the table."""
+    none = np.zeros(0, np.int64)
+    entries = np.concatenate([none, *(posting.seqs for posting in postings.values())])
+    counts = np.concatenate([none, *(posting.counts for posting in postings.values())])
+    term = np.repeat(np.arange(len(postings)), [len(posting.seqs) for posting in postings.values()])
+    rows, known = table.rows(entries)
+    seqs = np.array(sorted(dense), np.int64)
+    dense_rows, near = table.rows(seqs)
+    similarity = np.array([dense[seq] for seq in seqs[near].tolist()], np.float32)
+    return FoundTurns(
+        tuple(postings), term[known], rows, counts[known].astype(np.float32), dense_rows, similarity
+    )
+
+
+def gather(table: TurnTable, found: FoundTurns, weights: Floats, hidden_session: int | None) -> Pool:
+    """The pool of one question; turns of ``hidden_session`` never come in."""
+    if len(table) <= WHOLE:
+        rows = np.arange(len(table))
+    else:
+        best = np.argsort(-found.dense, kind="stable")[:BY_VECTORS]
+        core = np.concatenate([_best_by_words(table, found, weights), found.dense_rows[best]])
+        rows = _with_neighbours(table, core)
+    if hidden_session is not None:
+        rows = rows[table.session[rows] != hidden_session]
+    rows = table.in_order(rows)
+    return Pool(rows, table.joined(rows), _counts(found, rows), _similarity(found, rows))
+
+
+def _best_by_words(table: TurnTable, found: FoundTurns, weights: Floats) -> Numbers:
+    """The turns with the best BM25, neighbours counted in a little."""
+    touched = table.in_order(distinct(found.rows, len(table)))
+    if len(touched) <= _BY_WORDS:
+        return touched
+    place = places(touched, found.rows, len(table))
+    weight, counts = weights[found.term], found.counts
+    norm = 1.2 * (0.4 + 0.6 * table.length[touched] / max(table.mean_length, 1.0))
+    first = np.bincount(place, weight * counts / (counts + norm[place])).astype(np.float32)
+    first = first + from_neighbours(first, table.joined(touched), (0.5, 0.25))
+    return touched[np.argpartition(first, -_BY_WORDS)[-_BY_WORDS:]]
+
+
+def _with_neighbours(table: TurnTable, core: Numbers) -> Numbers:
+    """The rows, and those up to two away in the same session."""
+    around = [core]
+    for beside in (table.previous, table.next):
+        near = core
+        for _ in range(2):
+            near = beside[near[near >= 0]].astype(np.int64)
+            around.append(near[near >= 0])
+    return distinct(np.concatenate(around), len(table))
+
+
+def distinct(rows: Numbers, size: int) -> Numbers:
+    """Each row once, ascending; all are below ``size``. Marking them is quicker than sorting."""
+    marked = np.zeros(size, np.bool_)
+    marked[rows] = True
+    return np.flatnonzero(marked)
+
+
+def places(among: Numbers, rows: Numbers, size: int) -> Numbers:
+    """Where each of ``rows`` stands in ``among``, which holds them all and nothing twice."""
+    place = np.empty(size, np.int64)
+    place[among] = np.arange(len(among))
+    return place[rows]
+
+
+def _counts(found: FoundTurns, rows: Numbers) -> Floats:
+    """(T, P): how often each term stands in each turn of the pool."""
+    counts = np.zeros((len(found.terms), len(rows)), np.float32)
+    at, known = _places_in(rows, found.rows)
+    counts[found.term[known], at] = found.counts[known]
+    return counts
+
+
+def _similarity(found: FoundTurns, rows: Numbers) -> Floats | None:
+    """(P,): the similarity of each turn; one the index did not return counts as the least that it did."""
+    if not len(found.dense):
+        return None
+    similarity = np.full(len(rows), found.dense.min(), np.float32)
+    at, known = _places_in(rows, found.dense_rows)
+    similarity[at] = found.dense[known]
+    return similarity
+
+
+def _places_in(rows: Numbers, wanted: Numbers) -> tuple[Numbers, Flags]:
+    """Where wanted rows stand among rows in any order, and which of them do."""
+    ascending = np.argsort(rows, kind="stable")
+    at, known = _positions(rows[ascending], wanted)
+    return ascending[at], known
+
+
+def _positions(ascending: Numbers, wanted: Numbers) -> tuple[Numbers, Flags]:
+    """Where wanted numbers stand among ascending ones, and which of them do."""
+    at = np.searchsorted(ascending, wanted)
+    known = at < len(ascending)
+    known[known] = ascending[at[known]] == wanted[known]
+    return at[known], known

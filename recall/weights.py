@@ -9,26 +9,17 @@ histories by a listwise logistic loss and checked on histories, and whole sets, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Literal
 
-from recall.ranking import Evidence, Parts
-
-Kind = Literal["talk", "remark", "work", "long"]
-Table = Mapping[Kind, Mapping[str, float]]
-
-#: Mean words a turn at which a history is wholly of one kind.
-_TALK, _WORK, _LONG = math.log(20), math.log(70), math.log(200)
-#: A token of an unspaced script is about so much of a word, since characters and their pairs are both
-#: counted.
-UNSPACED_WORD = 0.22
+TalkKind = Literal["talk", "remark", "work", "long"]
+Weights = Mapping[str, float]
+WeightTable = Mapping[TalkKind, Weights]
 
 #: For words alone: no embedder, or no index of vectors, or a text without a vector.
-WORDS_ALONE: Table = {
+WORDS_ALONE: WeightTable = {
     "talk": {
-        "words_near": 0.21,
-        "window": 0.34,
+        "window": 0.55,
         "coverage": 0.25,
         "session": 0.17,
         "session_best": 0.61,
@@ -38,7 +29,6 @@ WORDS_ALONE: Table = {
         "by_user": 0.17,
         "length_own": 0.8,
         "asks": -0.24,
-        "time": 0.18,
         "time_wanted": 1.0,
         "number_wanted": 0.76,
         "opening": -0.32,
@@ -52,16 +42,13 @@ WORDS_ALONE: Table = {
         "facts": 0.25,
     },
     "work": {
-        "words_near": 0.08,
-        "window": 0.1,
+        "window": 0.18,
         "coverage": 0.06,
         "session": 0.55,
         "session_best": 0.38,
         "near": 0.3,
         "by_user": 0.84,
-        "i_said": 0.3,
         "length": 0.32,
-        "time": 0.12,
         "number_wanted": 0.22,
         "opening": 1.73,
         "early": 0.82,
@@ -70,16 +57,14 @@ WORDS_ALONE: Table = {
     "long": {
         "words": 0.02,
         "words_long": 0.56,
-        "words_near": 0.17,
+        "window": 0.17,
         "coverage": 0.06,
         "session_best": 0.36,
         "near": 0.08,
         "by_user": 0.18,
         "you_said": 1.49,
-        "i_said": 0.36,
         "length": -0.57,
         "asks": -0.25,
-        "time": 0.02,
         "number_wanted": 0.55,
         "opening": 0.83,
         "early": 0.74,
@@ -88,10 +73,9 @@ WORDS_ALONE: Table = {
 }
 
 #: For words and vectors together.
-WITH_VECTORS: Table = {
+WITH_VECTORS: WeightTable = {
     "talk": {
-        "words_near": 0.11,
-        "window": 0.24,
+        "window": 0.35,
         "coverage": 0.18,
         "session": 0.18,
         "session_best": 0.48,
@@ -101,14 +85,12 @@ WITH_VECTORS: Table = {
         "by_user": 0.17,
         "length_own": 0.97,
         "asks": -0.18,
-        "time": 0.23,
         "time_wanted": 1.01,
         "number_wanted": 0.66,
         "opening": -0.15,
         "dense": 0.31,
         "dense_near": 0.32,
         "dense_session_best": 0.16,
-        "dense_summary": 0.01,
         "facts": 0.25,
     },
     "remark": {
@@ -126,9 +108,7 @@ WITH_VECTORS: Table = {
         "session_best": 0.22,
         "near": 0.3,
         "by_user": 0.9,
-        "i_said": 0.29,
         "length": 0.37,
-        "time": 0.09,
         "number_wanted": 0.22,
         "opening": 1.7,
         "early": 0.82,
@@ -139,16 +119,14 @@ WITH_VECTORS: Table = {
     },
     "long": {
         "words_long": 0.27,
-        "words_near": 0.01,
+        "window": 0.01,
         "coverage": 0.12,
         "session_best": 0.26,
         "near": 0.03,
         "by_user": 0.43,
         "you_said": 1.44,
-        "i_said": 0.38,
         "length": -0.51,
         "asks": -0.24,
-        "time": 0.06,
         "number_wanted": 0.52,
         "opening": 0.77,
         "early": 0.63,
@@ -163,10 +141,9 @@ WITH_VECTORS: Table = {
 #: For words and the built-in embedder, whose vectors are hashed words: they say again what the words say, and less.
 #: In talk the person's own words count more than the fit gave them (0.13, from 97 questions; nothing is lost to 0.5):
 #: a reply that says again what was just said to it must not stand in its place.
-WITH_HASHED: Table = {
+WITH_HASHED: WeightTable = {
     "talk": {
-        "words_near": 0.12,
-        "window": 0.23,
+        "window": 0.35,
         "coverage": 0.16,
         "session": 0.17,
         "session_best": 0.08,
@@ -176,7 +153,6 @@ WITH_HASHED: Table = {
         "by_user": 0.4,
         "length_own": 1.02,
         "asks": -0.3,
-        "time": 0.3,
         "time_wanted": 1.1,
         "number_wanted": 0.78,
         "opening": 0.18,
@@ -197,10 +173,8 @@ WITH_HASHED: Table = {
         "near": 0.02,
         "by_user": 0.26,
         "you_said": 1.28,
-        "i_said": 0.38,
         "length": -0.43,
         "asks": -0.12,
-        "time": 0.17,
         "number_wanted": 0.42,
         "opening": 0.92,
         "early": 0.85,
@@ -209,40 +183,3 @@ WITH_HASHED: Table = {
         "facts": 0.6,
     },
 }
-
-
-def weigh(evidence: Evidence, parts: Parts) -> Mapping[str, float]:
-    """The weight of each part for this question in this history, with the vectors of a model that has learnt."""
-    return _weights(WITH_VECTORS, evidence, parts)
-
-
-def weigh_hashed(evidence: Evidence, parts: Parts) -> Mapping[str, float]:
-    """The same with the vectors of the built-in embedder."""
-    return _weights(WITH_HASHED, evidence, parts)
-
-
-def _weights(with_vectors: Table, evidence: Evidence, parts: Parts) -> Mapping[str, float]:
-    table = with_vectors if "dense" in parts else WORDS_ALONE
-    return blended(table, shares(evidence.word_length, remark=evidence.remark))
-
-
-def blended(table: Table, kinds: Mapping[Kind, float]) -> dict[str, float]:
-    """Weights between those of several kinds; a kind's part that is not in the table counts nothing."""
-    weights: dict[str, float] = {}
-    for kind, share in kinds.items():
-        for name, weight in table[kind].items():
-            weights[name] = weights.get(name, 0.0) + share * weight
-    return weights
-
-
-def shares(word_length: float, *, remark: bool) -> dict[Kind, float]:
-    """How far a history is of each kind, by the mean number of words in its turns; the shares sum to 1."""
-    short: Kind = "remark" if remark else "talk"
-    length = math.log(max(word_length, 1.0))
-    if length <= _TALK:
-        return {short: 1.0}
-    if length <= _WORK:
-        worked = (length - _TALK) / (_WORK - _TALK)
-        return {short: 1.0 - worked, "work": worked}
-    paged = min(1.0, (length - _WORK) / (_LONG - _WORK))
-    return {"work": 1.0 - paged, "long": paged}

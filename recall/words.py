@@ -23,8 +23,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from domain.languages import STOP_WORDS, UNSPACED, is_unspaced
-from recall.irregular import BASE
+from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced
 
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff\u20d0-\u20ff"
 _PIECE = re.compile(
@@ -54,16 +53,38 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 
-#: Characters so common in Chinese and Japanese that alone they say nothing; they still count in pairs.
-STOP_CHARACTERS = frozenset(
-    "的了是我你他她它们在有和就不也都很这那个吗呢吧啊哦嗯么什谁哪怎么样要会能可以到说上下去来对把被给让从向着过得地之与及或而但"
-    "还又再最更太为因所如果没只一些はがをにでともへやのかなだよねたてし"
-)
-
 #: Chinese words that only ask: what a neighbour makes with one of them stands in no memory.
 _ASKING = re.compile(
     "什么时候|什么|怎么样|怎么|怎样|为什么|为何|哪里|哪儿|哪些|哪个|哪|谁|多少|是不是|有没有|能不能|可不可以|请问|是否|[吗呢]"
 )
+
+
+#: English forms that no rule of endings leads back to their word (the first of each entry). Forms that are as often
+#: another word of their own (``lives``, ``leaves``, ``ground``, ``rose``) are not here.
+_IRREGULAR = """
+    arise arose arisen; awake awoke awoken; beat beaten; become became; begin began begun; bend
+    bent; bet; bind bound; bite bit bitten; bleed bled; blow blew blown; break broke broken; breed
+    bred; bring brought; build built; burn burnt; buy bought; catch caught; child children; choose
+    chose chosen; cling clung; come came; creep crept; deal dealt; dig dug; draw drew drawn; dream
+    dreamt; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel
+    felt; fight fought; find found; flee fled; fly flew flown; foot feet; forbid forbade forbidden;
+    forget forgot forgotten; forgive forgave forgiven; freeze froze frozen; goose geese; grow grew
+    grown; half halves; hang hung; hear heard; hide hid hidden; hold held; keep kept; kneel knelt;
+    knife knives; know knew known; lay laid; lead led; lean leant; leap leapt; learn learnt; leave
+    left; lend lent; light lit; lose lost; make made; man men; mean meant; meet met; mistake mistook
+    mistaken; mouse mice; overcome overcame; pay paid; person people; prove proven; ride rode
+    ridden; ring rang rung; rise risen; run ran; say said; see saw seen; seek sought; sell sold;
+    send sent; sew sewn; shake shook shaken; shelf shelves; shine shone; shoot shot; show shown;
+    shrink shrank shrunk; sing sang sung; sink sank sunk; sit sat; sleep slept; slide slid; smell
+    smelt; speak spoke spoken; speed sped; spell spelt; spend spent; spill spilt; spin spun; spit
+    spat; spoil spoilt; stand stood; steal stole stolen; stick stuck; sting stung; strike struck;
+    strive strove striven; swear swore sworn; sweep swept; swell swollen; swim swam swum; swing
+    swung; take took taken; teach taught; tear tore torn; tell told; thief thieves; think thought;
+    throw threw thrown; tooth teeth; understand understood; wake woke woken; wear wore worn; weave
+    wove woven; weep wept; wife wives; win won; withdraw withdrew withdrawn; wolf wolves; woman
+    women; write wrote written
+"""
+_BASE = {form: base for base, *forms in (entry.split() for entry in _IRREGULAR.split(";")) for form in forms}
 
 
 def tokens(text: str) -> list[str]:
@@ -135,7 +156,7 @@ class _Stem:
 
     def __call__(self, word: str) -> str:
         plain = word.replace("’", "'").removesuffix("'s").replace("'", "")
-        return str(self._stem(BASE.get(plain, plain)))
+        return str(self._stem(_BASE.get(plain, plain)))
 
 
 def _open_identifiers(text: str) -> str:

@@ -30,10 +30,6 @@ def test_the_day_is_written_in_the_language_of_the_turn():
     assert turn_key(_turn("我去了海边"), []).startswith("2023年5月8日 User: 我去了海边")
 
 
-def test_a_person_has_a_name_where_it_is_known():
-    assert "Ann: Hello" in turn_key(_turn("Hello"), [], {"user": "Ann", "assistant": "Mo"})
-
-
 def test_keys_of_long_texts_and_odd_times_are_bounded_and_never_fail():
     assert len(turn_key(_turn("x " * 100_000, at="never"), [_turn("y " * 9999)])) < 3000
     assert len(query_key("x " * 100_000)) <= 2000
@@ -44,19 +40,18 @@ def test_keys_of_long_texts_and_odd_times_are_bounded_and_never_fail():
     st.lists(st.tuples(st.integers(0, 40), st.integers(1, 300)), unique_by=lambda one: one[0]),
     st.integers(0, 2000),
 )
-def test_what_is_chosen_fits_the_budget_and_stands_in_order(costs, budget):
+def test_what_is_chosen_fits_the_budget_and_hits_are_named(costs, budget):
     cost = dict(costs)
     ranked = [row for row, _ in costs[: len(costs) // 2]]
     around = {row: [near for near in (row + 1, row - 1) if near in cost] for row in ranked}
     chosen = selection.choose(ranked, around, cost, budget)
-    assert sum(cost[one.row] for one in chosen) <= budget
-    assert [one.row for one in chosen] == sorted({one.row for one in chosen})
-    assert {one.row for one in chosen if one.hit} <= set(ranked)
+    assert sum(cost[row] for row in chosen) <= budget
+    assert {row for row, hit in chosen.items() if hit} <= set(ranked)
 
 
 def test_one_long_hit_does_not_shut_out_the_rest():
     chosen = selection.choose([1, 2, 3], {}, {1: 50, 2: 5000, 3: 40}, 100)
-    assert [one.row for one in chosen] == [1, 3]
+    assert list(chosen) == [1, 3]
 
 
 def test_weak_hits_are_cut_by_score_and_not_by_count_alone():
@@ -66,7 +61,7 @@ def test_weak_hits_are_cut_by_score_and_not_by_count_alone():
 
 
 @pytest.mark.parametrize(
-    ("text", "most"), [("hello there, how are you", 8), ("你好，今天天气怎么样", 12), ("", 1)]
+    ("text", "most"), [("hello there, how are you", 8), ("你好，今天天气怎么样", 12), ("", 0)]
 )
 def test_the_estimate_of_tokens_is_near(text, most):
     assert most / 2 <= estimate(text) <= most

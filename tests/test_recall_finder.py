@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from domain import errors
+from domain.recollection import RecallLimits
 from recall import words
 from recall.embedding_text import turn_key
 from recall.finder import Finder
@@ -20,6 +21,7 @@ from storage.sqlite.sessions import Sessions
 from storage.sqlite.turn_reader import TurnReader
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LIMITS = RecallLimits(sessions=3, turns=4, tokens=4000)
 LOG = logging.Logger("test")
 LOG.addHandler(logging.NullHandler())
 
@@ -66,7 +68,7 @@ class Vectors:
         return sorted(near, key=lambda hit: -hit.similarity)[:limit]
 
 
-class Life:
+class StoredLife:
     """A database that sessions are stored in, and a finder over it."""
 
     def __init__(self, folder):
@@ -78,17 +80,8 @@ class Life:
     def live(self, session_id, rounds, when, *, summary="", archived=True):
         with self.database.write() as sql:
             self.sessions.start(sql, session_id, when.isoformat())
-            for number, (said, answered) in enumerate(rounds):
-                at = (when + timedelta(minutes=number)).isoformat()
-                told = (
-                    (f"{session_id}-{number}u", at, "user", said),
-                    (f"{session_id}-{number}a", at, "assistant", answered),
-                )
-                spoken = self.sessions.add_round(sql, session_id, told, "stop")
-                for turn in (spoken.user, spoken.assistant):
-                    self.lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
-                    (vector,) = HashedEmbedder().embed([turn_key(turn, [])])
-                    self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
+            for number, spoken in enumerate(rounds):
+                self._say(sql, session_id, number, spoken, when + timedelta(minutes=number))
             if summary:
                 kept = self.sessions.put_summary(
                     sql, f"{session_id}-m", session_id, when.isoformat(), summary, len(rounds)
@@ -97,14 +90,33 @@ class Life:
             if archived:
                 self.sessions.close(sql, session_id, when.isoformat())
 
+    def say(self, session_id, number, spoken, when):
+        with self.database.write() as sql:
+            self._say(sql, session_id, number, spoken, when)
+
+    def _say(self, sql, session_id, number, spoken, when):
+        told = (
+            (f"{session_id}-{number}u", when.isoformat(), "user", spoken[0]),
+            (f"{session_id}-{number}a", when.isoformat(), "assistant", spoken[1]),
+        )
+        stored = self.sessions.add_round(sql, session_id, told, "stop")
+        for turn in (stored.user, stored.assistant):
+            self.lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
+            (vector,) = HashedEmbedder().embed([turn_key(turn, [])])
+            self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
+
     def recall(self, *queries, embed=_EMBED, **options):
-        asked = {"session_id": "now", "now": NOW, "conv_num": 4, **options}
+        asked = {"session_id": "now", "now": NOW, "limits": LIMITS, **options}
         return self.finder.recall(queries, embed, **asked)
+
+
+def _tokens(most):
+    return replace(LIMITS, tokens=most)
 
 
 @pytest.fixture
 def life(tmp_path):
-    lived = Life(tmp_path)
+    lived = StoredLife(tmp_path)
     lived.live("older", OLDER, NOW - timedelta(days=200), summary="They spoke of ramen and tomatoes.")
     lived.live("old", OLD, NOW - timedelta(days=9), summary="They spoke of a puppy, Lisbon and the violin.")
     yield lived
@@ -155,16 +167,16 @@ def test_what_needs_no_memory_gets_none(life, said):
 @pytest.mark.parametrize("said", ["今天天气不错", "The stock market fell sharply today."])
 @pytest.mark.parametrize("budget", [120, 4000])
 def test_a_remark_of_which_nothing_was_ever_said_reminds_of_nothing(life, said, budget):
-    assert not life.recall(said, budget_tokens=budget)
+    assert not life.recall(said, limits=_tokens(budget))
 
 
 def test_who_asks_for_advice_is_reminded_of_what_may_matter(life):
-    assert "old-5u" in life.recall("What should I practise for the violin?", budget_tokens=120).ranked
-    assert not life.recall("What should the embassy paint on its submarine?", budget_tokens=120)
+    assert "old-5u" in life.recall("What should I practise for the violin?", limits=_tokens(120)).ranked
+    assert not life.recall("What should the embassy paint on its submarine?", limits=_tokens(120))
 
 
 def test_a_remark_reminds_of_what_is_like_it(life):
-    assert life.recall("The puppy barked all night.", budget_tokens=120).ranked[0] == "old-1u"
+    assert life.recall("The puppy barked all night.", limits=_tokens(120)).ranked[0] == "old-1u"
 
 
 def test_a_question_about_nothing_that_was_ever_said_gets_nothing(life):
@@ -173,25 +185,25 @@ def test_a_question_about_nothing_that_was_ever_said_gets_nothing(life):
 
 @pytest.mark.parametrize("asked", ["What did we talk about nine days ago?", "我们九天前聊了什么？"])
 def test_the_day_that_a_question_is_about_is_an_answer_though_no_word_meets(life, asked):
-    recalled = life.recall(asked, budget_tokens=120)
+    recalled = life.recall(asked, limits=_tokens(120))
     assert recalled
     assert recalled.ranked[0].startswith("old-")
-    assert not life.recall(asked.replace("nine", "five").replace("九", "五"), budget_tokens=120)
+    assert not life.recall(asked.replace("nine", "five").replace("九", "五"), limits=_tokens(120))
 
 
 def test_a_question_finds_the_past_form_of_its_verb(life):
     life.live("shop", (("I bought a red bicycle.", "Lovely."),), NOW - timedelta(days=3))
-    assert life.recall("What did I buy?", embed=None, budget_tokens=120).ranked[0] == "shop-0u"
+    assert life.recall("What did I buy?", embed=None, limits=_tokens(120)).ranked[0] == "shop-0u"
 
 
 def test_what_is_asked_about_tonight_is_no_question_about_a_day_that_is_over(life):
     life.live("today", (("The tap drips.", "Call a plumber."),), NOW)
-    assert not life.recall("Which opera should we hear tonight?", budget_tokens=120)
+    assert not life.recall("Which opera should we hear tonight?", limits=_tokens(120))
 
 
 def test_the_words_that_only_ask_do_not_weigh(life):
     life.live("pets", (("我的狗叫饼干，它很怕打雷。", "好名字。"),), NOW - timedelta(days=3))
-    assert life.recall("狗叫什么名字", budget_tokens=120).ranked[0] == "pets-0u"
+    assert life.recall("狗叫什么名字", limits=_tokens(120)).ranked[0] == "pets-0u"
 
 
 def test_a_time_that_is_named_makes_its_turns_likelier(life):
@@ -261,9 +273,9 @@ def test_without_words_it_goes_on_by_vectors_and_says_so(life):
 
 
 def test_what_is_handed_over_stays_inside_the_budget_best_first(life):
-    recalled = life.recall("What is the puppy called?", budget_tokens=20, gated=False)
+    recalled = life.recall("What is the puppy called?", limits=_tokens(15), gated=False)
     assert recalled.ranked == ("old-1u",)
-    assert not life.recall("What is the puppy called?", budget_tokens=3).turns
+    assert not life.recall("What is the puppy called?", limits=_tokens(3)).turns
 
 
 def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
@@ -287,7 +299,7 @@ def test_a_fact_finds_the_turn_it_was_drawn_from(life):
 
 
 def test_an_empty_memory_gives_nothing_and_no_fault(tmp_path):
-    empty = Life(tmp_path)
+    empty = StoredLife(tmp_path)
     assert not empty.recall("What is the puppy called?")
     assert not empty.recall("What is the puppy called?", gated=False)
     empty.database.close()
@@ -326,3 +338,63 @@ def test_a_broken_index_of_a_large_history_leaves_the_words(life):
     recalled = life.recall("Hello.", "What is the puppy called?")
     assert recalled.ranked[0] == "old-1u"
     assert recalled.degraded == ("index",)
+
+
+def _side_by_side(first, second):
+    """Rounds of two sessions, stored in turns."""
+    return [
+        ("a", at, first[at]) if which == "a" else ("b", at, second[at]) for at in range(3) for which in "ab"
+    ]
+
+
+def _one_after_the_other(first, second):
+    return [("a", at, first[at]) for at in range(3)] + [("b", at, second[at]) for at in range(3)]
+
+
+def _stored(folder, rounds):
+    lived = StoredLife(folder)
+    with lived.database.write() as sql:
+        for number, session_id in enumerate("ab"):
+            when = (NOW - timedelta(days=9 - number)).isoformat()
+            lived.sessions.start(sql, session_id, when)
+            lived.sessions.close(sql, session_id, when)
+    for session_id, number, spoken in rounds:
+        day = NOW - timedelta(days=9 - "ab".index(session_id))
+        lived.say(session_id, number, spoken, day + timedelta(minutes=number))
+    return lived
+
+
+@pytest.mark.parametrize(
+    ("asked", "dull"),
+    [
+        pytest.param("What is the puppy called?", 0, id="small"),
+        pytest.param("How many days did the broth take?", 1600, id="large history"),
+    ],
+)
+def test_sessions_that_go_on_side_by_side_are_recalled_like_those_one_after_the_other(tmp_path, asked, dull):
+    recalled = []
+    for number, order in enumerate((_side_by_side, _one_after_the_other)):
+        (tmp_path / str(number)).mkdir()
+        lived = _stored(tmp_path / str(number), order(OLD[1:4], OLDER))
+        lived.live("dull", [(f"Nothing new {at}.", "I see.") for at in range(dull)], NOW - timedelta(days=5))
+        recalled.append(lived.recall(asked, embed=None, gated=False))
+        lived.database.close()
+    assert recalled[0].turns
+    assert recalled[0] == recalled[1]
+
+
+def test_a_session_that_was_stored_later_but_told_earlier_stands_first(life):
+    life.live("longago", (("We adopted a kitten called Pearl.", "How sweet!"),), NOW - timedelta(days=900))
+    recalled = life.recall("Which puppy and which kitten did we adopt?", gated=False)
+    sessions = list(dict.fromkeys(turn.session_id for turn in recalled.turns))
+    assert sessions.index("longago") == 0
+    assert "old" in sessions
+
+
+def test_a_clock_that_was_set_back_does_not_turn_a_session_round(life):
+    with life.database.write() as sql:
+        sql("UPDATE conversation SET timestamp = '2020-01-01T09:00:00+00:00' WHERE text_id = 'old-2u'")
+    told = [
+        turn.text_id for turn in life.recall("What is the puppy called? It chews a shoe.", gated=False).turns
+    ]
+    assert told.index("old-1u") < told.index("old-2u")

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall import scores
-from recall.ranking import Evidence, parts, rank
-from recall.weights import WITH_VECTORS, WORDS_ALONE, blended, shares, weigh
+from recall.ranking import Evidence, blended, clarity, from_neighbours, parts, rank, shares, weigh, z
+from recall.weights import WITH_VECTORS, WORDS_ALONE
 
 
 def _evidence(**changed):
@@ -45,7 +44,6 @@ def _evidence(**changed):
         asks_when=False,
         asks_how_many=False,
         you_said=False,
-        i_said=False,
     )
     return replace(evidence, **changed)
 
@@ -86,8 +84,8 @@ def test_vectors_of_an_embedder_that_finds_all_alike_do_not_count():
     dense = np.array([0.9, 0.1, 0.1, 0.1, 0.1, 0.1], np.float32)
     assert _best(_evidence(similarity=dense, clarity=0.0)) == 4
     assert parts(_evidence(similarity=dense, clarity=1.0))["dense"][0] > 0
-    assert scores.clarity(np.array([0.55, 0.5, 0.5, 0.48], np.float32)) == 0.0
-    assert scores.clarity(np.array([0.6, 0.1, 0.1, 0.1], np.float32)) == 1.0
+    assert clarity(np.array([0.55, 0.5, 0.5, 0.48], np.float32)) == 0.0
+    assert clarity(np.array([0.6, 0.1, 0.1, 0.1], np.float32)) == 1.0
 
 
 def test_a_fact_lifts_the_turn_it_was_drawn_from():
@@ -146,13 +144,13 @@ def test_an_empty_pool_is_ranked_as_nothing():
 
 @given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=1, max_size=30))
 def test_standard_scores_are_finite_whatever_comes(values):
-    standard = scores.z(np.array(values, np.float32))
+    standard = z(np.array(values, np.float32))
     assert np.isfinite(standard).all()
     assert abs(float(standard.mean())) < 1e-2
 
 
 def test_what_neighbours_lend_stays_in_the_session():
-    lent = scores.from_neighbours(_at(2), np.array([True, True, False, True, True]), (0.5, 0.25))
+    lent = from_neighbours(_at(2), np.array([True, True, False, True, True]), (0.5, 0.25))
     assert lent.tolist() == [0.25, 0.5, 0.0, 0.0, 0.0, 0.0]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall.references import resolve
+from recall.questions import resolve
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.recollection import RecallLimits
 from recall import words
 from recall.finder import Finder
 from storage.sqlite.database import Database
@@ -165,5 +166,5 @@ def probe(tmp_path):
 @pytest.mark.parametrize(("question", "answer"), PROBE)
 def test_chinese_words_of_any_length_names_and_mixed_ones_are_found(probe, question, answer):
     now = datetime(2026, 1, 9, tzinfo=UTC)
-    recalled = probe.recall([question], None, session_id="new", now=now, conv_num=3)
+    recalled = probe.recall([question], None, session_id="new", now=now, limits=RecallLimits(3, 3, 4000))
     assert f"u{answer}" in recalled.ranked[:1]

@@ -1,0 +1,63 @@
+"""Where turns stand follows session and position, whatever the order in which they were stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall.turn_table import TurnTable
+
+
+@dataclass(frozen=True)
+class Row:
+    seq: int
+    session: int
+    position: float
+    by_user: bool = True
+    length: int = 3
+    marks: int = 0
+    timestamp: str = "2026-01-01T09:00:00+00:00"
+
+
+def _table(told, cuts):
+    """A table of (session, position), taken in piece by piece."""
+    rows = [Row(seq, session, position) for seq, (session, position) in enumerate(told, 1)]
+    table, ends = TurnTable(), sorted({cut % (len(rows) + 1) for cut in cuts})
+    for start, end in zip([0, *ends], [*ends, len(rows)], strict=True):
+        table.extend(rows[start:end])
+    return table
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.integers(0, 60)), unique=True, max_size=40),
+    st.lists(st.integers(0, 40), max_size=6),
+)
+def test_neighbours_and_places_follow_the_position_in_any_order_of_storing(told, cuts):
+    table = _table(told, cuts)
+    ordered = sorted(range(len(told)), key=lambda row: told[row])
+    assert table.in_order(np.arange(len(told))).tolist() == ordered
+    for session in (1, 2, 3):
+        mine = [row for row in ordered if told[row][0] == session]
+        assert table.place[mine].tolist() == list(range(len(mine)))
+        assert table.next[mine].tolist() == [*mine[1:], -1][: len(mine)]
+        assert table.previous[mine].tolist() == [-1, *mine[:-1]][: len(mine)]
+
+
+def test_turns_are_joined_only_with_what_follows_them_in_their_session():
+    table = _table([(1, 0), (2, 0), (1, 2), (2, 1), (1, 1)], [])
+    rows = table.in_order(np.arange(5))
+    assert rows.tolist() == [0, 4, 2, 1, 3]
+    assert table.joined(rows).tolist() == [True, True, False, True]
+    assert table.joined(rows[[0, 2]]).tolist() == [False]
+
+
+def test_taking_in_a_round_does_not_touch_what_is_known():
+    table = _table([(session, place) for session in range(2000) for place in range(10)], [])
+    known = table.next[:-1].copy()
+    table.extend([Row(20_001, 1999, 10), Row(20_002, 1999, 11)])
+    assert (table.next[:19_999] == known).all()
+    assert table.next[19_999:].tolist() == [20_000, 20_001, -1]
+    assert table.sessions == 2000
