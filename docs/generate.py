@@ -13,7 +13,7 @@ from pathlib import Path
 
 from domain.languages import Language
 from domain.settings import TABLE as SETTINGS
-from interfaces.terminal.command_table import TABLE as COMMANDS
+from interfaces.terminal.commands.table import TABLE as COMMANDS
 from interfaces.terminal.commands.talk import usage
 from interfaces.terminal.messages import Words
 

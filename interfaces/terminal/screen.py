@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from domain.text import inert, one_line
-from interfaces.terminal.style import Meaning, Meanings, Span, style
-from interfaces.terminal.widths import cells_of
+from interfaces.terminal.style import Meaning, Meanings, Span, cells_of, style
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

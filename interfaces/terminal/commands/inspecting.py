@@ -7,9 +7,9 @@ from pathlib import Path
 
 from domain.languages import estimate
 from domain.settings import TABLE
-from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.explaining import masked
-from interfaces.terminal.widths import cells_of
+from interfaces.terminal import own_files
+from interfaces.terminal.command_context import CommandContext, Next, masked
+from interfaces.terminal.style import cells_of
 from llm import Layers
 
 _COPY_BYTES = 100_000
@@ -23,7 +23,7 @@ def summary(context: CommandContext, argument: str) -> Next:
     found = context.memory.summary(session_id)
     text = found.summary if found else ""
     if argument.strip().lower() == "edit":
-        edited = context.edited(text)
+        edited = own_files.edited(context, text)
         if edited == text:
             context.tell("kept")
         else:

@@ -6,8 +6,8 @@ from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from domain.records import IMAGES, ImageVersion, Role
 from domain.text import one_line, quotations
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.quoting import holds, source_of
-from interfaces.terminal.times import local
+from interfaces.terminal.reply import holds, source_of
+from interfaces.terminal.session_view import local
 
 _LINES_OF_IMAGE = 6
 _LAST_CHANGES = 4

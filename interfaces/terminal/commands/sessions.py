@@ -8,10 +8,8 @@ from domain.text import one_line
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.saving import save_session
 from interfaces.terminal.commands.talk import number
-from interfaces.terminal.exporting import FORMATS, exported, write_new
-from interfaces.terminal.opening import show_opening
-from interfaces.terminal.rounds import show_rounds
-from interfaces.terminal.times import local
+from interfaces.terminal.own_files import FORMATS, exported, write_new
+from interfaces.terminal.session_view import local, show_opening, show_rounds
 
 _LISTED = 20
 _ABOUT = 60

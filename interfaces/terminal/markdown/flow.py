@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from interfaces.terminal.style import Meanings, Span
-from interfaces.terminal.widths import cells_of, may_break
+from interfaces.terminal.style import Meanings, Span, cells_of
 
 #: A stretch that cannot be broken inside, a space, or one character of any other kind.
 _TOKEN = re.compile(r"[!-~]+|\s|.", re.DOTALL)
+#: Marks that may not begin a row, and marks that may not end one.
+_CLOSING = frozenset("，。、！？；：）」』】》〉〕…—～·’”,.!?;:)]}%％’”")
+_OPENING = frozenset("（「『【《〈〔‘“([{")
 
 
 class Flow:
@@ -116,3 +118,14 @@ class Flow:
             self._out[-1] = (self._out[-1][0] + text, meanings)
         else:
             self._out.append((text, meanings))
+
+
+def may_break(before: str, after: str) -> bool:
+    """Whether a row may end between these two characters; spaces are not asked about.
+
+    >>> may_break("你", "好"), may_break("好", "。"), may_break("a", "b")
+    (True, False, False)
+    """
+    if after in _CLOSING or before in _OPENING:
+        return False
+    return cells_of(before) > 1 or cells_of(after) > 1
