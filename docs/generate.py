@@ -30,7 +30,7 @@ def commands_page() -> str:
     lines = [
         "# Commands · 命令",
         "",
-        "Made from the table in `terminal/commands.py` by `make docs`.",
+        "Made from the table in `interfaces/terminal/commands/table.py` by `make docs`.",
         "",
         "| command · 命令 | what it does | 作用 | asks first · 先问 |",
         "|---|---|---|---|",

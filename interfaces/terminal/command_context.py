@@ -17,7 +17,7 @@ from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.terminal.interrupting import Wishes
 from interfaces.terminal.messages import Words
-from interfaces.terminal.pump import PATIENCE, Beat, Pump, single
+from interfaces.terminal.pump import PATIENCE, Beat, Pump, waited
 from interfaces.terminal.reading import Reader
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning
@@ -136,12 +136,10 @@ class CommandContext:
 
     def waited(self, work: Callable[[], T], note: str) -> T:
         """The result of slow work that changes nothing, with a note while it goes on. Raises Interrupted at once."""
-        for event in Pump().run(single(work), self.stop, patience=0.0):
-            if not isinstance(event, Beat):
-                self.aside.clear_status()
-                return event
-            self.aside.status(note)
-        raise AssertionError
+        try:
+            return waited(work, self.stop, lambda: self.aside.status(note))
+        finally:
+            self.aside.clear_status()
 
     @property
     def history_path(self) -> Path:

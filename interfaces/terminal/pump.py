@@ -14,7 +14,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -27,7 +26,7 @@ BEAT = 0.05
 #: Seconds that work has to heed a wish to stop.
 PATIENCE = 1.0
 #: Seconds that abandoned work has to end before new work begins.
-_LAST_PATIENCE = 10.0
+_LAST_PATIENCE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,18 @@ def single(work: Callable[[], T]) -> Iterator[T]:
     yield work()
 
 
+def waited(work: Callable[[], T], stop: Stop, at_beat: Callable[[], None] = lambda: None) -> T:
+    """The result of slow work that changes nothing, and so is abandoned as soon as ``stop`` is set.
+
+    Raises what the work raises, and Interrupted.
+    """
+    for event in Pump().run(single(work), stop, patience=0.0):
+        if not isinstance(event, Beat):
+            return event
+        at_beat()
+    raise AssertionError
+
+
 class Pump:
     """Runs the work of one conversation, one piece after another.
 
@@ -47,7 +58,8 @@ class Pump:
     ['a', 'b', 'c']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, last_patience: float = _LAST_PATIENCE) -> None:
+        self._last_patience = last_patience
         self._abandoned: threading.Thread | None = None
 
     def run(
@@ -57,7 +69,7 @@ class Pump:
         *,
         patience: float | None = PATIENCE,
         last_step: Callable[[T], bool] = lambda event: False,
-    ) -> Iterator[T | Beat]:
+    ) -> Generator[T | Beat, None, None]:
         """The events of the work, and a Beat whenever there is none for a while.
 
         Raises what the work raises, and Interrupted when it is still in one step ``patience`` seconds after ``stop``
@@ -77,7 +89,7 @@ class Pump:
 
     def _ended(self, stop: Stop) -> Iterator[Beat]:
         """Wait for work that was abandoned."""
-        until = time.monotonic() + _LAST_PATIENCE
+        until = time.monotonic() + self._last_patience
         while self._abandoned is not None and self._abandoned.is_alive():
             if stop.is_set:
                 raise errors.Interrupted
@@ -102,6 +114,7 @@ class _Worker(Generic[T]):
         self._work = work
         self._steps: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[_Answer[T] | BaseException | None] = queue.SimpleQueue()
+        self._answer: _Answer[T] | BaseException | None = None
         self._in_step = False
         self._thread = threading.Thread(target=self._run, name="pump", daemon=True)
         self._thread.start()
@@ -114,18 +127,25 @@ class _Worker(Generic[T]):
     def given_up(self) -> threading.Thread | None:
         """Take no step any more and close the work where it stands; the thread that is still in a step, if one is."""
         self._steps.put(False)
-        if self._in_step:
-            return self._thread
-        self._thread.join()
-        return None
+        if not self._in_step:
+            self._thread.join(PATIENCE)
+        return self._thread if self._thread.is_alive() else None
 
-    def answer(self, seconds: float) -> _Answer[T] | None:
-        """What the step brought; None when the work has ended. Raises queue.Empty, or what the work raised."""
-        answer = self._answers.get(timeout=seconds)
+    def answered(self) -> bool:
+        """Whether the step is done, a beat later at the most."""
+        try:
+            self._answer = self._answers.get(timeout=BEAT)
+        except queue.Empty:
+            return False
         self._in_step = False
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
+        return True
+
+    @property
+    def answer(self) -> _Answer[T] | None:
+        """What the step brought; None when the work has ended. Raises what the work raised."""
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        return self._answer
 
     def _run(self) -> None:
         try:
@@ -139,14 +159,13 @@ class _Worker(Generic[T]):
 
 
 def _step(worker: _Worker[T], stop: Stop, patience: float | None) -> Generator[Beat, None, _Answer[T] | None]:
-    """Take a step and wait for what it brings."""
+    """Take a step and wait for what it brings. Patience is counted in beats: a machine that stood still has none."""
     worker.ask()
-    until: float | None = None
-    while True:
-        with suppress(queue.Empty):
-            return worker.answer(BEAT)
+    unheeded = 0
+    while not worker.answered():
         if stop.is_set and patience is not None:
-            until = until or time.monotonic() + patience
-            if time.monotonic() >= until:
+            unheeded += 1
+            if unheeded * BEAT >= patience:
                 raise errors.Interrupted
         yield Beat()
+    return worker.answer

@@ -12,29 +12,9 @@ from typing import Literal
 from rich.style import Style
 
 Meaning = Literal[
-    "words",
-    "strong",
-    "emphasis",
-    "struck",
-    "heading",
-    "code",
-    "link",
-    "bullet",
-    "quotation",
-    "quiet",
-    "title",
-    "warning",
-    "trouble",
-    "good",
-    "added",
-    "removed",
-    "person",
-    "keyword",
-    "literal",
-    "number",
-    "comment",
-    "name",
-]
+    "words", "strong", "emphasis", "struck", "heading", "code", "link", "bullet", "quotation", "quiet", "title",
+    "warning", "trouble", "good", "added", "removed", "person", "keyword", "literal", "number", "comment", "name",
+]  # fmt: skip
 Meanings = tuple[Meaning, ...]
 #: A stretch of text and what it means.
 Span = tuple[str, Meanings]

@@ -15,6 +15,7 @@ from domain.errors import Exit
 from domain.events import Stop
 from domain.settings import Settings
 from interfaces.terminal.messages import Words
+from interfaces.terminal.pump import waited
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning, cells_of
 from llm import Llm, Message
@@ -74,12 +75,12 @@ class Check:
         described = self.llm.describe()
         if described.standin:
             return self.words.say("check.chat_standin")
-        for _ in self.llm.chat([Message("user", "Hello! / 你好！")], self.stop, stream=True):
-            pass
+        hello = [Message("user", "Hello! / 你好！")]
+        waited(lambda: list(self.llm.chat(hello, self.stop, stream=True)), self.stop)
         return self.words.say("check.chat_ok", model=described.model, base=described.base)
 
     def _embedding(self) -> str:
-        vector = self.llm.embedder.embed(["hello"])[0]
+        vector = waited(lambda: self.llm.embedder.embed(["hello"]), self.stop)[0]
         if vector is None:
             raise errors.EmbeddingError()
         return self.words.say("check.embedding_ok", model=self.llm.embedder.model, dimension=len(vector))

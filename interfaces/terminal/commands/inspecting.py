@@ -108,14 +108,13 @@ def _model_rows(context: CommandContext) -> list[tuple[str, str]]:
 
 def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
     conversation, say = context.conversation, context.words.say
-    session_id = conversation.session.session_id
     rounds = say(
         "status.rounds_value",
         context=len(conversation.rounds_in_context()),
         most=context.settings.max_conv_num,
-        session=len(conversation.memory.rounds(session_id)),
+        session=len(context.memory.rounds(context.session_id)),
     )
-    rows = [("session", session_id), ("rounds", rounds)]
+    rows = [("session", context.session_id), ("rounds", rounds)]
     if conversation.last:
         reply = conversation.last.asked.reply
         counts = {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens}

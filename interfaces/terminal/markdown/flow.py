@@ -40,11 +40,6 @@ class Flow:
         self._row_width = 0
         self._hanging: Span = ("", ("quiet",))
 
-    @property
-    def at_start(self) -> bool:
-        """Whether nothing stands in the present row."""
-        return self._column == 0 and not self._word
-
     def begin(self, lead: list[Span], hanging: Span) -> None:
         """Begin a row with a lead (a bullet, a bar); rows that follow by wrapping begin with ``hanging``."""
         self._row_width = max(2, self._width())

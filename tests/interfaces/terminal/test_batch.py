@@ -22,28 +22,28 @@ def _apart(tmp_path: Path) -> None:
     (tmp_path / "env").touch(0o600)
 
 
-def play(home: Path, *arguments: str, given: str = "", **settings: str):
+def said(home: Path, *arguments: str, given: str = "", **settings: str):
     return run(home, "--env-file", str(home / "env"), *arguments, given=given, **settings)
 
 
 def test_p_prints_the_reply_alone_on_stdout(tmp_path: Path, server: ScriptedServer) -> None:
     server.script(say("Hello **Ann**."))
-    done = play(tmp_path, "-p", "Hi, I am Ann", **connected(server.base))
+    done = said(tmp_path, "-p", "Hi, I am Ann", **connected(server.base))
     assert (done.code, done.out, done.err) == (0, "Hello **Ann**.\n", "")
 
 
 def test_p_dash_reads_stdin_and_piped_text_comes_before_the_rest(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
-    play(tmp_path, "-p", "-", given="from stdin\n", **connected(server.base))
-    play(tmp_path, "-p", "what is this?", given="a file\nof two lines\n", **connected(server.base))
+    said(tmp_path, "-p", "-", given="from stdin\n", **connected(server.base))
+    said(tmp_path, "-p", "what is this?", given="a file\nof two lines\n", **connected(server.base))
     asked = [request["messages"][-1]["content"] for request in server.chats]
     assert asked[0] == "from stdin"
     assert asked[1].endswith("a file\nof two lines\n\nwhat is this?")
 
 
 def test_with_no_model_the_stand_in_answers_and_says_so_on_stderr(tmp_path: Path) -> None:
-    done = play(tmp_path, "-p", "hello")
+    done = said(tmp_path, "-p", "hello")
     assert done.code == 0
     assert "hello" in done.out
     assert "stand-in answers" not in done.out
@@ -54,8 +54,8 @@ def test_json_is_one_object_with_what_was_recalled(tmp_path: Path, server: Scrip
     server.script(
         "Nice.", "Ann has a parrot called Kiwi.", "I am Ann's friend.", "Ann has a parrot.", "It is Kiwi."
     )
-    play(tmp_path, "--batch", "-", given="I have a parrot called Kiwi\n/save\n", **connected(server.base))
-    done = play(tmp_path, "--json", "-p", "what is my parrot called?", **connected(server.base))
+    said(tmp_path, "--batch", "-", given="I have a parrot called Kiwi\n/save\n", **connected(server.base))
+    done = said(tmp_path, "--json", "-p", "what is my parrot called?", **connected(server.base))
     told = json.loads(done.out)
     assert (told["reply"], told["finish"], told["error"]) == ("It is Kiwi.", "stop", None)
     assert {"id", "type", "session", "score", "text"} <= set(told["recalled"][0])
@@ -65,7 +65,7 @@ def test_json_is_one_object_with_what_was_recalled(tmp_path: Path, server: Scrip
 
 def test_json_tells_the_error_as_well(tmp_path: Path, server: ScriptedServer) -> None:
     server.script(status(401))
-    done = play(tmp_path, "--json", "-p", "hello", **connected(server.base))
+    done = said(tmp_path, "--json", "-p", "hello", **connected(server.base))
     assert done.code == 1
     assert json.loads(done.out)["error"]["key"] == "model.unauthorized"
 
@@ -74,7 +74,7 @@ def test_batch_plays_messages_and_commands_and_asks_nothing(tmp_path: Path, serv
     server.script("one", "two")
     lines = tmp_path / "lines.txt"
     lines.write_text("first\n\n/reset\nsecond\n/history\n")
-    done = play(tmp_path, "--batch", str(lines), **connected(server.base))
+    done = said(tmp_path, "--batch", str(lines), **connected(server.base))
     assert (done.code, done.out) == (0, "one\ntwo\n")
     assert "Cleared: 1 round." in done.err
     assert "[y/N]" not in done.err
@@ -82,8 +82,8 @@ def test_batch_plays_messages_and_commands_and_asks_nothing(tmp_path: Path, serv
 
 def test_new_saves_the_present_session_first(tmp_path: Path, server: ScriptedServer) -> None:
     server.script("Hello.", "A summary.", "An image.", "Another image.", "Again hello.")
-    play(tmp_path, "-p", "hi", **connected(server.base))
-    done = play(tmp_path, "--new", "-p", "hi again", **connected(server.base))
+    said(tmp_path, "-p", "hi", **connected(server.base))
+    done = said(tmp_path, "--new", "-p", "hi again", **connected(server.base))
     assert done.out == "Again hello.\n"
     assert "is archived" in done.err
 
@@ -108,8 +108,8 @@ def test_a_wrong_command_line_is_one_line_and_code_2(tmp_path: Path, arguments: 
 
 def test_a_failure_for_good_is_1_and_one_that_may_pass_is_3(tmp_path: Path, server: ScriptedServer) -> None:
     server.script(status(401))
-    assert play(tmp_path, "-p", "x", **connected(server.base)).code == 1
-    gone = play(tmp_path, "-p", "x", **connected(f"http://127.0.0.1:{closed_port()}/v1"))
+    assert said(tmp_path, "-p", "x", **connected(server.base)).code == 1
+    gone = said(tmp_path, "-p", "x", **connected(f"http://127.0.0.1:{closed_port()}/v1"))
     assert gone.code == 3
     assert gone.out == ""
 
@@ -124,7 +124,7 @@ def test_data_in_use_is_4_and_says_by_whom(tmp_path: Path, server: ScriptedServe
     until = time.monotonic() + 60
     while not server.chats and time.monotonic() < until:
         time.sleep(0.02)
-    second = play(tmp_path, "-p", "y", **settings)
+    second = said(tmp_path, "-p", "y", **settings)
     assert second.code == 4
     assert f"process {first.pid}" in second.err
     first.send_signal(signal.SIGINT)
@@ -216,16 +216,16 @@ def test_commands_speak_of_both_by_name_and_show_no_more_than_counts(
 
 def test_check_gives_a_verdict_a_line(tmp_path: Path, server: ScriptedServer) -> None:
     server.models = ["wanted-model"]
-    done = play(tmp_path, "--check", **connected(server.base))
+    done = said(tmp_path, "--check", **connected(server.base))
     assert done.code == 0
     assert [line.split()[0] for line in done.out.splitlines()] == ["ok"] * 6
     server.script(status(401))
-    broken = play(tmp_path, "--check", **connected(server.base))
+    broken = said(tmp_path, "--check", **connected(server.base))
     assert broken.code == 1
     assert "bad" in broken.out
 
 
 def test_wrong_settings_are_a_line_each_in_the_language_of_the_locale(tmp_path: Path) -> None:
-    done = play(tmp_path, "-p", "x", MAX_CONV_NUM="none", DEBUG="maybe", LANG="zh_CN.UTF-8")
+    done = said(tmp_path, "-p", "x", MAX_CONV_NUM="none", DEBUG="maybe", LANG="zh_CN.UTF-8")
     assert done.code == 2
     assert [line.split("：")[0] for line in done.err.splitlines()] == ["MAX_CONV_NUM=none", "DEBUG=maybe"]

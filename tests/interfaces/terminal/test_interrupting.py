@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -17,7 +18,7 @@ from interfaces.terminal.prompt_sources import PromptHistory
 from interfaces.terminal.prompting import EditorLine
 from interfaces.terminal.typeahead import TypeAhead
 from tests.interfaces.terminal.conftest import Chat
-from tests.server import ScriptedServer, hang, say, status
+from tests.server import ScriptedServer, hang, say, status, vectors
 
 
 def stored(folder: Path, query: str) -> list[tuple[object, ...]]:
@@ -77,6 +78,29 @@ def test_while_waiting_it_cancels_and_the_text_returns(
     assert rounds(tmp_path) == []
     terminal.send("\r")
     terminal.see("You said: are you there")
+
+
+def test_while_a_memory_is_looked_for_it_cancels_and_the_next_message_waits_its_turn(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path
+) -> None:
+    terminal = chat(EMBEDDING_MODEL="embed-1", **connected)
+    terminal.prompt()
+    terminal.say("remember the lighthouse")
+    terminal.see("You said: remember the lighthouse")
+    terminal.prompt()
+    go = threading.Event()
+    server.embeds = lambda exchange: (go.wait(60), vectors()(exchange))[1]
+    terminal.say("where is the lighthouse")
+    terminal.wait(lambda: "lighthouse" in str(server.embeddings[-1:]), "the question for a vector")
+    terminal.see("thinking")
+    terminal.send("\x03")
+    terminal.wait(lambda: terminal.line().startswith("> where is the lighthouse"), "the text at the prompt")
+    assert len(rounds(tmp_path)) == 2
+    terminal.send("\r")
+    go.set()
+    terminal.see("You said: where is the lighthouse")
+    terminal.prompt()
+    assert len(rounds(tmp_path)) == 4
 
 
 def test_while_streaming_it_stops_and_keeps_what_was_shown_marked(

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from conversation import Event, Recalled, Replied
 from domain import errors
-from domain.events import Beat, Notice, Reply, Retrying, TextDelta
+from domain.events import Notice, Reply, Retrying, TextDelta
 from domain.recollection import RecalledTurn, Recollection, Why
 from domain.records import Round, Turn
 from interfaces.terminal.messages import Words
+from interfaces.terminal.pump import Beat
 from interfaces.terminal.reply import ReplyView, show_text, source_of
 from interfaces.terminal.screen import Screen
 
@@ -48,7 +49,7 @@ def replied(text: str, recollection: Recollection = NOTHING) -> Replied:
     return Replied(Round(turn, turn), Reply(text, "stop", "m", 1, 1, 0.1, False), recollection)
 
 
-def shown(events: Iterator[Event], moments: Moments) -> tuple[str, int]:
+def shown(events: Iterator[Event | Beat], moments: Moments) -> tuple[str, int]:
     out = Counting()
     screen = Screen(out, plain=False)
     ReplyView(screen, screen, Words("en"), moments).show(events)
@@ -58,7 +59,7 @@ def shown(events: Iterator[Event], moments: Moments) -> tuple[str, int]:
 def test_a_fast_reply_is_written_fifteen_times_a_second_at_most() -> None:
     moments = Moments()
 
-    def events() -> Iterator[Event]:
+    def events() -> Iterator[Event | Beat]:
         for _ in range(2000):
             moments.now += 0.001
             yield TextDelta("word ")
@@ -72,7 +73,7 @@ def test_a_fast_reply_is_written_fifteen_times_a_second_at_most() -> None:
 def test_the_sign_comes_after_half_a_second_and_goes_without_a_trace() -> None:
     moments = Moments()
 
-    def events() -> Iterator[Event]:
+    def events() -> Iterator[Event | Beat]:
         moments.now += 0.4
         yield Beat()
         moments.now += 0.2
