@@ -76,7 +76,7 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
     debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
     try:
         if options.backup or options.restore:
-            return _keep(settings, options, streams)
+            return _back_up_or_restore(settings, options, streams)
         if options.check:
             return _check(settings, debug, streams, options, wishes)
         with _opened(settings, debug, options) as conversation:
@@ -142,7 +142,7 @@ def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
     )  # fmt: skip
 
 
-def _keep(settings: Settings, options: Options, streams: Streams) -> Exit:
+def _back_up_or_restore(settings: Settings, options: Options, streams: Streams) -> Exit:
     from interfaces.terminal.upkeep import back_up_to, restore_from
 
     words = words_for(settings, streams.environment)

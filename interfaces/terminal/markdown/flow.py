@@ -23,6 +23,7 @@ class Flow:
     """Lays out styled text in rows of the width that the window has when the row begins.
 
     >>> flow = Flow(lambda: 10)
+    >>> flow.begin([], ("", ("words",)))
     >>> flow.write("one two three", ("words",))
     >>> flow.end_row()
     >>> "".join(text for text, _ in flow.take())

@@ -82,9 +82,9 @@ def test_what_the_work_raises_is_raised_here() -> None:
 
 def test_work_that_does_not_heed_the_stop_is_abandoned_and_closed_at_its_next_event() -> None:
     blocked, stop = Blocked(), Stop()
-    began = time.monotonic()
+    work, began = blocked.events(), time.monotonic()
     with pytest.raises(errors.Interrupted):
-        for event in Pump().run(blocked.events(), stop, patience=0.1):
+        for event in Pump().run(work, stop, patience=0.1):
             if isinstance(event, Beat):
                 stop.set()
     assert time.monotonic() - began < 30
@@ -92,6 +92,7 @@ def test_work_that_does_not_heed_the_stop_is_abandoned_and_closed_at_its_next_ev
     blocked.go.set()
     assert blocked.closed.wait(30)
     assert blocked.counted == []
+    assert list(work) == []
 
 
 def test_work_that_heeds_the_stop_in_time_ends_as_it_wants() -> None:
@@ -148,8 +149,10 @@ def test_new_work_says_that_abandoned_work_does_not_end_and_can_be_stopped_meanw
 
 def test_when_nobody_wants_the_rest_the_work_is_closed_where_it_stands() -> None:
     blocked = Blocked()
-    events = Pump().run(blocked.events(), Stop())
+    work = blocked.events()
+    events = Pump().run(work, Stop())
     assert next(event for event in events if not isinstance(event, Beat)) == "begun"
     events.close()
     assert blocked.closed.is_set()
     assert blocked.counted == []
+    assert list(work) == []
