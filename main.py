@@ -1,6 +1,6 @@
 """Old Friend (老友): a chatbot in the terminal that remembers you. Start here.
 
-``main`` reads the command line and the settings, wires the rooms together and returns the exit
+``main`` reads the command line and the settings, wires everything together and returns the exit
 code; ``chat`` is the loop: read, then a command or a turn, then show. Nothing heavy is imported on
 the way to the first prompt: lancedb, pyarrow, openai and numpy load in a thread once it stands. A
 test watches over that.
@@ -31,14 +31,13 @@ from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.terminal import arguments
 from interfaces.terminal.arguments import Options
-from interfaces.terminal.batch import play
+from interfaces.terminal.batch import run_batch
 from interfaces.terminal.command_context import Restart
 from interfaces.terminal.history_file import scrubber
 from interfaces.terminal.interrupting import Wishes, heard
-from interfaces.terminal.repl import Chat
+from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import is_gone
-from interfaces.terminal.warming import warmer
-from interfaces.terminal.wiring import Streams, seated, words_for
+from interfaces.terminal.wiring import Streams, warmer, wired, words_for
 from llm import Llm
 from memory import Memory
 
@@ -77,23 +76,23 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
     debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
     try:
         if options.backup or options.restore:
-            return _keep(settings, options, streams)
+            return _back_up_or_restore(settings, options, streams)
         if options.check:
             return _check(settings, debug, streams, options, wishes)
         with _opened(settings, debug, options) as conversation:
             warm = warmer(debug.log, then=conversation.memory.start)
             connect = partial(Llm, log=debug.log, clock=_now)
-            with seated(
+            with wired(
                 conversation, debug, options, streams, wishes,
                 clock=_now, connect=connect, warm=warm, version=VERSION,
-            ) as room:  # fmt: skip
+            ) as repl:  # fmt: skip
                 if options.new:
-                    room.begin_anew()
-                if not room.context.interactive:
+                    repl.begin_anew()
+                if not repl.context.interactive:
                     conversation.memory.start()
-                    return play(room, options, streams)
-                chat(room)
-                return None if isinstance(room.ending, Restart) else Exit.OK
+                    return run_batch(repl, options, streams)
+                chat(repl)
+                return None if isinstance(repl.ending, Restart) else Exit.OK
     except errors.OldFriendError as error:
         print(words_for(settings, streams.environment).error(error), file=sys.stderr)
         return error.exit_code
@@ -110,11 +109,11 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
         debug.close()
 
 
-def chat(room: Chat) -> None:
+def chat(repl: Repl) -> None:
     """Read, then a command or a turn, then show; until the person leaves."""
-    room.open()
-    while (entered := room.read()) is not None:
-        if not room.do(entered):
+    repl.open()
+    while (entered := repl.read()) is not None:
+        if not repl.do(entered):
             return
 
 
@@ -143,8 +142,8 @@ def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
     )  # fmt: skip
 
 
-def _keep(settings: Settings, options: Options, streams: Streams) -> Exit:
-    from interfaces.terminal.backups import back_up_to, restore_from
+def _back_up_or_restore(settings: Settings, options: Options, streams: Streams) -> Exit:
+    from interfaces.terminal.upkeep import back_up_to, restore_from
 
     words = words_for(settings, streams.environment)
     if options.backup:
@@ -154,8 +153,8 @@ def _keep(settings: Settings, options: Options, streams: Streams) -> Exit:
 
 
 def _check(settings: Settings, debug: DebugLog, streams: Streams, options: Options, wishes: Wishes) -> Exit:
-    from interfaces.terminal.checking import Check
     from interfaces.terminal.screen import Screen, wants_plain
+    from interfaces.terminal.upkeep import Check
 
     llm = Llm(settings, debug.log, clock=_now)
     screen = Screen(streams.stdout, plain=wants_plain(streams.stdout, streams.environment, options.plain))

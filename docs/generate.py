@@ -13,7 +13,7 @@ from pathlib import Path
 
 from domain.languages import Language
 from domain.settings import TABLE as SETTINGS
-from interfaces.terminal.command_table import TABLE as COMMANDS
+from interfaces.terminal.commands.table import TABLE as COMMANDS
 from interfaces.terminal.commands.talk import usage
 from interfaces.terminal.messages import Words
 
@@ -30,7 +30,7 @@ def commands_page() -> str:
     lines = [
         "# Commands · 命令",
         "",
-        "Made from the table in `terminal/commands.py` by `make docs`.",
+        "Made from the table in `interfaces/terminal/commands/table.py` by `make docs`.",
         "",
         "| command · 命令 | what it does | 作用 | asks first · 先问 |",
         "|---|---|---|---|",

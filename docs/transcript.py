@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from domain.languages import Language
-from tests.terminal.pseudo import Terminal, chatting
+from tests.interfaces.terminal.pseudo import Terminal, chatting
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Seconds that a person takes for the first line; the libraries load meanwhile.

@@ -101,11 +101,6 @@ class Retrying:
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
-    """Nothing new; a moment to redraw."""
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     """A reply that ended.
 

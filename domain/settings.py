@@ -124,19 +124,10 @@ def _seconds(value: str) -> float:
 
 
 def _switch(value: str) -> bool:
-    words = {
-        "1": True,
-        "true": True,
-        "yes": True,
-        "on": True,
-        "0": False,
-        "false": False,
-        "no": False,
-        "off": False,
-    }
-    if value.strip().lower() not in words:
+    word = value.strip().lower()
+    if word not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
         raise Wrong("switch")
-    return words[value.strip().lower()]
+    return word in ("1", "true", "yes", "on")
 
 
 def _language(value: str) -> str:

@@ -12,8 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.interfaces.terminal.pseudo import ROOT, environment
 from tests.server import ScriptedServer
-from tests.terminal.pseudo import ROOT, environment
 
 #: Seconds after which a run is given up: long, since a slow machine is no failure.
 _PATIENCE = 120.0

@@ -22,6 +22,7 @@ import pytest
 from domain import errors
 from interfaces.terminal.messages.en import MESSAGES
 from tests.faults import FAULTS, HELLO, Fault
+from tests.interfaces.terminal.pseudo import Terminal, chatting
 from tests.program import KEY, Ran, asked, connected, in_flight, interrupted, run, started, stored
 from tests.server import (
     DIMENSION,
@@ -37,7 +38,6 @@ from tests.server import (
     stream,
     vectors,
 )
-from tests.terminal.pseudo import Terminal, chatting
 
 #: A command that does not exist ends what was said of one row.
 _MARK = "/endofrow"

@@ -14,9 +14,9 @@ import pytest
 from domain.text import MASK, mask
 from interfaces.debug_log import DebugLog
 from tests.growing import growth
+from tests.interfaces.terminal.pseudo import chatting
 from tests.program import run
 from tests.server import Exchange, ScriptedServer, status
-from tests.terminal.pseudo import chatting
 
 CANARY = "sk-canary-4f1c9a7e2b6d8035"
 OTHER = "emb-canary-77aa01bc93de"

@@ -6,7 +6,7 @@ import logging
 import threading
 from pathlib import Path
 
-from interfaces.terminal.warming import warmer
+from interfaces.terminal.wiring import warmer
 from memory import Memory
 from recall.hashed_embedder import HashedEmbedder
 from tests.conftest import Count, SetClock

@@ -6,7 +6,10 @@ Replies go to stdout, everything else to stderr; commands that would ask run wit
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import os
+import select
+from collections.abc import Iterable, Iterator
+from typing import TextIO
 
 from conversation import Replied
 from domain import errors
@@ -14,59 +17,61 @@ from domain.errors import Exit
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection
 from domain.records import Kind
 from domain.text import clean
-from interfaces.terminal import piped
 from interfaces.terminal.arguments import Options
-from interfaces.terminal.command_context import CommandContext
-from interfaces.terminal.explaining import explain
+from interfaces.terminal.command_context import CommandContext, explain
 from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.parsing import Farewell, Message, Typed, parse
-from interfaces.terminal.repl import Chat
+from interfaces.terminal.parsing import Farewell, Typed, TypedMessage, parse
+from interfaces.terminal.repl import Repl
 from interfaces.terminal.wiring import Streams
 
+#: Seconds between two looks at whether Ctrl-C was pressed.
+_LOOK = 0.1
+_AT_ONCE = 65_536
 
-def play(chat: Chat, options: Options, streams: Streams) -> Exit:
-    """Play what the command line or the pipe gives. Returns the exit code."""
-    wishes = chat.context.wishes
-    _say_what_is_there(chat.context)
+
+def run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
+    """Say and do what the command line or the pipe gives. Returns the exit code."""
+    wishes = repl.context.wishes
+    _say_what_is_there(repl.context)
     if options.json:
-        return _play_json(chat, said(options, streams, wishes))
+        return _say_as_json(repl, said(options, streams, wishes))
     if options.say is not None:
-        return _play_one(chat, said(options, streams, wishes))
+        return _say_once(repl, said(options, streams, wishes))
     if options.batch in (None, "-"):
-        return _play(chat, piped.lines(streams.stdin, wishes))
+        return _run_lines(repl, lines_of(streams.stdin, wishes))
     try:
         with open(str(options.batch), encoding="utf-8", errors="replace") as file:
-            return _play(chat, file)
+            return _run_lines(repl, file)
     except OSError as fault:
-        raise errors.UsageError("player.no_file", path=options.batch, reason=fault.strerror) from fault
+        raise errors.UsageError("batch.no_file", path=options.batch, reason=fault.strerror) from fault
 
 
 def said(options: Options, streams: Streams, wishes: Wishes) -> str:
     """What ``-p`` says: text that is piped in beside it comes first."""
     text = options.say or ""
-    before = piped.whole(streams.stdin, wishes) if streams.alone or text == "-" else ""
+    before = whole_of(streams.stdin, wishes) if streams.alone or text == "-" else ""
     parts = [before] if text == "-" else [before, text]
     return "\n\n".join(clean(part).strip() for part in parts if part.strip())
 
 
-def _play_one(chat: Chat, text: str) -> Exit:
-    entered = parse(Typed(text, pasted="\n" in text), chat.context.commands)
-    chat.do(Message(text) if isinstance(entered, Farewell) else entered)
+def _say_once(repl: Repl, text: str) -> Exit:
+    entered = parse(Typed(text, pasted="\n" in text), repl.context.commands)
+    repl.do(TypedMessage(text) if isinstance(entered, Farewell) else entered)
     if not text:
         raise errors.UsageError("input.empty")
-    return chat.exit
+    return repl.exit
 
 
-def _play(chat: Chat, lines: Iterable[str]) -> Exit:
+def _run_lines(repl: Repl, lines: Iterable[str]) -> Exit:
     for line in lines:
-        entered = parse(Typed(clean(line).rstrip("\n")), chat.context.commands)
-        if isinstance(entered, Message) and not entered.text.strip():
+        entered = parse(Typed(clean(line).rstrip("\n")), repl.context.commands)
+        if isinstance(entered, TypedMessage) and not entered.text.strip():
             continue
-        if isinstance(entered, Farewell) or not chat.do(entered):
+        if isinstance(entered, Farewell) or not repl.do(entered):
             break
-        if chat.context.stop.is_set:
+        if repl.context.stop.is_set:
             raise errors.Interrupted
-    return chat.exit
+    return repl.exit
 
 
 def _say_what_is_there(context: CommandContext) -> None:
@@ -77,10 +82,10 @@ def _say_what_is_there(context: CommandContext) -> None:
         context.aside.line(context.words.notice(notice), "warning")
 
 
-def _play_json(chat: Chat, text: str) -> Exit:
-    context = chat.context
+def _say_as_json(repl: Repl, text: str) -> Exit:
+    context = repl.context
     try:
-        replied = chat.silently(text)
+        replied = repl.silently(text)
     except errors.OldFriendError as error:
         told: dict[str, object] = {"key": error.key, "message": explain(context, error)}
         _write(context, {**_object(context, None), "error": told})
@@ -125,3 +130,32 @@ def _memory(memory: RecalledTurn | RecalledSummary, kind: Kind) -> dict[str, obj
 def _write(context: CommandContext, told: dict[str, object]) -> None:
     context.screen.file.write(json.dumps(told, ensure_ascii=False, indent=2, default=float) + "\n")
     context.screen.file.flush()
+
+
+def lines_of(stream: TextIO, wishes: Wishes) -> Iterator[str]:
+    """The lines without their ends. Raises Interrupted when Ctrl-C was pressed while one was awaited."""
+    begun: list[bytes] = []
+    for part in _parts(stream.fileno(), wishes):
+        *ended, rest = part.split(b"\n")
+        for line in ended:
+            yield b"".join([*begun, line]).decode("utf-8", "replace").rstrip("\r")
+            begun.clear()
+        begun.append(rest)
+    if any(begun):
+        yield b"".join(begun).decode("utf-8", "replace")
+
+
+def whole_of(stream: TextIO, wishes: Wishes) -> str:
+    """Everything to the end. Raises Interrupted when Ctrl-C was pressed meanwhile."""
+    return b"".join(_parts(stream.fileno(), wishes)).decode("utf-8", "replace")
+
+
+def _parts(descriptor: int, wishes: Wishes) -> Iterator[bytes]:
+    while True:
+        while not select.select([descriptor], [], [], _LOOK)[0]:
+            if wishes.stop.is_set:
+                raise errors.Interrupted
+        part = os.read(descriptor, _AT_ONCE)
+        if not part:
+            return
+        yield part

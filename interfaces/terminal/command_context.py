@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from conversation import Conversation
 from domain import errors
@@ -16,16 +17,15 @@ from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.terminal.interrupting import Wishes
 from interfaces.terminal.messages import Words
+from interfaces.terminal.pump import PATIENCE, Beat, Pump, waited
 from interfaces.terminal.reading import Reader
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning
 from llm import Llm
 from memory import Memory
 
-if TYPE_CHECKING:
-    from interfaces.terminal.history import PromptHistory
-
 T = TypeVar("T")
+_SHOWN_OF_KEY = 4
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,10 @@ class CommandContext:
     clock: Callable[[], datetime]
     #: Makes the models that settings name, for trying them.
     connect: Callable[[Settings], Llm]
+    pump: Pump = field(default_factory=Pump)
     interactive: bool = True
-    history: PromptHistory | None = None
+    #: Takes a text that is erased out of what was typed at the prompt.
+    forget_typed: Callable[[str], None] = lambda text: None
     version: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -120,20 +122,24 @@ class CommandContext:
         answer = self.reader.ask(self.words.say(key, **details) + " ")
         return is_yes(answer or "")
 
-    def watched(self, events: Iterable[T]) -> Iterator[T]:
-        """The events, while the keys that are typed meanwhile are taken in."""
-        for event in events:
+    def pumped(
+        self,
+        work: Iterator[T],
+        *,
+        patience: float | None = PATIENCE,
+        last_step: Callable[[T], bool] = lambda event: False,
+    ) -> Iterator[T | Beat]:
+        """The events of the conversation's work, and beats, while the keys that are typed meanwhile are taken in."""
+        for event in self.pump.run(work, self.stop, patience=patience, last_step=last_step):
             self.reader.watch()
             yield event
 
-    def edited(self, text: str) -> str:
-        """The text after the person edited it. Raises UsageError when there is no terminal or no editor."""
-        from interfaces.terminal.editor import edited
-
-        if not self.interactive:
-            raise errors.UsageError("player.needs_terminal", command="$EDITOR")
-        with self.reader.lent():
-            return edited(text, self.environment)
+    def waited(self, work: Callable[[], T], note: str) -> T:
+        """The result of slow work that changes nothing, with a note while it goes on. Raises Interrupted at once."""
+        try:
+            return waited(work, self.stop, lambda: self.aside.status(note))
+        finally:
+            self.aside.clear_status()
 
     @property
     def history_path(self) -> Path:
@@ -168,3 +174,41 @@ def is_yes(answer: str) -> bool:
 def is_no(answer: str) -> bool:
     """Whether an answer is a no, in either language."""
     return answer.strip().lower() in ("n", "no", "ｎ", "不", "否", "别")
+
+
+def explain(context: CommandContext, error: errors.OldFriendError) -> str:
+    """What happened and what to do, on one line (a line each for settings)."""
+    if isinstance(error, errors.Unauthorized):
+        error.details["key_hint"] = _key_hint(context)
+    if isinstance(error, errors.NotFound) and not error.details.get("nearest_hint"):
+        error.details["nearest_hint"] = _nearest_hint(context, error)
+    return context.words.error(error)
+
+
+def masked(key: str) -> str:
+    """A key as it may be shown: its last four letters.
+
+    >>> masked("sk-0123456789abcd")
+    '…abcd'
+    """
+    return "…" + key[-_SHOWN_OF_KEY:] if len(key) > 2 * _SHOWN_OF_KEY else "…"
+
+
+def _key_hint(context: CommandContext) -> str:
+    key = context.settings.openai_api_key
+    if not key:
+        return ""
+    source = context.words.say("source." + context.settings.sources.get("OPENAI_API_KEY", "default"))
+    return context.words.say("error.key_hint", key=masked(key), source=source)
+
+
+def _nearest_hint(context: CommandContext, error: errors.NotFound) -> str:
+    """Names of models that resemble the one that is not there; asking for them may fail as well."""
+    if error.key != "model.no_such_model":
+        return ""
+    try:
+        names = context.conversation.llm.models()
+    except errors.OldFriendError:
+        return ""
+    near = difflib.get_close_matches(str(error.details.get("model", "")), names, 3, 0.3) or names[:3]
+    return context.words.say("error.nearest_hint", names=", ".join(near)) if near else ""

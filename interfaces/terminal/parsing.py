@@ -30,14 +30,14 @@ class Typed:
 
 
 @dataclass(frozen=True)
-class Message:
+class TypedMessage:
     """Something to say to the companion."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Call:
+class TypedCommand:
     """A command with its argument."""
 
     name: str
@@ -59,32 +59,32 @@ class Farewell:
     text: str
 
 
-Entered = Message | Call | Unknown | Farewell
+Entered = TypedMessage | TypedCommand | Unknown | Farewell
 
 
 def parse(typed: Typed, names: Collection[str]) -> Entered:
     """Tell what was typed; ``names`` are those of the commands.
 
     >>> parse(Typed("、save"), ["save"])
-    Call(name='save', argument='')
+    TypedCommand(name='save', argument='')
     >>> parse(Typed("/usr/bin is a folder"), ["save"])
-    Message(text='/usr/bin is a folder')
+    TypedMessage(text='/usr/bin is a folder')
     >>> parse(Typed("/sav"), ["save", "show"])
     Unknown(typed='/sav', nearest='/save')
     """
     text = typed.text.strip()
     if typed.pasted:
-        return Message(typed.text)
+        return TypedMessage(typed.text)
     if _ESCAPED.match(text):
-        return Message(text[1:])
+        return TypedMessage(text[1:])
     if text.lower() in ("exit", "quit"):
         return Farewell(text)
     found = _COMMAND.fullmatch(text)
     if not found:
-        return Message(typed.text)
+        return TypedMessage(typed.text)
     name = unicodedata.normalize("NFKC", found[1]).lower()
     if name in names:
-        return Call(name, (found[2] or "").strip())
+        return TypedCommand(name, (found[2] or "").strip())
     return Unknown(f"/{name}", f"/{nearest(name, names)}")
 
 

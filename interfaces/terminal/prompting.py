@@ -19,12 +19,10 @@ from prompt_toolkit.styles import Attrs, Style
 
 from domain.text import clean, inert
 from interfaces.terminal.command_context import Choices
-from interfaces.terminal.completion import CommandCompleter, ListCompleter
-from interfaces.terminal.history import PromptHistory
 from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.keys import Pasting, bindings, teach_new_line_keys
+from interfaces.terminal.keys import PasteHearingInput, Pasting, bindings, teach_new_line_keys
 from interfaces.terminal.parsing import Typed
-from interfaces.terminal.pasted import PasteHearingInput
+from interfaces.terminal.prompt_sources import CommandCompleter, ListCompleter, PromptHistory
 from interfaces.terminal.reading import PROMPT
 from interfaces.terminal.screen import is_gone
 from interfaces.terminal.typeahead import TypeAhead

@@ -21,19 +21,19 @@ from interfaces.terminal.command_context import (
     Offer,
     Restart,
     Say,
+    explain,
     is_no,
 )
 from interfaces.terminal.commands.saving import begin_anew
-from interfaces.terminal.explaining import explain
-from interfaces.terminal.opening import show_opening
-from interfaces.terminal.parsing import Call, Entered, Farewell, Message, Unknown, parse
+from interfaces.terminal.parsing import Entered, Farewell, TypedCommand, TypedMessage, Unknown, parse
 from interfaces.terminal.reply import ReplyView
 from interfaces.terminal.screen import is_gone
+from interfaces.terminal.session_view import show_opening
 from interfaces.terminal.style import Meaning
 
 
-class Chat:
-    """One chat at one context."""
+class Repl:
+    """The loop's steps with one context."""
 
     def __init__(
         self, context: CommandContext, *, stream: bool = True, moment: Callable[[], float] = time.monotonic
@@ -77,26 +77,26 @@ class Chat:
         except Exception as fault:  # a fault of ours must not end a conversation
             self._unexpected(fault)
             following = None
-        if not isinstance(entered, Message) and following is None:
+        if not isinstance(entered, TypedMessage) and following is None:
             self._gap()
         return self._follow(following)
 
     def _do(self, entered: Entered, again: bool) -> Next:
         match entered:
-            case Call(name, argument):
+            case TypedCommand(name, argument):
                 return self._command(self.context.commands[name], argument)
             case Unknown(typed, nearest):
                 self.context.tell("prompt.unknown", "warning", typed=typed, nearest=nearest)
             case Farewell(text):
                 answer = self.context.reader.ask(self.context.words.say("prompt.leave_ask") + " ")
                 return Offer(text) if answer is not None and is_no(answer) else Leave()
-            case Message(text) if text.strip():
+            case TypedMessage(text) if text.strip():
                 self.turn(text, again=again)
         return None
 
     def _command(self, command: Command, argument: str) -> Next:
         if not self.context.interactive and not command.alone:
-            raise errors.UsageError("player.needs_terminal", command=f"/{command.name}")
+            raise errors.UsageError("batch.needs_terminal", command=f"/{command.name}")
         return command.run(self.context, argument)
 
     def _follow(self, following: Next) -> bool:
@@ -117,11 +117,8 @@ class Chat:
         whole = not context.interactive and not context.screen.file.isatty()
         view = ReplyView(context.screen, context.aside, context.words, self._moment, whole=whole)
         try:
-            view.show(
-                context.watched(
-                    context.conversation.turn(text, context.stop, stream=self._stream, again=again)
-                )
-            )
+            turn = context.conversation.turn(text, context.stop, stream=self._stream, again=again)
+            view.show(context.pumped(turn))
             self._afterwards()
         except errors.OldFriendError as error:
             self._failed(error)
@@ -134,7 +131,8 @@ class Chat:
     def silently(self, text: str) -> Replied:
         """Say something and hand over the reply, showing nothing."""
         self.context.begin()
-        for event in self.context.conversation.turn(text, self.context.stop, stream=self._stream):
+        turn = self.context.conversation.turn(text, self.context.stop, stream=self._stream)
+        for event in self.context.pumped(turn):
             if isinstance(event, Replied):
                 self._afterwards()
                 return event

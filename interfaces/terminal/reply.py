@@ -7,22 +7,25 @@ to the screen beside it. In a chat both are the same screen; with ``-p`` they ar
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 
 from conversation import Recalled, Replied, TurnEvent
-from domain.events import Beat, Notice, ReasoningDelta, Retrying, TextDelta
-from domain.recollection import Recollection
+from domain.events import Notice, ReasoningDelta, Retrying, TextDelta
+from domain.recollection import RecalledSummary, RecalledTurn, Recollection
 from domain.text import Piece, QuotationSplitter
-from interfaces.terminal.markdown.plain import PlainStream
-from interfaces.terminal.markdown.stream import MarkdownStream, Stream
+from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.messages import Words
-from interfaces.terminal.quoting import source_of
+from interfaces.terminal.pump import Beat
 from interfaces.terminal.screen import Screen
 
 #: Seconds of silence after which a quiet sign shows that something is under way.
 PATIENCE = 0.5
 #: Seconds between two writings: fifteen frames a second.
 _FRAME = 1 / 15
+_NOT_WORDS = re.compile(r"[\W_]+")
+#: A quotation shorter than this fits too many memories to say which one it is.
+_SHORTEST = 2
 
 
 def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
@@ -107,7 +110,7 @@ class ReplyView:
         self._notices: list[Notice] = []
         self.replied: Replied | None = None
 
-    def show(self, events: Iterable[TurnEvent]) -> Replied | None:
+    def show(self, events: Iterable[TurnEvent | Beat]) -> Replied | None:
         """Show a whole turn; its errors pass through, after what was shown has been ended properly."""
         try:
             for event in events:
@@ -118,7 +121,7 @@ class ReplyView:
             self._after(self.replied)
         return self.replied
 
-    def _event(self, event: TurnEvent) -> None:
+    def _event(self, event: TurnEvent | Beat) -> None:
         match event:
             case TextDelta(text):
                 self._text(text)
@@ -181,7 +184,7 @@ class ReplyView:
         )
 
     def _end_reasoning(self) -> None:
-        """The reasoning leaves one dim line behind."""
+        """The reasoning stays behind as one dim line."""
         if self._reasoning and not self._aside.plain:
             first = self._words.say(
                 "turn.thought", seconds=int(self._moment() - self._began), text=self._reasoning[:400]
@@ -226,3 +229,29 @@ def recalled_line(words: Words, recollection: Recollection) -> str:
     counts = {"summary": len(recollection.summaries), "turn": sum(turn.hit for turn in recollection.turns)}
     some = [words.count(thing, count) for thing, count in counts.items() if count]
     return words.say("turn.recalled", what=words.say("turn.and").join(some))
+
+
+def source_of(quotation: str, recollection: Recollection) -> RecalledTurn | RecalledSummary | None:
+    """The memory that holds these words, or that these words hold; None where no memory does.
+
+    Punctuation, case and spacing do not count: a model seldom copies them.
+    """
+    wanted = _bare(quotation)
+    if len(wanted) < _SHORTEST:
+        return None
+    memories: Iterable[RecalledTurn | RecalledSummary] = (*recollection.turns, *recollection.summaries)
+    for memory in memories:
+        bare = _bare(memory.text)
+        if wanted in bare or (len(bare) > len(wanted) // 2 and bare in wanted):
+            return memory
+    return None
+
+
+def holds(text: str, quotation: str) -> bool:
+    """Whether a text says these words; punctuation, case and spacing do not count."""
+    wanted = _bare(quotation)
+    return len(wanted) >= _SHORTEST and wanted in _bare(text)
+
+
+def _bare(text: str) -> str:
+    return _NOT_WORDS.sub("", text.removeprefix("User: ").removeprefix("Assistant: ")).casefold()

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from domain.text import inert, one_line
-from interfaces.terminal.style import Meaning, Meanings, Span, style
-from interfaces.terminal.widths import cells_of
+from interfaces.terminal.style import Meaning, Meanings, Span, cells_of, style
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -43,10 +42,9 @@ class Screen:
     'a[31mb\\n'
     """
 
-    def __init__(self, file: TextIO, *, plain: bool, record: bool = False) -> None:
+    def __init__(self, file: TextIO, *, plain: bool) -> None:
         self.file = file
         self.plain = plain
-        self._record = record
         self._console: Console | None = None
         self._status = False
         self._fresh = True
@@ -66,7 +64,6 @@ class Screen:
                 emoji=False,
                 highlight=False,
                 legacy_windows=False,
-                record=self._record,
             )
         return self._console
 
@@ -185,11 +182,6 @@ class Screen:
     def to_clipboard(self, base64: str) -> None:
         """Ask the terminal to put this into its clipboard (OSC 52)."""
         self._raw(f"\x1b]52;c;{base64}\a")
-
-    def clear(self) -> None:
-        """An empty screen; a plain one stays."""
-        if not self.plain:
-            self._raw("\x1b[H\x1b[2J")
 
     def _raw(self, text: str) -> None:
         self.file.write(text)

@@ -1,39 +1,20 @@
-"""What each kind of text looks like: one style a meaning, from the sixteen ANSI colours only.
+"""What each kind of text looks like: one style a meaning, from the sixteen ANSI colours only; and how wide it is.
 
-The rest of the room speaks of meanings, never of colours, so the look is changed here and nowhere else.
+All else here speaks of meanings, never of colours, so the look is changed here and nowhere else.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Literal
 
 from rich.style import Style
 
 Meaning = Literal[
-    "words",
-    "strong",
-    "emphasis",
-    "struck",
-    "heading",
-    "code",
-    "link",
-    "bullet",
-    "quotation",
-    "quiet",
-    "title",
-    "warning",
-    "trouble",
-    "good",
-    "added",
-    "removed",
-    "person",
-    "keyword",
-    "literal",
-    "number",
-    "comment",
-    "name",
-]
+    "words", "strong", "emphasis", "struck", "heading", "code", "link", "bullet", "quotation", "quiet", "title",
+    "warning", "trouble", "good", "added", "removed", "person", "keyword", "literal", "number", "comment", "name",
+]  # fmt: skip
 Meanings = tuple[Meaning, ...]
 #: A stretch of text and what it means.
 Span = tuple[str, Meanings]
@@ -62,6 +43,7 @@ STYLES: dict[Meaning, str] = {
     "comment": "dim",
     "name": "bold",
 }
+_ASCII = re.compile(r"[\x20-\x7e]*")
 
 
 @cache
@@ -72,3 +54,12 @@ def style(meanings: Meanings) -> Style:
     'bold dim'
     """
     return Style.combine([Style.parse(STYLES[meaning]) for meaning in meanings])
+
+
+def cells_of(text: str) -> int:
+    """Columns that the text takes; characters that do not show take none."""
+    if _ASCII.fullmatch(text):
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

@@ -1,8 +1,11 @@
-"""Puts a person, or a script, at a context: which screen, which reader, which signals, for these streams."""
+"""Wires the chat to its streams: which screen and which reader fit them; and loads what is heavy meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import importlib
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,14 +16,17 @@ from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext
-from interfaces.terminal.command_table import BY_NAME, choices_for
+from interfaces.terminal.commands.table import BY_NAME, choices_for
 from interfaces.terminal.commands.talk import last_said
 from interfaces.terminal.interrupting import Wishes
 from interfaces.terminal.messages import Words, choose
 from interfaces.terminal.reading import PlainReader, Reader
-from interfaces.terminal.repl import Chat
+from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
 from llm import Llm
+
+#: In the order in which a turn needs them.
+HEAVY = ("numpy", "openai", "rich.text", "rich.table", "pyarrow", "lancedb")
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ def words_for(settings: Settings | None, environment: Mapping[str, str]) -> Word
 
 
 @contextmanager
-def seated(
+def wired(
     conversation: Conversation,
     debug: DebugLog,
     options: Options,
@@ -62,8 +68,8 @@ def seated(
     connect: Callable[[Settings], Llm],
     warm: Callable[[], None],
     version: str,
-) -> Iterator[Chat]:
-    """A chat at a context that fits the streams; the terminal is given back as it was.
+) -> Iterator[Repl]:
+    """The chat for a person, or a script, at these streams; the terminal is given back as it was.
 
     ``connect`` makes models for ``/setup``; ``warm`` is called when the first prompt stands.
     """
@@ -98,7 +104,7 @@ def seated(
             context.reader = PlainReader(
                 streams.stdin, aside, wishes, lambda: context.tell("prompt.leave_hint", "quiet")
             )
-        yield Chat(context, stream=options.stream)
+        yield Repl(context, stream=options.stream)
 
 
 def _editable(streams: Streams, options: Options) -> bool:
@@ -115,16 +121,17 @@ def _give_editor_line(
     warm: Callable[[], None],
     open_things: ExitStack,
 ) -> None:
-    from interfaces.terminal.history import PromptHistory
+    from interfaces.terminal.prompt_sources import PromptHistory
     from interfaces.terminal.prompting import EditorLine
     from interfaces.terminal.typeahead import TypeAhead
 
     ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno()))
-    context.history = PromptHistory(context.history_path, lambda: not context.conversation.incognito)
+    history = PromptHistory(context.history_path, lambda: not context.conversation.incognito)
+    context.forget_typed = history.forget
     line = EditorLine(
         streams.stdin,
         streams.stdout,
-        context.history,
+        history,
         ahead,
         wishes,
         colour=not streams.environment.get("NO_COLOR"),
@@ -135,6 +142,28 @@ def _give_editor_line(
         warm=warm,
     )
     context.reader = line
+
+
+def warmer(
+    log: logging.Logger, names: Sequence[str] = HEAVY, then: Callable[[], None] = lambda: None
+) -> Callable[[], None]:
+    """What begins loading these modules in a thread of its own, then does ``then``.
+
+    What fails here is written into the log and is not this thread's trouble: whoever needs it will say so.
+    """
+
+    def load() -> None:
+        for name in names:
+            try:
+                importlib.import_module(name)
+            except Exception:  # a broken library may raise anything while it is loaded
+                log.exception("%s cannot be loaded", name)
+        try:
+            then()
+        except Exception:
+            log.exception("what was to be ready once the libraries are loaded is not")
+
+    return lambda: threading.Thread(target=load, name="warming", daemon=True).start()
 
 
 class _Nobody(Reader):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from domain.events import Beat, Notice
+from domain.events import Notice
 from domain.records import Turn
 from domain.text import one_line
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.memories import speaker
 from interfaces.terminal.commands.sessions import found_session, session_ids
-from interfaces.terminal.times import local
+from interfaces.terminal.pump import Beat
+from interfaces.terminal.session_view import local
 from jobs.erasing import Erased
-from storage.erasure import Eraser, ErasureScope
+from storage.erasure import ErasureScope
 
 _SHOWN = 12
 _SNIPPET = 120
@@ -42,17 +43,17 @@ def forget_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]
 
 
 def _chosen(context: CommandContext, argument: str) -> ErasureScope:
-    eraser: Eraser = context.memory.eraser
+    memory = context.memory
     first, _, rest = argument.partition(" ")
     match first.lower(), rest.strip():
         case "last", "":
-            rounds = context.memory.rounds(context.session_id, 1)
-            return eraser.round(rounds[-1].user.text_id) if rounds else ErasureScope()
+            rounds = memory.rounds(context.session_id, 1)
+            return memory.scope_of_round(rounds[-1].user.text_id) if rounds else ErasureScope()
         case "session", wanted if wanted:
-            return eraser.session(found_session(context, wanted).session_id)
+            return memory.scope_of_session(found_session(context, wanted).session_id)
         case "turn", wanted if wanted:
-            return eraser.turn(wanted)
-    return eraser.words(argument)
+            return memory.scope_of_turn(wanted)
+    return memory.scope_of_words(argument)
 
 
 def _show(context: CommandContext, chosen: ErasureScope) -> None:
@@ -80,10 +81,9 @@ def _counts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:
 
 def _erase(context: CommandContext, chosen: ErasureScope) -> None:
     context.begin()
-    if context.history:
-        for text in chosen.texts:
-            context.history.forget(text)
-    for event in context.watched(context.conversation.erase(chosen, context.stop)):
+    for text in chosen.texts:
+        context.forget_typed(text)
+    for event in context.pumped(context.conversation.erase(chosen, context.stop), patience=None):
         match event:
             case Beat():
                 context.aside.status("…")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from domain.languages import estimate
 from domain.settings import TABLE
-from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.explaining import masked
-from interfaces.terminal.widths import cells_of
+from interfaces.terminal import own_files
+from interfaces.terminal.command_context import CommandContext, Next, masked
+from interfaces.terminal.style import cells_of
 from llm import Layers
 
 _COPY_BYTES = 100_000
@@ -23,7 +23,7 @@ def summary(context: CommandContext, argument: str) -> Next:
     found = context.memory.summary(session_id)
     text = found.summary if found else ""
     if argument.strip().lower() == "edit":
-        edited = context.edited(text)
+        edited = own_files.edited(context, text)
         if edited == text:
             context.tell("kept")
         else:
@@ -108,14 +108,13 @@ def _model_rows(context: CommandContext) -> list[tuple[str, str]]:
 
 def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
     conversation, say = context.conversation, context.words.say
-    session_id = conversation.session.session_id
     rounds = say(
         "status.rounds_value",
         context=len(conversation.rounds_in_context()),
         most=context.settings.max_conv_num,
-        session=len(conversation.memory.rounds(session_id)),
+        session=len(context.memory.rounds(context.session_id)),
     )
-    rows = [("session", session_id), ("rounds", rounds)]
+    rows = [("session", context.session_id), ("rounds", rounds)]
     if conversation.last:
         reply = conversation.last.answered.reply
         counts = {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens}

@@ -6,8 +6,8 @@ from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from domain.records import IMAGES, ImageVersion, Role
 from domain.text import one_line, quotations
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.quoting import holds, source_of
-from interfaces.terminal.times import local
+from interfaces.terminal.reply import holds, source_of
+from interfaces.terminal.session_view import local
 
 _LINES_OF_IMAGE = 6
 _LAST_CHANGES = 4
@@ -28,12 +28,12 @@ def memory(context: CommandContext, argument: str) -> Next:
 
 def _overview(context: CommandContext) -> None:
     """One screen: images, summary, counts, last changes."""
-    memory, session = context.memory, context.conversation.session
+    memory = context.memory
     for image in IMAGES:
         context.tell(f"memory.{image}", "title", path=memory.image_path(image))
         _beginning(context, memory.image(image), f"/persona {image}")
     context.tell("memory.summary", "title")
-    summary = memory.summary(session.session_id)
+    summary = memory.summary(context.session_id)
     _beginning(context, summary.summary if summary else "", "/summary")
     sessions, rounds = memory.session_counts()
     context.tell(
@@ -172,15 +172,10 @@ def _unfounded(context: CommandContext, reply: str, recollection: Recollection) 
 
 def _said_anywhere(context: CommandContext, quotation: str) -> bool:
     """Whether an older session, or the present one before the last reply, holds these words."""
-    conversation = context.conversation
-    found = conversation.memory.recall(
-        [quotation],
-        conversation.session.session_id,
-        context.clock(),
-        context.settings.recall_limits,
-        gated=False,
+    found = context.memory.recall(
+        [quotation], context.session_id, context.clock(), context.settings.recall_limits, gated=False
     )
-    rounds = conversation.memory.rounds(conversation.session.session_id)
+    rounds = context.memory.rounds(context.session_id)
     here = [turn.words for spoken in rounds[:-1] for turn in (spoken.user, spoken.assistant)]
     here += [spoken.user.words for spoken in rounds[-1:]]
     return source_of(quotation, found) is not None or any(holds(words, quotation) for words in here)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
+
 from domain.records import IMAGES, Image
+from interfaces.terminal import own_files
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.memories import version_line
 from interfaces.terminal.commands.talk import number
-from interfaces.terminal.difference import show_difference
+from interfaces.terminal.screen import Screen
+from interfaces.terminal.style import Meaning
 
+_LOOKS: dict[str, Meaning] = {"+": "added", "-": "removed"}
 ACTIONS = ("show", "edit", "diff", "restore")
 
 
@@ -70,7 +75,7 @@ def _compare(context: CommandContext, image: Image) -> None:
 def _edit(context: CommandContext, image: Image) -> None:
     memory = context.memory
     before = memory.image(image)
-    after = context.edited(before)
+    after = own_files.edited(context, before)
     if after == before:
         context.tell("kept")
         return
@@ -118,3 +123,23 @@ def _list_pins(context: CommandContext) -> None:
     for image, text in pins:
         context.aside.line(f"{context.words.say(f'image.{image}')} · {text}")
     context.tell("pin.how_off", "quiet")
+
+
+def show_difference(screen: Screen, before: str, after: str, most: int = 24) -> None:
+    """Show what changed, without what stayed; at most this many lines."""
+    lines = changed_lines(before, after)
+    for line in lines[:most]:
+        screen.line(line[2:], _LOOKS[line[0]], lead=line[:2])
+    if len(lines) > most:
+        screen.line(f"… {len(lines) - most}", "quiet")
+
+
+def changed_lines(before: str, after: str) -> list[str]:
+    """The changed lines, each behind ``- `` or ``+ ``.
+
+    >>> changed_lines("a\\nb", "a\\nc")
+    ['- b', '+ c']
+    """
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
+    body = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    return [f"{line[0]} {line[1:]}" for line in body]

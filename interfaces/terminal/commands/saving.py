@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from domain import errors
-from domain.events import Beat, Notice
+from domain.events import Notice
 from domain.records import Image
-from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.difference import show_difference
-from interfaces.terminal.explaining import explain
-from jobs.saving import ImageChange, NothingToSave, Saved, Stage
+from interfaces.terminal.command_context import CommandContext, Next, explain
+from interfaces.terminal.commands.persona import show_difference
+from interfaces.terminal.pump import Beat
+from jobs.saving import ImageChange, NothingToSave, Saved, SaveEvent, Stage
 
 
 def save(context: CommandContext, argument: str) -> Next:
@@ -49,7 +49,7 @@ def begin_anew(context: CommandContext) -> None:
 
 def _shown(context: CommandContext, done: str) -> bool:
     saved = False
-    for event in context.watched(context.conversation.save(context.stop)):
+    for event in context.pumped(context.conversation.save(context.stop), last_step=_archives):
         match event:
             case Stage(name, ended) if not ended and name != "archive":
                 context.tell(f"save.{name}", "quiet")
@@ -63,6 +63,11 @@ def _shown(context: CommandContext, done: str) -> bool:
                 show_saved(context, event, done)
                 saved = True
     return saved
+
+
+def _archives(event: SaveEvent) -> bool:
+    """Whether the step behind this event is the one commit that changes everything, which is never left alone."""
+    return isinstance(event, Stage) and event.name == "archive"
 
 
 def show_saved(context: CommandContext, saved: Saved, done: str) -> None:

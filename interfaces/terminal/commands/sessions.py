@@ -8,10 +8,8 @@ from domain.text import one_line
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.saving import save_session
 from interfaces.terminal.commands.talk import number
-from interfaces.terminal.exporting import FORMATS, exported, write_new
-from interfaces.terminal.opening import show_opening
-from interfaces.terminal.rounds import show_rounds
-from interfaces.terminal.times import local
+from interfaces.terminal.own_files import FORMATS, exported, write_new
+from interfaces.terminal.session_view import local, show_opening, show_rounds
 
 _LISTED = 20
 _ABOUT = 60
@@ -80,16 +78,15 @@ def show(context: CommandContext, argument: str) -> Next:
 def resume(context: CommandContext, argument: str) -> Next:
     """``/resume ID``"""
     session = found_session(context, argument)
-    conversation = context.conversation
-    if session.session_id == conversation.session.session_id:
+    if session.session_id == context.session_id:
         context.tell("resume.present")
         return None
-    if conversation.memory.rounds(conversation.session.session_id):
+    if context.memory.rounds(context.session_id):
         context.tell("save.first", "quiet")
         if not save_session(context, "save.archived"):
             return None
-    opened = conversation.memory.resume(session.session_id, conversation.session.session_id)
-    opening = conversation.switch_to(opened, resumed=True)
+    opened = context.memory.resume(session.session_id, context.session_id)
+    opening = context.conversation.switch_to(opened, resumed=True)
     context.tell("resume.done", session=session.session_id)
     context.aside.gap()
     show_opening(context, opening)

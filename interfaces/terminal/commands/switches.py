@@ -54,24 +54,24 @@ def _wanted(context: CommandContext, command: str, argument: str, now: bool) -> 
 
 def reindex(context: CommandContext, argument: str) -> Next:
     """``/reindex``"""
-    index = context.memory.index
+    memory = context.memory
     context.tell("reindex.start", "quiet")
     context.begin()
-    index.start()
-    index.reindex()
-    while not index.settle(0.1):
+    memory.start_index()
+    memory.reindex()
+    while not memory.settle_index(0.1):
         context.reader.watch()
         if context.stop.is_set:
             context.tell("reindex.stopped", "warning")
             return None
-        if "embeddings" in index.degraded:
+        if "embeddings" in memory.index_degraded:
             context.aside.clear_status()
             context.tell("recall.degraded", "warning", parts=("embeddings",))
             return None
-        if progress := index.progress():
+        if progress := memory.index_progress():
             context.aside.status(
                 context.words.say("reindex.progress", done=progress.done, total=progress.total)
             )
     context.aside.clear_status()
-    context.tell("reindex.done", vectors=index.status().vectors)
+    context.tell("reindex.done", vectors=memory.index_status().vectors)
     return None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from interfaces.terminal.command_context import Command, CommandContext, Leave, Next, Offer, Say
-from interfaces.terminal.rounds import show_rounds
-from interfaces.terminal.widths import cells_of
+from interfaces.terminal.session_view import show_rounds
+from interfaces.terminal.style import cells_of
 
 _HISTORY = 10
 #: Commands whose arguments take more columns have their help on the next row.

@@ -10,17 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from interfaces.terminal.style import Meanings, Span
-from interfaces.terminal.widths import cells_of, may_break
+from interfaces.terminal.style import Meanings, Span, cells_of
 
 #: A stretch that cannot be broken inside, a space, or one character of any other kind.
 _TOKEN = re.compile(r"[!-~]+|\s|.", re.DOTALL)
+#: Marks that may not begin a row, and marks that may not end one.
+_CLOSING = frozenset("，。、！？；：）」』】》〉〕…—～·’”,.!?;:)]}%％’”")
+_OPENING = frozenset("（「『【《〈〔‘“([{")
 
 
 class Flow:
     """Lays out styled text in rows of the width that the window has when the row begins.
 
     >>> flow = Flow(lambda: 10)
+    >>> flow.begin([], ("", ("words",)))
     >>> flow.write("one two three", ("words",))
     >>> flow.end_row()
     >>> "".join(text for text, _ in flow.take())
@@ -37,11 +40,6 @@ class Flow:
         self._column = 0
         self._row_width = 0
         self._hanging: Span = ("", ("quiet",))
-
-    @property
-    def at_start(self) -> bool:
-        """Whether nothing stands in the present row."""
-        return self._column == 0 and not self._word
 
     def begin(self, lead: list[Span], hanging: Span) -> None:
         """Begin a row with a lead (a bullet, a bar); rows that follow by wrapping begin with ``hanging``."""
@@ -116,3 +114,14 @@ class Flow:
             self._out[-1] = (self._out[-1][0] + text, meanings)
         else:
             self._out.append((text, meanings))
+
+
+def may_break(before: str, after: str) -> bool:
+    """Whether a row may end between these two characters; spaces are not asked about.
+
+    >>> may_break("你", "好"), may_break("好", "。"), may_break("a", "b")
+    (True, False, False)
+    """
+    if after in _CLOSING or before in _OPENING:
+        return False
+    return cells_of(before) > 1 or cells_of(after) > 1

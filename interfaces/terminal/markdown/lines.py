@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["text", "blank", "heading", "item", "quote", "rule", "quoting", "row"]
+LineKind = Literal["text", "blank", "heading", "item", "quote", "rule", "quoting", "row"]
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+")
 _ITEM = re.compile(r"(\s{0,40})([-*+•]|\d{1,9}[.)])(\s{1,4})")
@@ -21,10 +21,10 @@ _UNCERTAIN = re.compile(
 
 
 @dataclass(frozen=True)
-class Line:
+class LineStart:
     """A line's kind, what leads it, and where its content begins."""
 
-    kind: Kind
+    kind: LineKind
     lead: str = ""
     indent: int = 0
     start: int = 0
@@ -39,25 +39,25 @@ def uncertain(text: str) -> bool:
     return _UNCERTAIN.match(text) is not None
 
 
-def classify(text: str) -> Line:
+def classify(text: str) -> LineStart:
     """What kind of line this is; called when it is certain, or when the line has ended."""
     if not text.strip():
-        return Line("blank")
+        return LineStart("blank")
     if found := _FENCE.match(text):
-        return Line("quoting", lead=found[1], start=found.start(2))
+        return LineStart("quoting", lead=found[1], start=found.start(2))
     if _RULE.match(text):
-        return Line("rule")
+        return LineStart("rule")
     if found := _HEADING.match(text):
-        return Line("heading", lead=found[1], start=found.end())
+        return LineStart("heading", lead=found[1], start=found.end())
     if found := _QUOTE.match(text):
-        return Line("quote", start=found.end())
+        return LineStart("quote", start=found.end())
     if text.lstrip().startswith("|"):
-        return Line("row")
+        return LineStart("row")
     if found := _ITEM.match(text):
-        return Line("item", lead=found[2], indent=len(found[1].expandtabs(4)), start=found.end())
+        return LineStart("item", lead=found[2], indent=len(found[1].expandtabs(4)), start=found.end())
     spaces = _SPACE.match(text)
     assert spaces
-    return Line("text", indent=min(40, len(spaces[0].expandtabs(4))), start=spaces.end())
+    return LineStart("text", indent=min(40, len(spaces[0].expandtabs(4))), start=spaces.end())
 
 
 def closes_fence(text: str, opening: str) -> bool:

@@ -1,6 +1,6 @@
 """A reply as it streams: fed in any chunks, it writes every row once, as soon as the row is certain.
 
-Line breaks and numbers stay as they were written. Text inside a line goes out word by word; a table
+LineStart breaks and numbers stay as they were written. Text inside a line goes out word by word; a table
 is drawn when it has ended; the line of a code block when the line has ended. The result does not
 depend on how the text was cut.
 """
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from interfaces.terminal.markdown.code import Code
+from interfaces.terminal.markdown.blocks import CodeBlock, drawn, is_table
 from interfaces.terminal.markdown.flow import Flow
 from interfaces.terminal.markdown.inline import reaches_on, settled
-from interfaces.terminal.markdown.lines import Line, classify, closes_fence, uncertain
-from interfaces.terminal.markdown.table import drawn, is_table
+from interfaces.terminal.markdown.lines import LineStart, classify, closes_fence, uncertain
 from interfaces.terminal.screen import Screen
-from interfaces.terminal.style import Meaning, Meanings, Span
-from interfaces.terminal.widths import cells_of
+from interfaces.terminal.style import Meaning, Meanings, Span, cells_of
 
 BAR = "│ "
 
@@ -49,15 +47,15 @@ class MarkdownStream:
         self._flow = Flow(lambda: screen.width)
         self._base = meanings
         self._line = ""
-        self._kind: Line | None = None
+        self._kind: LineStart | None = None
         self._before = " "
         #: The end of the line before, while emphasis in it may reach into this one; and how its rows begin.
         self._held = ""
-        self._breaks: list[Line] = []
+        self._breaks: list[LineStart] = []
         self._under: tuple[Meaning, ...] = ()
         self._blank = False
         self._anything = False
-        self._code: Code | None = None
+        self._code: CodeBlock | None = None
         self._fence = ""
         self._rows: list[str] = []
         self._quoted = self._quote_begun = False
@@ -173,7 +171,7 @@ class MarkdownStream:
             self._flow.end_row()
             self._line, self._before = rest, " "
 
-    def _begin(self, line: Line, final: bool) -> None:
+    def _begin(self, line: LineStart, final: bool) -> None:
         """A line's kind is known. Lines of text stay begun; all others are dealt with whole."""
         if self._held and line.kind == "text":
             self._go_on(line)
@@ -189,25 +187,25 @@ class MarkdownStream:
             self._row([("─" * min(40, self._screen.width), ("quiet",))])
         elif line.kind == "quoting":
             if final:
-                self._code, self._fence = Code(self._line[line.start :]), line.lead
+                self._code, self._fence = CodeBlock(self._line[line.start :]), line.lead
                 self._row([(self._line.strip(), ("quiet",))])
         else:
             self._begin_text(line)
 
-    def _go_on(self, line: Line) -> None:
+    def _go_on(self, line: LineStart) -> None:
         """The line goes on with what the line before left open."""
         self._breaks.append(line)
         self._line, self._held = self._held + "\n" + self._line[line.start :], ""
         self._kind = line
 
-    def _begin_text(self, line: Line) -> None:
+    def _begin_text(self, line: LineStart) -> None:
         self._space()
         self._kind = line
         self._line = self._line[line.start :]
         lead, hanging = self._leads(line)
         self._flow.begin(lead, hanging)
 
-    def _leads(self, line: Line) -> tuple[list[Span], Span]:
+    def _leads(self, line: LineStart) -> tuple[list[Span], Span]:
         """What stands at the beginning of the line's first row, and of the rows it wraps to."""
         quoted = self._quoted or line.kind == "quote"
         bar = BAR if quoted else ""
@@ -244,3 +242,58 @@ class MarkdownStream:
                 for text, meanings in settled(row, self._base, final=True)[0]:
                     self._flow.write(text, meanings)
                 self._flow.end_row()
+
+
+class PlainStream:
+    """Writes text as it comes; a quotation stands on lines of its own."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._due = ""
+        self._swallow = True
+        self._begins = False
+        self._quoted = False
+        self._anything = False
+
+    def feed(self, text: str) -> None:
+        """The next piece of the reply, cut anywhere. LineStart ends wait until something follows them."""
+        text = text.lstrip() if self._swallow else text
+        if not text:
+            return
+        self._swallow = False
+        words = text.rstrip("\n")
+        if words:
+            self._out(words)
+        self._due += text[len(words) :]
+
+    def quote(self) -> None:
+        """What follows is a quotation of a memory."""
+        self._part()
+        self._quoted = self._begins = True
+
+    def unquote(self, note: str = "") -> None:
+        """The quotation has ended; ``note`` tells where it comes from."""
+        if note:
+            self._due, self._swallow = "\n", False
+            self._out(note)
+        self._quoted = False
+        self._part()
+
+    def finish(self) -> None:
+        """The reply has ended: its last line ends too."""
+        if self._anything:
+            self._screen.line()
+
+    def _part(self) -> None:
+        """What follows stands apart from what was before."""
+        self._due = "\n\n" if self._anything else ""
+        self._swallow = True
+
+    def _out(self, words: str) -> None:
+        due, self._due = self._due, ""
+        if self._quoted:
+            words = words.replace("\n", "\n> ")
+            due = due if self._begins else due.replace("\n", "\n> ")
+            words = "> " + words if self._begins else words
+        self._begins, self._anything = False, True
+        self._screen.spans([(due + words, ("words",))])

@@ -7,13 +7,12 @@ that says what happened and what to do next.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from domain import errors
 from domain.events import Notice
+from domain.languages import Language
 from domain.text import one_line
 
-Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _LONGEST_DETAIL = 400
 

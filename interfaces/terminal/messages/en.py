@@ -111,6 +111,7 @@ MESSAGES: Mapping[str, str] = {
     "turn.shortened": "The model took only part of the prompt, so some of the past was left out this time.",
     "turn.truncated": "The server read only {tokens} tokens of the prompt: it cuts long prompts silently. Raise its context size.",
     "turn.length": 'The reply was cut at the model\'s limit. Say "go on" to continue.',
+    "turn.still_stopping": "What you stopped has not ended yet. Wait a moment and send it again.",
     "turn.interrupted": "[interrupted]",
     "turn.recalled": "remembered {what} · /why",
     "turn.and": " and ",
@@ -360,8 +361,8 @@ MESSAGES: Mapping[str, str] = {
     "reindex.progress": "{done} of {total}",
     "reindex.done": "The index is whole: {vectors} vectors.",
     "reindex.stopped": "Stopped. Recall goes on by words; /reindex goes on from there.",
-    "player.no_file": "{path} cannot be read ({reason}).",
-    "player.needs_terminal": "{command} needs a terminal.",
+    "batch.no_file": "{path} cannot be read ({reason}).",
+    "batch.needs_terminal": "{command} needs a terminal.",
     # -- set-up
     "setup.title": "Set-up. Ctrl-C leaves everything as it is.",
     "setup.where": "Where is the model?",

@@ -108,6 +108,7 @@ MESSAGES: Mapping[str, str] = {
     "turn.shortened": "模型只收下了一部分提示，所以这次略去了一些过去的内容。",
     "turn.truncated": "服务器只读了提示中的 {tokens} 个词元：它会悄悄截断长提示。请调大它的上下文长度。",
     "turn.length": "回复到了模型的长度上限，被截断了。说“继续”可以接着说。",
+    "turn.still_stopping": "刚才停止的事还没有结束。请稍等片刻再发送。",
     "turn.interrupted": "[已中断]",
     "turn.recalled": "想起了 {what} · /why",
     "turn.and": "、",
@@ -357,8 +358,8 @@ MESSAGES: Mapping[str, str] = {
     "reindex.progress": "{total} 中已完成 {done}",
     "reindex.done": "索引完整：{vectors} 个向量。",
     "reindex.stopped": "已停止。回忆改用词语；/reindex 会接着做。",
-    "player.no_file": "读不了 {path}（{reason}）。请检查文件名。",
-    "player.needs_terminal": "{command} 需要终端。请在终端里运行。",
+    "batch.no_file": "读不了 {path}（{reason}）。请检查文件名。",
+    "batch.needs_terminal": "{command} 需要终端。请在终端里运行。",
     # -- 初次设置
     "setup.title": "设置。按 Ctrl-C 则一切不变。",
     "setup.where": "模型在哪里？",

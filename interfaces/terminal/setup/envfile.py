@@ -1,58 +1,75 @@
-"""The file ``.env``: complete, commented, for its owner only, and always one whole version."""
+"""The file ``.env``, for its owner only: what the person wrote into it stays as it is, but for the lines of settings
+that change.
+
+Promises: the file is one whole version at any moment, the old or the new; any value is read back as it was written. A
+file that is not there yet is made complete, each setting under its line of help.
+"""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Mapping
+import logging
+import tempfile
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from domain.languages import Language
-from domain.settings import BY_NAME, TABLE, Setting
-from storage.files import replace_file
-
-
-def written(path: Path) -> dict[str, str]:
-    """What the file says now; nothing where there is none."""
-    from dotenv import dotenv_values
-
-    try:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError:
-        return {}
-    found = dotenv_values(stream=io.StringIO(text), interpolate=False)
-    return {name: value for name, value in found.items() if value is not None}
+from domain.settings import TABLE, Setting
+from storage.files import replace_file, storage_error
 
 
 def write(path: Path, values: Mapping[str, str], language: Language) -> None:
-    """Write all settings; those without a value stand as comments. Raises StorageError."""
-    replace_file(path, content(values, language).encode("utf-8"))
+    """Give settings these values; "" takes a value away. A link is followed. Raises StorageError."""
+    path = path.resolve()
+    try:
+        before = path.read_bytes() if path.exists() else b""
+        # Beside the file, since it holds keys: what a crash leaves lies where keys lie anyway.
+        with tempfile.TemporaryDirectory(prefix=".env-", dir=path.parent) as folder, _silent_dotenv():
+            copy = Path(folder) / ".env"
+            copy.write_bytes(before if before.strip() else _all_settings(values, language))
+            _set(copy, values)
+            after = copy.read_bytes()
+    except OSError as fault:
+        raise storage_error(fault, path) from fault
+    replace_file(path, _ended_as(before, after))
 
 
-def content(values: Mapping[str, str], language: Language) -> str:
-    """The text of the file. Names that are no settings of ours are kept at its end.
+def _set(copy: Path, values: Mapping[str, str]) -> None:
+    """Change the lines of those settings that have another value now."""
+    from dotenv import dotenv_values, set_key
 
-    >>> "CHAT_MODEL=qwen" in content({"CHAT_MODEL": "qwen"}, "en")
-    True
-    """
-    parts = [_part(setting, values.get(setting.name, ""), language) for setting in TABLE]
-    others = [f"{name}={quoted(value)}" for name, value in values.items() if name not in BY_NAME]
-    return "\n\n".join(parts + (["\n".join(others)] if others else [])) + "\n"
+    encoding = "utf-8-sig" if copy.read_bytes().startswith(BOM_UTF8) else "utf-8"
+    present = dotenv_values(copy, interpolate=False, encoding=encoding)
+    for name, value in values.items():
+        if value != (present.get(name) or ""):
+            set_key(copy, name, value, encoding=encoding)
+
+
+def _ended_as(before: bytes, after: bytes) -> bytes:
+    """python-dotenv ends every line as Unix does; a file in which all end as in Windows keeps them so."""
+    windows = b"\r\n" in before and b"\n" not in before.replace(b"\r\n", b"")
+    return after.replace(b"\n", b"\r\n") if windows else after
+
+
+@contextmanager
+def _silent_dotenv() -> Iterator[None]:
+    """python-dotenv warns of every line that it cannot read, at every change; it was said at the start."""
+    log = logging.getLogger("dotenv.main")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
+
+
+def _all_settings(values: Mapping[str, str], language: Language) -> bytes:
+    """Every setting under its help; those that get no value stand as comments."""
+    return (
+        "\n\n".join(_part(setting, values.get(setting.name, ""), language) for setting in TABLE) + "\n"
+    ).encode()
 
 
 def _part(setting: Setting, value: str, language: Language) -> str:
     comment = "# " + (setting.help_zh if language == "zh" else setting.help_en)
-    if value:
-        return f"{comment}\n{setting.name}={quoted(value)}"
-    return f"{comment}\n# {setting.name}={quoted(setting.default) if setting.default else ''}"
-
-
-def quoted(value: str) -> str:
-    """A value as python-dotenv reads it back unchanged.
-
-    >>> quoted("plain"), quoted("two words")
-    ('plain', "'two words'")
-    """
-    if value and all(letter.isalnum() or letter in "-_./:@+,=%" for letter in value):
-        return value
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return f"{comment}\n{setting.name}=" if value else f"{comment}\n# {setting.name}={setting.default}"

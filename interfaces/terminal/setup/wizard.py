@@ -4,16 +4,13 @@ changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from domain import errors
 from domain.events import Stop
 from domain.settings import BY_NAME, Settings
-from interfaces.terminal.command_context import CommandContext, Next, Restart
-from interfaces.terminal.explaining import masked
-from interfaces.terminal.setup.envfile import write, written
+from interfaces.terminal.command_context import CommandContext, Next, Restart, masked
+from interfaces.terminal.setup.envfile import write
 from interfaces.terminal.setup.providers import (
     KNOWN,
     LOCAL,
@@ -27,9 +24,7 @@ from interfaces.terminal.setup.providers import (
     probe,
 )
 from llm import Message
-from models.waiting import waiting
 
-T = TypeVar("T")
 _NAMES_SHOWN = 30
 #: What an address says that lists models, perhaps, but is not where the chat is.
 _NO_CHAT_HERE = ("model.no_such_path", "model.html_reply")
@@ -58,7 +53,7 @@ def setup(context: CommandContext, argument: str) -> Next:
         return None
     path = context.settings.env_file
     try:
-        write(path, {**written(path), **answers.values}, context.words.language)
+        write(path, answers.values, context.words.language)
     except errors.StorageError as error:
         context.tell("setup.failed", "trouble", path=path, reason=error)
         return None
@@ -116,22 +111,10 @@ class _Wizard:
     def _companion(self) -> str:
         return self._context.conversation.companion(self._context.words.language)
 
-    def _waited(self, work: Callable[[], T], note: str) -> T:
-        """The result of slow work; Ctrl-C ends the waiting and the questions."""
-        waits: Generator[object, None, T] = waiting(work, self._context.stop)
-        while True:
-            try:
-                next(waits)
-            except StopIteration as end:
-                self._context.aside.clear_status()
-                result: T = end.value
-                return result
-            self._context.aside.status(note)
-
     def _where(self) -> tuple[Provider, Answered | None]:
         context = self._context
         note = context.words.say("setup.looking")
-        here = self._waited(lambda: found_here(self._connect, context.settings), note)
+        here = context.waited(lambda: found_here(self._connect, context.settings), note)
         places = [place for place in LOCAL if place.name in here] + list(KNOWN)
         context.tell("setup.where")
         for at, place in enumerate(places, 1):
@@ -179,7 +162,9 @@ class _Wizard:
         context = self._context
         note = context.words.say("setup.probing", base=provider.base)
         try:
-            answered = self._waited(lambda: probe(self._connect, context.settings, provider.base, key), note)
+            answered = context.waited(
+                lambda: probe(self._connect, context.settings, provider.base, key), note
+            )
         except errors.ModelError as error:
             context.tell("setup.no_answer", "warning", base=provider.base, reason=error)
             return None
@@ -229,7 +214,7 @@ class _Wizard:
     def _hello(self, base: str, key: str, model: str) -> None:
         settings = replace(aimed_at(self._context.settings, base, key), chat_model=model)
         note = self._context.words.say("setup.trying", model=model)
-        self._waited(lambda: _say_hello(self._connect, settings, self._context.stop), note)
+        self._context.waited(lambda: _say_hello(self._connect, settings, self._context.stop), note)
 
     def _embedding(self, base: str, key: str, model: str) -> str:
         """The embedding model if it works, else nothing: the built-in embedder is used then."""
@@ -239,7 +224,7 @@ class _Wizard:
         settings = replace(aimed_at(context.settings, base, key), embedding_model=model)
         note = context.words.say("setup.trying", model=model)
         try:
-            self._waited(lambda: _embed_hello(self._connect, settings), note)
+            context.waited(lambda: _embed_hello(self._connect, settings), note)
         except errors.OldFriendError as error:
             context.tell("setup.embedding_fails", "quiet", model=model, reason=error)
             return ""

@@ -1,0 +1,114 @@
+"""Files of the person's own: texts edited in their editor, sessions written as Markdown or JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from conversation import Conversation
+from domain import errors
+from domain.records import Session
+from domain.text import clean
+from interfaces.terminal.command_context import CommandContext
+from interfaces.terminal.messages import Words
+from interfaces.terminal.session_view import local
+from memory import Memory
+
+FORMATS = ("md", "json")
+_FALLBACKS = ("editor", "nano", "vim", "vi", "ed")
+
+
+def exported(
+    chosen: Sequence[Session], memory: Memory, conversation: Conversation, form: str, words: Words
+) -> str:
+    """Sessions, oldest first, in one of ``FORMATS``."""
+    if form == "json":
+        return json.dumps(
+            {"sessions": [_values(session, memory) for session in chosen]}, ensure_ascii=False, indent=2
+        )
+    names = {"user": conversation.person(words.language), "assistant": conversation.companion(words.language)}
+    return "\n".join(_markdown(session, memory, names) for session in chosen)
+
+
+def write_new(name: str, content: str) -> Path:
+    """Write a new file that only its owner may read. Raises UsageError, also when there is such a file."""
+    path = Path(name).expanduser().absolute()
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(content.rstrip("\n") + "\n")
+    except FileExistsError as fault:
+        raise errors.UsageError("export.exists", path=path) from fault
+    except OSError as fault:
+        raise errors.UsageError("export.failed", path=path, reason=fault.strerror) from fault
+    return path
+
+
+def _values(session: Session, memory: Memory) -> dict[str, object]:
+    summary = memory.summary(session.session_id)
+    turns = [
+        {
+            "text_id": turn.text_id,
+            "timestamp": turn.timestamp,
+            "role": turn.role,
+            "text": turn.words,
+            "finish": turn.finish,
+        }
+        for turn in memory.turns_of(session.session_id)
+    ]
+    return {**asdict(session), "summary": summary.summary if summary else None, "turns": turns}
+
+
+def _markdown(session: Session, memory: Memory, names: dict[str, str]) -> str:
+    summary = memory.summary(session.session_id)
+    parts = [f"# {local(session.start_timestamp)} · {session.session_id}", ""]
+    if summary:
+        parts += ["> " + line for line in summary.summary.splitlines()] + [""]
+    for turn in memory.turns_of(session.session_id):
+        parts += [f"**{names[turn.role]}** · {local(turn.timestamp)}", "", turn.words, ""]
+    return "\n".join(parts)
+
+
+def edited(context: CommandContext, text: str) -> str:
+    """The text after the person edited it in ``$VISUAL`` or ``$EDITOR``.
+
+    The file that the editor sees is for its owner only and is gone afterwards.
+    Raises UsageError when there is no terminal, or when no editor can be started.
+    """
+    if not context.interactive:
+        raise errors.UsageError("batch.needs_terminal", command="$EDITOR")
+    with context.reader.lent():
+        return _edited(text, context.environment)
+
+
+def _edited(text: str, environment: Mapping[str, str]) -> str:
+    import subprocess
+    import tempfile
+
+    command = editor_command(environment)
+    descriptor, name = tempfile.mkstemp(suffix=".txt", prefix="old-friend-")
+    path = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text if text.endswith("\n") or not text else text + "\n")
+        if subprocess.run([*command, name], check=False).returncode != 0:
+            return text
+        return clean(path.read_text(encoding="utf-8", errors="replace")).rstrip("\n")
+    except OSError as fault:
+        raise errors.UsageError("prompt.no_editor", command=" ".join(command)) from fault
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def editor_command(environment: Mapping[str, str]) -> list[str]:
+    """The editor that the person chose, or the first that is installed."""
+    import shlex
+
+    chosen = environment.get("VISUAL") or environment.get("EDITOR")
+    if chosen:
+        return shlex.split(chosen)
+    return [next((name for name in _FALLBACKS if shutil.which(name)), "vi")]

@@ -1,0 +1,154 @@
+"""How a session is shown: what stands before the first prompt, rounds of earlier, times and pauses in words.
+
+Rounds of earlier are drawn by the renderer that draws live replies.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from conversation import LARGE_GAP, Opening
+from domain.records import Round
+from interfaces.terminal.command_context import CommandContext
+from interfaces.terminal.messages import Words
+from interfaces.terminal.reading import PROMPT
+from interfaces.terminal.reply import show_text
+from interfaces.terminal.screen import Screen
+from interfaces.terminal.style import cells_of
+
+_STEPS = (
+    ("year", timedelta(days=365)),
+    ("month", timedelta(days=60)),
+    ("day", timedelta(days=1)),
+    ("hour", timedelta(hours=1)),
+)
+_UNIT = {
+    "year": timedelta(days=365),
+    "month": timedelta(days=30),
+    "day": timedelta(days=1),
+    "hour": timedelta(hours=1),
+}
+
+
+def show_opening(context: CommandContext, opening: Opening) -> str:
+    """Show how the session stands. Returns what is to stand at the prompt: a message that got no reply."""
+    context.aside.line(_headline(context, opening), "title")
+    if context.conversation.llm.describe().standin:
+        context.tell("open.standin", "quiet")
+    if context.conversation.incognito:
+        context.tell("open.incognito", "warning")
+    for notice in context.settings.notices:
+        context.aside.line(context.words.notice(notice), "warning")
+    context.aside.line()
+    if opening.resumed:
+        _earlier(context, opening)
+    return _in_flight(context, opening)
+
+
+def _headline(context: CommandContext, opening: Opening) -> str:
+    """Companion, session, start, model, and how much is remembered, on one line."""
+    words, described = context.words, context.conversation.llm.describe()
+    line = words.say(
+        "open.resumed" if opening.resumed else "open.new",
+        companion=context.conversation.companion(words.language),
+        session=opening.session.session_id,
+        started=local(opening.session.start_timestamp),
+        model=words.say("open.standin_model") if described.standin else described.model,
+    )
+    return f"{line} · {_kept(words, opening)}"
+
+
+def _kept(words: Words, opening: Opening) -> str:
+    """How much is remembered."""
+    if not opening.rounds_kept:
+        return words.say("open.kept_nothing")
+    counts = {"session": opening.sessions_kept, "round": opening.rounds_kept}
+    told = [words.count(thing, count) for thing, count in counts.items() if count]
+    return words.say("open.kept", what=words.say("open.kept_and").join(told))
+
+
+def _earlier(context: CommandContext, opening: Opening) -> None:
+    """The last rounds, at most one screen and a half."""
+    rows = shutil.get_terminal_size().lines
+    shown = last_that_fit(opening.rounds, context.aside.width, rows * 3 // 2 - 4)
+    before = len(opening.rounds) - len(shown)
+    if before:
+        context.tell("open.earlier", "quiet", rounds=context.words.count("round", before))
+        context.aside.line()
+    show_rounds(context.aside, context.words, shown)
+    if opening.gap:
+        context.aside.line(pause(context.words, opening.gap), "quiet")
+        context.aside.line()
+
+
+def _in_flight(context: CommandContext, opening: Opening) -> str:
+    if opening.in_flight is None or opening.in_flight.session_id != opening.session.session_id:
+        return ""
+    if opening.in_flight.partial:
+        context.tell("open.partial", "quiet")
+        show_text(context.aside, opening.in_flight.partial, quiet=True)
+        context.aside.line()
+    context.tell("open.in_flight", "quiet")
+    return opening.in_flight.text
+
+
+def show_rounds(screen: Screen, words: Words, rounds: Sequence[Round], *, quiet: bool = True) -> None:
+    """Show rounds, oldest first, with the time where there was a long pause."""
+    before: str | None = None
+    for spoken in rounds:
+        if before is not None and (gap := between(before, spoken.user.timestamp)) >= LARGE_GAP:
+            screen.line(f"{pause(words, gap)} · {local(spoken.user.timestamp)}", "quiet")
+            screen.line()
+        before = spoken.assistant.timestamp
+        show_person(screen, spoken.user.words)
+        screen.line()
+        show_text(screen, spoken.assistant.words, quiet=quiet)
+        if spoken.assistant.finish != "stop":
+            screen.line(words.say(f"turn.{spoken.assistant.finish}"), "quiet")
+        screen.line()
+
+
+def show_person(screen: Screen, text: str) -> None:
+    """What the person said, as it stood at the prompt: its line breaks and numbers kept."""
+    first, *others = text.split("\n")
+    screen.line(PROMPT + first, "quiet")
+    for line in others:
+        screen.line((" " * len(PROMPT) + line).rstrip(), "quiet")
+
+
+def last_that_fit(rounds: Sequence[Round], width: int, rows: int) -> Sequence[Round]:
+    """As many of the last rounds as fill this many rows, at least one."""
+    left = rows
+    for at in range(len(rounds) - 1, -1, -1):
+        left -= _rows(rounds[at].user.words, width) + _rows(rounds[at].assistant.words, width) + 2
+        if left < 0:
+            return rounds[min(at + 1, len(rounds) - 1) :]
+    return rounds
+
+
+def _rows(text: str, width: int) -> int:
+    return sum(1 + cells_of(line) // max(1, width) for line in text.split("\n"))
+
+
+def local(timestamp: str) -> str:
+    """A stored time, here.
+
+    >>> local("2026-03-01T10:00:00+00:00")[:4]
+    '2026'
+    """
+    return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def pause(words: Words, gap: timedelta) -> str:
+    """How long a pause was: "3 days later"."""
+    for name, least in _STEPS:
+        if gap >= least:
+            return words.say("open.gap", gap=words.count(name, gap // _UNIT[name]))
+    return words.say("open.gap", gap=words.count("hour", 0))
+
+
+def between(earlier: str, later: str) -> timedelta:
+    """From one stored time to another."""
+    return datetime.fromisoformat(later) - datetime.fromisoformat(earlier)

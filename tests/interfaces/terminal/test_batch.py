@@ -1,0 +1,231 @@
+"""The program without a person at the keyboard: what goes to which stream, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.interfaces.terminal.pseudo import ROOT
+from tests.program import connected, ended, run, started
+from tests.server import ScriptedServer, closed_port, hang, say, status
+
+
+@pytest.fixture(autouse=True)
+def _apart(tmp_path: Path) -> None:
+    (tmp_path / "env").touch(0o600)
+
+
+def said(home: Path, *arguments: str, given: str = "", **settings: str):
+    return run(home, "--env-file", str(home / "env"), *arguments, given=given, **settings)
+
+
+def test_p_prints_the_reply_alone_on_stdout(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(say("Hello **Ann**."))
+    done = said(tmp_path, "-p", "Hi, I am Ann", **connected(server.base))
+    assert (done.code, done.out, done.err) == (0, "Hello **Ann**.\n", "")
+
+
+def test_p_dash_reads_stdin_and_piped_text_comes_before_the_rest(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    said(tmp_path, "-p", "-", given="from stdin\n", **connected(server.base))
+    said(tmp_path, "-p", "what is this?", given="a file\nof two lines\n", **connected(server.base))
+    asked = [request["messages"][-1]["content"] for request in server.chats]
+    assert asked[0] == "from stdin"
+    assert asked[1].endswith("a file\nof two lines\n\nwhat is this?")
+
+
+def test_with_no_model_the_stand_in_answers_and_says_so_on_stderr(tmp_path: Path) -> None:
+    done = said(tmp_path, "-p", "hello")
+    assert done.code == 0
+    assert "hello" in done.out
+    assert "stand-in answers" not in done.out
+    assert "stand-in answers" in done.err
+
+
+def test_json_is_one_object_with_what_was_recalled(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(
+        "Nice.", "Ann has a parrot called Kiwi.", "I am Ann's friend.", "Ann has a parrot.", "It is Kiwi."
+    )
+    said(tmp_path, "--batch", "-", given="I have a parrot called Kiwi\n/save\n", **connected(server.base))
+    done = said(tmp_path, "--json", "-p", "what is my parrot called?", **connected(server.base))
+    told = json.loads(done.out)
+    assert (told["reply"], told["finish"], told["error"]) == ("It is Kiwi.", "stop", None)
+    assert {"id", "type", "session", "score", "text"} <= set(told["recalled"][0])
+    assert any("Kiwi" in memory["text"] for memory in told["recalled"])
+    assert told["usage"] == {"prompt_tokens": 100_000, "completion_tokens": 5}
+
+
+def test_json_tells_the_error_as_well(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(status(401))
+    done = said(tmp_path, "--json", "-p", "hello", **connected(server.base))
+    assert done.code == 1
+    assert json.loads(done.out)["error"]["key"] == "model.unauthorized"
+
+
+def test_batch_plays_messages_and_commands_and_asks_nothing(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script("one", "two")
+    lines = tmp_path / "lines.txt"
+    lines.write_text("first\n\n/reset\nsecond\n/history\n")
+    done = said(tmp_path, "--batch", str(lines), **connected(server.base))
+    assert (done.code, done.out) == (0, "one\ntwo\n")
+    assert "Cleared: 1 round." in done.err
+    assert "[y/N]" not in done.err
+
+
+def test_new_saves_the_present_session_first(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script("Hello.", "A summary.", "An image.", "Another image.", "Again hello.")
+    said(tmp_path, "-p", "hi", **connected(server.base))
+    done = said(tmp_path, "--new", "-p", "hi again", **connected(server.base))
+    assert done.out == "Again hello.\n"
+    assert "is archived" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--nonsense"], 2),
+        (["--json"], 2),
+        (["-p", "x", "--batch", "y"], 2),
+        (["--batch", "/nowhere/at/all"], 2),
+        (["--env-file", "/nowhere/env", "-p", "x"], 2),
+        (["-p", ""], 2),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_code_2(tmp_path: Path, arguments: list[str], code: int) -> None:
+    done = run(tmp_path, "--env-file", str(tmp_path / "env"), *arguments)
+    assert (done.code, done.out) == (code, "")
+    assert "Traceback" not in done.err
+    assert len([line for line in done.err.splitlines() if "stand-in" not in line]) == 1
+
+
+def test_a_failure_for_good_is_1_and_one_that_may_pass_is_3(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(status(401))
+    assert said(tmp_path, "-p", "x", **connected(server.base)).code == 1
+    gone = said(tmp_path, "-p", "x", **connected(f"http://127.0.0.1:{closed_port()}/v1"))
+    assert gone.code == 3
+    assert gone.out == ""
+
+
+def test_data_in_use_is_4_and_says_by_whom(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(hang)
+    settings = connected(server.base)
+    first = started(tmp_path, "--env-file", str(tmp_path / "env"), "-p", "x", **settings)
+    assert first.stdin
+    first.stdin.close()
+    first.stdin = None
+    until = time.monotonic() + 60
+    while not server.chats and time.monotonic() < until:
+        time.sleep(0.02)
+    second = said(tmp_path, "-p", "y", **settings)
+    assert second.code == 4
+    assert f"process {first.pid}" in second.err
+    first.send_signal(signal.SIGINT)
+    assert ended(first).code == 130
+
+
+def test_ctrl_c_while_a_line_is_awaited_ends_with_130(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "main.py"), "--data-dir", str(tmp_path / "data"), "--batch", "-",
+         "--env-file", str(tmp_path / "env")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={"PATH": "/usr/bin:/bin", "LOG_DIR": str(tmp_path / "logs"), "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert process.stdin
+    assert process.stderr
+    assert b"stand-in" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    process.communicate()
+
+
+def test_a_reader_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
+    process = started(tmp_path, "--env-file", str(tmp_path / "env"), "-p", "hello")
+    assert process.stdin
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    process.stdin.close()
+    told = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait(60) == 1
+    assert "BrokenPipe" not in told
+
+
+def test_help_for_a_reader_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
+    process = started(tmp_path, "--help")
+    assert process.stdout
+    process.stdout.close()
+    process.wait(60)
+    assert process.stderr
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.stdin
+    process.stdin.close()
+
+
+def test_version_and_help_print_and_end(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").out.startswith("Old Friend ")
+    helped = run(tmp_path, "--help")
+    assert helped.code == 0
+    for flag in ("-p", "--batch", "--json", "--new", "--incognito", "--plain", "--check", "--no-stream", "--debug",
+                 "--data-dir", "--env-file", "--version"):  # fmt: skip
+        assert flag in helped.out
+
+
+def test_help_and_what_is_wrong_are_in_the_language_of_the_locale(tmp_path: Path) -> None:
+    helped = run(tmp_path, "--help", LANG="zh_CN.UTF-8").out
+    assert "用法：" in helped
+    assert re.search(r"--check\s+检查", helped)
+    assert "--data-dir" in helped
+    wrong = {"--nonsense": "没有这样的选项：--nonsense", "--batch": "--batch 后面要有内容"}
+    for flag, said in wrong.items():
+        assert run(tmp_path, flag, LANG="zh_CN.UTF-8").err.startswith(said)
+
+
+def test_new_says_what_it_does_first(tmp_path: Path) -> None:
+    run(tmp_path, "-p", "my boat is blue")
+    told = run(tmp_path, "--new", "-p", "hello").err
+    assert told.index("is saved first; Ctrl-C") < told.index("1/3")
+
+
+@pytest.mark.parametrize(
+    ("language", "friend", "person"), [("en", "Old Friend", "the user"), ("zh", "老友", "用户")]
+)
+def test_commands_speak_of_both_by_name_and_show_no_more_than_counts(
+    tmp_path: Path, language: str, friend: str, person: str
+) -> None:
+    lines = "/persona diff\nmy boat is blue\n/save\nwhat is blue?\n/why\n/context\n/status\n/forget boat\n"
+    told = run(tmp_path, "--batch", "-", given=lines, LANGUAGE=language).err
+    assert len(set(told.splitlines()[1:3])) == 2, "each image is compared by its name"
+    assert f" · {person} · my boat is blue" in told
+    assert f" · {friend} · " in told
+    assert " · assistant · " not in told
+    assert " 0.00" not in told
+    assert "DEBUG 0 · " in " ".join(told.split())
+    assert "REQUEST_TIMEOUT 120 · " in " ".join(told.split())
+    assert ("system prompt: about " if language == "en" else "系统提示：约") in told
+
+
+def test_check_gives_a_verdict_a_line(tmp_path: Path, server: ScriptedServer) -> None:
+    server.models = ["wanted-model"]
+    done = said(tmp_path, "--check", **connected(server.base))
+    assert done.code == 0
+    assert [line.split()[0] for line in done.out.splitlines()] == ["ok"] * 6
+    server.script(status(401))
+    broken = said(tmp_path, "--check", **connected(server.base))
+    assert broken.code == 1
+    assert "bad" in broken.out
+
+
+def test_wrong_settings_are_a_line_each_in_the_language_of_the_locale(tmp_path: Path) -> None:
+    done = said(tmp_path, "-p", "x", MAX_CONV_NUM="none", DEBUG="maybe", LANG="zh_CN.UTF-8")
+    assert done.code == 2
+    assert [line.split("：")[0] for line in done.err.splitlines()] == ["MAX_CONV_NUM=none", "DEBUG=maybe"]

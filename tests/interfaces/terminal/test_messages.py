@@ -1,0 +1,171 @@
+"""Every message stands in both languages, and every key that the program uses is a message."""
+
+import ast
+import re
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from domain import errors
+from domain.events import Notice
+from interfaces.terminal.commands.table import TABLE
+from interfaces.terminal.messages import LANGUAGES, Words, choose, table
+from interfaces.terminal.messages.en import MESSAGES
+from recall.weights import WITH_HASHED, WITH_VECTORS, WORDS_ALONE
+
+ROOT = Path(__file__).resolve().parents[3]
+KEY = re.compile(r"[a-z_]+(?:\.[a-z_.]+)+")
+
+
+def sources() -> Iterator[Path]:
+    for path in ROOT.rglob("*.py"):
+        parts = path.relative_to(ROOT).parts
+        if (
+            not parts[0].startswith(".")
+            and parts[0] not in ("tests", "bench", "docs")
+            and "messages" not in parts
+        ):
+            yield path
+
+
+def keys_in(path: Path) -> Iterator[str]:
+    """Whole string literals of the shape of a key."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and KEY.fullmatch(node.value):
+            yield node.value
+
+
+def used_keys() -> set[str]:
+    found = {key for path in sources() for key in keys_in(path)}
+    known = {key.split(".")[0] for key in MESSAGES}
+    return {
+        key
+        for key in found
+        if key.split(".")[0] in known and not key.endswith((".py", ".txt", ".db", ".log"))
+    }
+
+
+def fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def has_words(key: str) -> bool:
+    """Whether there is a message for the key, for its family, or for keys that begin with it."""
+    parts = key.rstrip(".").split(".")
+    families = {".".join(parts[:length]) for length in range(1, len(parts) + 1)}
+    return bool(families & set(MESSAGES)) or (
+        key.endswith(".") and any(known.startswith(key) for known in MESSAGES)
+    )
+
+
+def test_both_languages_have_the_same_keys() -> None:
+    assert set(table("en")) == set(table("zh"))
+
+
+@pytest.mark.parametrize("key", sorted(MESSAGES))
+def test_a_message_takes_the_same_details_in_both_languages(key: str) -> None:
+    assert fields(table("en")[key]) == fields(table("zh")[key])
+
+
+def test_every_key_that_the_program_uses_is_a_message() -> None:
+    exempt = {"rich.text", "rich.table"}
+    assert {key for key in used_keys() - exempt if not has_words(key)} == set()
+
+
+def test_every_error_has_its_message() -> None:
+    def kinds(kind: type[errors.OldFriendError]) -> Iterator[type[errors.OldFriendError]]:
+        yield kind
+        for below in kind.__subclasses__():
+            yield from kinds(below)
+
+    assert {kind.default_key for kind in kinds(errors.OldFriendError)} <= set(MESSAGES)
+
+
+def test_every_command_has_help_in_both_languages() -> None:
+    for command in TABLE:
+        assert all(command.help[language] for language in LANGUAGES)
+
+
+def test_chinese_messages_are_chinese() -> None:
+    latin = [
+        key
+        for key, text in table("zh").items()
+        if not re.search("[\u4e00-\u9fff]", re.sub(r"\{.*?\}", "", text))
+    ]
+    assert all(not re.search("[a-z]{4,} [a-z]{3,}", table("zh")[key]) for key in latin)
+
+
+def test_no_message_has_an_emoji_of_ours() -> None:
+    for language in LANGUAGES:
+        for text in table(language).values():
+            assert not re.search("[\U0001f000-\U0001ffff\u2600-\u27bf]", text)
+
+
+def test_a_message_is_one_inert_line() -> None:
+    words = Words("en")
+    said = words.say("model.bad_request", base="http://x", said="bad\n\x1b[31mred\u202e")
+    assert said == "http://x refused the request: bad [31mred. Check the model and the base URL."
+
+
+def test_an_unknown_key_falls_back_to_its_family() -> None:
+    assert "model did not answer" in Words("en").say("model.something.new", said="x")
+    assert "Something went wrong (odd.key)" in Words("en").say("odd.key")
+
+
+def test_a_missing_detail_leaves_a_gap_and_no_failure() -> None:
+    assert Words("en").say("model.server_fault", base="b").startswith("The model server at b has a fault (?)")
+
+
+def test_problems_of_settings_take_a_line_each() -> None:
+    wrong = errors.SettingsError(
+        (("settings.url", {"name": "A", "value": "x"}), ("settings.switch", {"name": "B", "value": "y"}))
+    )
+    assert len(Words("zh").error(wrong).splitlines()) == 2
+
+
+def test_an_error_inside_of_a_notice_is_told_in_words() -> None:
+    told = Words("en").notice(Notice("erase.not_made_anew", {"error": errors.TimedOut(base="http://x")}))
+    assert "did not answer in time" in told
+
+
+@pytest.mark.parametrize(
+    ("setting", "environment", "language"),
+    [
+        ("auto", {"LANG": "zh_CN.UTF-8"}, "zh"),
+        ("auto", {"LC_ALL": "en_US.UTF-8", "LANG": "zh_CN.UTF-8"}, "en"),
+        ("auto", {"LC_MESSAGES": "zh_TW.UTF-8"}, "zh"),
+        ("auto", {}, "en"),
+        ("zh", {"LANG": "en_US.UTF-8"}, "zh"),
+        ("en", {"LANG": "zh_CN.UTF-8"}, "en"),
+    ],
+)
+def test_the_language_is_the_setting_or_the_locale(
+    setting: str, environment: dict[str, str], language: str
+) -> None:
+    assert choose(setting, environment) == language
+
+
+def test_no_message_is_left_over() -> None:
+    text = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in [*sources(), ROOT / "interfaces/terminal/messages/__init__.py"]
+    )
+    text = text.replace("'", '"')
+    built = re.compile(
+        "|".join(re.escape(start) for start in re.findall(r'f"([a-z_]+\.[a-z_.]*)\{', text)) or "$^"
+    )
+    unused = [key for key in MESSAGES if f'"{key}"' not in text and not built.match(key) and "." in key]
+    assert unused == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_part_of_a_score_has_a_name(language):
+    names = {
+        name
+        for by_kind in (WORDS_ALONE, WITH_VECTORS, WITH_HASHED)
+        for kind in by_kind.values()
+        for name in kind
+    }
+    assert {f"weighed.{name}" for name in names} <= set(table(language))

@@ -1,0 +1,55 @@
+"""Lines through a pipe: whatever their length and wherever they are cut."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interfaces.terminal.batch import lines_of
+from interfaces.terminal.interrupting import Wishes
+
+
+@contextmanager
+def piping(*parts: bytes) -> Iterator[TextIO]:
+    """The reading end of a pipe into which these parts are written."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(writing, "wb", buffering=0) as file:
+            for part in parts:
+                file.write(part)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with os.fdopen(reading, encoding="utf-8") as stream:
+        yield stream
+        writer.join()
+
+
+@given(st.lists(st.text(alphabet="ab你\r", max_size=5), max_size=6), st.integers(1, 4), st.booleans())
+def test_lines_come_whole_however_they_were_cut(given_lines: list[str], size: int, ended: bool) -> None:
+    data = ("\n".join(given_lines) + ("\n" if ended else "")).encode()
+    with piping(*(data[at : at + size] for at in range(0, len(data), size))) as stream:
+        found = list(lines_of(stream, Wishes()))
+    expected = data.decode().split("\n")
+    expected = expected if expected[-1] else expected[:-1]
+    assert [line.rstrip("\r") for line in found] == [line.rstrip("\r") for line in expected]
+
+
+def test_a_huge_line_takes_time_by_its_length_and_not_faster() -> None:
+    def seconds(megabytes: int) -> float:
+        with piping(b"x" * (megabytes * 1_000_000)) as stream:
+            began = time.process_time()
+            (line,) = lines_of(stream, Wishes())
+            assert len(line) == megabytes * 1_000_000
+            return time.process_time() - began
+
+    seconds(1)
+    assert seconds(80) < 40 * max(0.005, seconds(5)) + 0.2

@@ -1,0 +1,131 @@
+"""One reply on the screen: frames, signs, notices, dated quotations."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+
+from conversation import Recalled, Replied, TurnEvent
+from domain import errors
+from domain.events import Notice, Reply, Retrying, TextDelta
+from domain.recollection import RecalledTurn, Recollection, Why
+from domain.records import Round, Turn
+from interfaces.terminal.messages import Words
+from interfaces.terminal.pump import Beat
+from interfaces.terminal.reply import ReplyView, show_text, source_of
+from interfaces.terminal.screen import Screen
+
+MEMORY = RecalledTurn(
+    "t1", "s1", "2026-01-02T10:00:00+00:00", "user", "My parrot is called Kiwi.", True, Why("q", 1.0)
+)
+NOTHING = Recollection()
+KNOWN = Recollection(turns=(MEMORY,), ranked=("t1",))
+
+
+class Counting(io.StringIO):
+    """Counts how often something is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flushes = 0
+
+    def flush(self) -> None:
+        self.flushes += 1
+
+
+class Moments:
+    """Seconds that go on only when they are told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def replied(text: str, recollection: Recollection = NOTHING) -> Replied:
+    turn = Turn(1, "x", "s", "2026-01-03T10:00:00+00:00", "user", "User: hi", 1)
+    return Replied(Round(turn, turn), Reply(text, "stop", "m", 1, 1, 0.1, False), recollection)
+
+
+def shown(events: Iterator[TurnEvent | Beat], moments: Moments) -> tuple[str, int]:
+    out = Counting()
+    screen = Screen(out, plain=False)
+    ReplyView(screen, screen, Words("en"), moments).show(events)
+    return re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()), out.flushes
+
+
+def test_a_fast_reply_is_written_fifteen_times_a_second_at_most() -> None:
+    moments = Moments()
+
+    def events() -> Iterator[TurnEvent | Beat]:
+        for _ in range(2000):
+            moments.now += 0.001
+            yield TextDelta("word ")
+        yield replied("word")
+
+    text, flushes = shown(events(), moments)
+    assert text.split() == ["word"] * 2000
+    assert flushes <= 2 * 15 + 4
+
+
+def test_the_sign_comes_after_half_a_second_and_goes_without_a_trace() -> None:
+    moments = Moments()
+
+    def events() -> Iterator[TurnEvent | Beat]:
+        moments.now += 0.4
+        yield Beat()
+        moments.now += 0.2
+        yield Beat()
+        yield TextDelta("Hello.")
+        yield replied("Hello.")
+
+    text, _ = shown(events(), moments)
+    assert text == "thinking …\r\x1b[KHello.\n"
+
+
+def test_a_notice_waits_while_a_reply_is_under_way() -> None:
+    events: list[TurnEvent] = [
+        TextDelta("Hello "), Notice("turn.truncated", {"tokens": 5}), TextDelta("Ann."), replied("Hello Ann.")
+    ]  # fmt: skip
+    text, _ = shown(iter(events), Moments())
+    assert text.startswith("Hello Ann.\nThe server read only 5 tokens")
+
+
+def test_an_error_is_told_once_however_often_it_is_tried_again() -> None:
+    error = errors.BadReply("model.html_reply", base="http://x")
+    events: list[TurnEvent] = [
+        Retrying(error, 2, 3, 1.0),
+        Retrying(error, 3, 3, 2.0),
+        TextDelta("Hi."),
+        replied("Hi."),
+    ]
+    text, _ = shown(iter(events), Moments())
+    assert text.count("sent a web page") == 1
+    assert "(2 of 3)" in text
+    assert "(3 of 3)" in text
+
+
+def test_a_quotation_carries_the_date_of_its_memory_and_the_reply_a_line_of_what_was_remembered() -> None:
+    said = "You said <blockquote>my parrot is called kiwi</blockquote>"
+    events: list[TurnEvent] = [Recalled(KNOWN), TextDelta(said), replied(said, KNOWN)]
+    text, _ = shown(iter(events), Moments())
+    assert "│ my parrot is called kiwi\n│ 2026-01-02\n" in text
+    assert text.endswith("remembered 1 turn · /why\n")
+
+
+def test_a_quotation_is_found_whatever_its_case_and_marks() -> None:
+    assert source_of("MY PARROT is called “Kiwi”", KNOWN) is MEMORY
+    assert source_of("my yacht", KNOWN) is None
+    assert source_of("!", KNOWN) is None
+
+
+def test_an_earlier_reply_looks_as_it_did_but_quiet() -> None:
+    live, early = Counting(), Counting()
+    text = "# Title\n\nSome **bold** words <blockquote>old</blockquote> end"
+    show_text(Screen(live, plain=False), text)
+    show_text(Screen(early, plain=False), text, quiet=True)
+    bare = [re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()) for out in (live, early)]
+    assert bare[0] == bare[1]
+    assert "\x1b[2m" in early.getvalue()

@@ -1,0 +1,166 @@
+"""``/setup`` in a real terminal against a real server on loopback."""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from dotenv import dotenv_values
+
+from tests.interfaces.terminal.conftest import Chat
+from tests.interfaces.terminal.pseudo import Terminal
+from tests.server import Exchange, ScriptedServer, status
+
+KEY = "sk-setup-0123456789abcdef"
+
+
+def other(terminal: Terminal, base: str) -> None:
+    """Begin the set-up and name a server."""
+    terminal.prompt()
+    terminal.say("/setup")
+    terminal.see("other: give a base URL")
+    terminal.see("Number [1]:")
+    number = re.findall(r"(\d+)  other: give", terminal.text())[-1]
+    terminal.send(f"{number}\r")
+    terminal.see("Base URL:")
+    terminal.send(f"{base}\r")
+
+
+def env(tmp_path: Path) -> dict[str, str | None]:
+    return dotenv_values(
+        stream=io.StringIO((tmp_path / "env").read_text(encoding="utf-8")), interpolate=False
+    )
+
+
+def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
+    chat: Chat, server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.models = ["chat-large", "chat-small", "text-embed-1"]
+    terminal = chat(columns=110, rows=40)
+    other(terminal, server.base.removesuffix("/v1"))
+    terminal.see("Key (not shown")
+    terminal.send(f"{KEY}\r")
+    terminal.see("Models (Tab completes): chat-large, chat-small")
+    terminal.send("sma\t")
+    terminal.wait(lambda: "chat-small" in terminal.line(), "the completed model")
+    terminal.send("\r")
+    terminal.see("chat-small answers.")
+    terminal.see("text-embed-1 makes vectors.")
+    terminal.see("What is your companion called?")
+    terminal.send("Ada\r")
+    terminal.see("What should it call you?")
+    terminal.send("\r")
+    terminal.see("Who is it?")
+    terminal.send("Ada is calm, she's “wise”.\r")
+    terminal.see("is written")
+    terminal.prompt()
+    assert KEY.encode() not in terminal.raw
+    assert stat.S_IMODE((tmp_path / "env").stat().st_mode) == 0o600
+    found = env(tmp_path)
+    assert found["OPENAI_API_BASE"] == server.base
+    assert found["OPENAI_API_KEY"] == KEY
+    assert (found["CHAT_MODEL"], found["EMBEDDING_MODEL"]) == ("chat-small", "text-embed-1")
+    assert found["COMPANION_NAME"] == "Ada"
+    assert "# MAX_CONV_NUM=20" in (tmp_path / "env").read_text(encoding="utf-8")
+    assert (tmp_path / "data/persona/self_image.txt").read_text(
+        encoding="utf-8"
+    ) == "Ada is calm, she's “wise”.\n"
+    terminal.say("hello Ada")
+    terminal.see("You said: hello Ada")
+    assert server.chats[-1]["model"] == "chat-small"
+    assert "Ada is calm" in server.chats[-1]["messages"][0]["content"]
+
+
+class ListsAnywhere(ScriptedServer):
+    """Lists its models at any address, and chats under ``/v1`` alone."""
+
+    def play(self, exchange: Exchange) -> None:
+        if exchange.request.path == "/models":
+            exchange = replace(exchange, request=replace(exchange.request, path="/v1/models"))
+        super().play(exchange)
+
+
+def test_an_address_that_lists_models_and_does_not_chat_is_tried_with_v1(chat: Chat, tmp_path: Path) -> None:
+    with ListsAnywhere() as server:
+        terminal = chat(columns=110, rows=40)
+        other(terminal, server.base.removesuffix("/v1"))
+        for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?"):
+            terminal.see(question)
+            terminal.send("\r")
+        terminal.see(f"The address that answers is {server.base}.")
+        terminal.see("is written")
+        assert env(tmp_path)["OPENAI_API_BASE"] == server.base
+
+
+@pytest.mark.parametrize(
+    "after", ["Number [1]:", "Base URL:", "Key (not shown", "Model [", "What is your companion"]
+)
+def test_ctrl_c_at_any_question_leaves_nothing_half_written(
+    chat: Chat, server: ScriptedServer, tmp_path: Path, after: str
+) -> None:
+    (tmp_path / "env").write_text("MAX_CONV_NUM=17\n")
+    terminal = chat(columns=110)
+    terminal.prompt()
+    terminal.say("/setup")
+    steps = [
+        ("Number [1]:", None),
+        ("Base URL:", server.base),
+        ("Key (not shown", ""),
+        ("Model [", ""),
+        ("What is your", ""),
+    ]
+    for question, answer in steps:
+        terminal.see(question)
+        if question.startswith(after[:12]):
+            terminal.send("\x03")
+            break
+        given = re.findall(r"(\d+)  other: give", terminal.text())[-1] if answer is None else answer
+        terminal.send(f"{given}\r")
+    terminal.see("Nothing was changed.")
+    terminal.prompt()
+    assert (tmp_path / "env").read_text() == "MAX_CONV_NUM=17\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "env"]
+
+
+def test_settings_that_stood_in_the_file_are_kept(chat: Chat, server: ScriptedServer, tmp_path: Path) -> None:
+    (tmp_path / "env").write_text("MAX_CONV_NUM=7\nREFRESH_EVERY_CONV_NUM=3\nOTHER_PROGRAM='its value'\n")
+    terminal = chat(columns=110)
+    other(terminal, server.base)
+    for question in (
+        "Key (not shown",
+        "Model [",
+        "What is your companion",
+        "What should it call",
+        "Who is it?",
+    ):
+        terminal.see(question)
+        terminal.send("\r")
+    terminal.see("is written")
+    terminal.prompt()
+    found = env(tmp_path)
+    assert (found["MAX_CONV_NUM"], found["REFRESH_EVERY_CONV_NUM"], found["OTHER_PROGRAM"]) == (
+        "7",
+        "3",
+        "its value",
+    )
+
+
+def test_a_model_that_does_not_answer_is_written_only_after_a_yes(
+    chat: Chat, server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.script(status(404, "The model `x` does not exist", error_code="model_not_found"))
+    terminal = chat(columns=110)
+    other(terminal, server.base)
+    terminal.see("Key (not shown")
+    terminal.send("\r")
+    terminal.see("Model [")
+    terminal.send("wrong-name\r")
+    terminal.see("wrong-name did not answer")
+    terminal.see("Write it all the same?")
+    terminal.send("\r")
+    terminal.see("Nothing was changed.")
+    assert (tmp_path / "env").read_text() == ""

@@ -1,0 +1,241 @@
+"""Keys at the prompt, in a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.interfaces.terminal.conftest import Chat
+from tests.interfaces.terminal.pseudo import ROOT, Terminal, environment
+from tests.server import ScriptedServer
+
+
+def said(server: ScriptedServer) -> list[str]:
+    """What the person said, as the model was told."""
+    return [request["messages"][-1]["content"].split("\n\n")[-1] for request in server.chats]
+
+
+def test_the_cursor_stands_after_wide_characters(chat: Chat) -> None:
+    terminal = chat()
+    terminal.prompt()
+    terminal.send("你好")
+    terminal.wait(lambda: terminal.screen.cursor.x == 6, "the cursor in column 6")
+    terminal.send("\x7f")
+    terminal.wait(lambda: terminal.screen.cursor.x == 4, "the cursor in column 4 after erasing one character")
+    terminal.send("a们")
+    terminal.wait(
+        lambda: terminal.line().startswith("> 你a") and terminal.screen.cursor.x == 7, "mixed widths"
+    )
+
+
+def test_the_cursor_stands_right_after_wide_characters_wrapped(chat: Chat) -> None:
+    terminal = chat(columns=20)
+    terminal.prompt()
+    terminal.send("你" * 12)
+    terminal.wait(lambda: terminal.screen.cursor.x == 8, "three characters in the second row")
+
+
+@pytest.mark.parametrize(
+    "key", ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[27;2;13~"], ids=["ctrl-j", "alt", "csi-u", "xterm"]
+)
+def test_a_new_line_key_makes_a_new_line_and_enter_sends(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], key: str
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.send("first" + key + "second")
+    terminal.send_after("second", "\r")
+    terminal.see("You said:")
+    assert said(server) == ["first\nsecond"]
+
+
+def test_a_paste_of_several_lines_stays_whole_with_and_without_brackets(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.send("\x1b[200~one\r\ntwo\nthree\x1b[201~")
+    terminal.send_after("three", "\r")
+    terminal.see("You said: one")
+    terminal.prompt()
+    terminal.send("four\rfive\rsix")
+    terminal.send_after("six", "\r")
+    terminal.see("You said: four")
+    assert said(server) == ["one\ntwo\nthree", "four\nfive\nsix"]
+
+
+def test_a_pasted_block_is_never_a_command(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.send("\x1b[200~/reset\nis a command\x1b[201~")
+    terminal.send_after("is a command", "\r")
+    terminal.see("You said:")
+    assert said(server) == ["/reset\nis a command"]
+
+
+def test_what_looks_like_a_command_of_a_chinese_keyboard_is_one(chat: Chat) -> None:
+    terminal = chat()
+    terminal.prompt()
+    terminal.say("、save")
+    terminal.see("nothing to save")
+    terminal.prompt()
+    terminal.say("／ｓａｖｅ")
+    terminal.see("nothing to save", times=2)
+
+
+def test_an_unknown_command_is_not_sent_and_a_path_is(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.say("/sav")
+    terminal.see("Did you mean /save?")
+    terminal.prompt()
+    terminal.say("/usr/bin")
+    terminal.see("You said: /usr/bin")
+    terminal.prompt()
+    terminal.say("//help")
+    terminal.see("You said: /help")
+    assert said(server) == ["/usr/bin", "/help"]
+
+
+def test_a_bare_exit_asks(chat: Chat) -> None:
+    terminal = chat()
+    terminal.prompt()
+    terminal.say("exit")
+    terminal.send_after("Leave?", "n\r")
+    terminal.wait(lambda: terminal.line().startswith("> exit"), "the word at the prompt again")
+    terminal.send("\x03")
+    terminal.prompt()
+    terminal.say("quit")
+    terminal.see("Leave?", times=2)
+    terminal.send("y\r")
+    assert terminal.ended() == 0
+
+
+def test_the_history_is_kept_across_runs_for_its_owner_only(chat: Chat, tmp_path: Path) -> None:
+    terminal = chat()
+    terminal.prompt()
+    terminal.say("remember this line")
+    terminal.see("cannot really answer")
+    terminal.prompt()
+    terminal.send("\x04")
+    assert terminal.ended() == 0
+    assert stat.S_IMODE((tmp_path / "data" / "history").stat().st_mode) == 0o600
+    again = chat()
+    again.prompt()
+    again.send("\x1b[A")
+    again.wait(lambda: "remember this line" in again.line(), "the line of the earlier run")
+    again.send("\x03")
+    again.prompt()
+    again.send("\x12this")
+    again.wait(lambda: "remember this line" in again.near_cursor(), "the line found by Ctrl-R")
+
+
+def test_tab_completes_commands_and_arguments_and_shows_help(chat: Chat) -> None:
+    terminal = chat()
+    terminal.prompt()
+    terminal.send("/per")
+    terminal.see("The two images")
+    terminal.send("\t")
+    terminal.wait(lambda: "/persona" in terminal.near_cursor(), "the completed command")
+    terminal.send(" us")
+    terminal.wait(lambda: "/persona us" in terminal.near_cursor(), "the beginning of the argument")
+    terminal.send("\t")
+    terminal.wait(lambda: "/persona user" in terminal.near_cursor(), "the completed argument")
+
+
+def test_ctrl_l_clears_the_screen(chat: Chat) -> None:
+    terminal = chat()
+    terminal.prompt()
+    terminal.send("text\x0c")
+    terminal.wait(
+        lambda: terminal.screen.cursor.y == 0 and terminal.line().startswith("> text"), "the prompt on top"
+    )
+
+
+def test_escape_twice_brings_the_last_message_back(chat: Chat) -> None:
+    terminal = chat()
+    terminal.prompt()
+    terminal.say("what was this")
+    terminal.see("cannot really answer")
+    terminal.prompt()
+    terminal.send("\x1b\x1b")
+    terminal.wait(lambda: terminal.line().startswith("> what was this"), "the last message")
+
+
+def test_ctrl_x_ctrl_e_opens_the_editor(chat: Chat, tmp_path: Path) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text('#!/bin/sh\necho edited >> "$1"\n')
+    editor.chmod(0o755)
+    terminal = chat(EDITOR=str(editor))
+    terminal.prompt()
+    terminal.send("draft")
+    terminal.send_after("draft", "\x18\x05")
+    terminal.wait(lambda: "edited" in terminal.near_cursor(), "what the editor added")
+
+
+def test_ctrl_z_leaves_for_the_shell_and_fg_comes_back(
+    tmp_path: Path, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = Terminal(["sh", "-i"], environment(tmp_path, PS1="shell: ", ENV="", **connected))
+    try:
+        terminal.see("shell:")
+        program = f"{sys.executable} {ROOT / 'main.py'} --data-dir {tmp_path / 'data'}"
+        terminal.send(f"LOG_DIR={tmp_path / 'logs'} {program} --env-file /dev/null\n")
+        terminal.prompt()
+        terminal.send("half a")
+        terminal.send_after("half a", "\x1a")
+        terminal.wait(lambda: terminal.line().startswith("shell:"), "the shell")
+        terminal.send("fg\n")
+        terminal.wait(lambda: terminal.line().startswith("> half a"), "the prompt as it was left")
+        terminal.send(" thought")
+        terminal.send_after("half a thought", "\r")
+        terminal.see("You said: half a thought")
+    finally:
+        terminal.close()
+
+
+def test_bytes_that_are_no_utf8_and_controls_do_no_harm(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.send(b"caf\xe9 \xff\xfe ok\xed\xa0\x80")
+    terminal.send_after("ok", "\r")
+    terminal.see("You said:")
+    terminal.prompt()
+    assert "caf" in said(server)[0]
+    assert "ok" in said(server)[0]
+    terminal.send("\x1b[200~a\u202eb\x1b]0;owned\x07c\u200bd\x1b[201~")
+    terminal.wait(lambda: "c" in terminal.line(), "the paste")
+    terminal.send("\r")
+    terminal.see("You said:", times=2)
+    terminal.prompt()
+    assert "\u202e".encode() not in terminal.raw
+    assert b"\x1b]0;owned" not in terminal.raw
+
+
+def test_keys_typed_while_a_reply_streams_wait_at_the_prompt(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    from tests.server import say
+
+    server.script(say("", pieces=[f"word{at} " for at in range(30)], pause=0.05))
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.say("hello")
+    terminal.see("word3 ")
+    terminal.send("typed\x7fd ahead\r")
+    terminal.see("word29")
+    terminal.wait(lambda: terminal.line().startswith("> typed ahead"), "what was typed ahead")
+    time.sleep(0.2)
+    terminal.read()
+    assert "typed" not in terminal.text().split("word29")[0]
+    assert len(server.chats) == 1
