@@ -13,11 +13,8 @@ from recall import words
 from recall.embedding_text import turn_key
 from recall.finder import Finder
 from recall.hashed_embedder import HashedEmbedder
-from storage.sqlite.database import Database
-from storage.sqlite.facts import Facts
-from storage.sqlite.lexicon import Lexicon
-from storage.sqlite.sessions import Sessions
-from storage.sqlite.turn_reader import TurnReader
+from storage.sqlite.store import SqliteStore
+from storage.store import NewSummary, NewTurn
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LOG = logging.Logger("test")
@@ -70,32 +67,27 @@ class Life:
     """A database that sessions are stored in, and a finder over it."""
 
     def __init__(self, folder):
-        self.database = Database(folder / "memory.db", LOG)
-        self.sessions, self.lexicon = Sessions(self.database), Lexicon(self.database)
+        self.store = SqliteStore(folder / "memory.db", words.tokens, LOG)
         self.vectors = Vectors()
-        self.finder = Finder(self.lexicon, self.vectors, TurnReader(self.database), LOG)
+        self.finder = Finder(self.store, self.vectors, self.store, LOG)
 
     def live(self, session_id, rounds, when, *, summary="", archived=True):
-        with self.database.write() as sql:
-            self.sessions.start(sql, session_id, when.isoformat())
+        with self.store.in_one_commit():
+            self.store.start_session(session_id, when.isoformat())
             for number, (said, answered) in enumerate(rounds):
                 at = (when + timedelta(minutes=number)).isoformat()
                 told = (
-                    (f"{session_id}-{number}u", at, "user", said),
-                    (f"{session_id}-{number}a", at, "assistant", answered),
+                    NewTurn(f"{session_id}-{number}u", at, "user", said),
+                    NewTurn(f"{session_id}-{number}a", at, "assistant", answered),
                 )
-                spoken = self.sessions.add_round(sql, session_id, told, "stop")
-                for turn in (spoken.user, spoken.assistant):
-                    self.lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
+                for turn in self.store.store_round(session_id, told, "stop", at).turns:
                     (vector,) = HashedEmbedder().embed([turn_key(turn, [])])
                     self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
-            if summary:
-                kept = self.sessions.put_summary(
-                    sql, f"{session_id}-m", session_id, when.isoformat(), summary, len(rounds)
-                )
-                self.lexicon.add(sql, "summary", kept.seq, words.tokens(summary))
+            final = NewSummary(f"{session_id}-m", when.isoformat(), summary)
             if archived:
-                self.sessions.close(sql, session_id, when.isoformat())
+                self.store.archive(session_id, final, {}, f"after-{session_id}")
+            else:
+                self.store.fold(session_id, len(rounds), final)
 
     def recall(self, *queries, embed=_EMBED, **options):
         asked = {"session_id": "now", "now": NOW, "conv_num": 4, **options}
@@ -108,7 +100,7 @@ def life(tmp_path):
     lived.live("older", OLDER, NOW - timedelta(days=200), summary="They spoke of ramen and tomatoes.")
     lived.live("old", OLD, NOW - timedelta(days=9), summary="They spoke of a puppy, Lisbon and the violin.")
     yield lived
-    lived.database.close()
+    lived.store.close()
 
 
 def test_what_was_said_is_found_with_where_and_when_and_why(life):
@@ -253,7 +245,7 @@ def test_without_vectors_it_goes_on_by_words_and_says_so(life, change, embed, mi
 
 
 def test_without_words_it_goes_on_by_vectors_and_says_so(life):
-    with life.database.write() as sql:
+    with life.store._database.write() as sql:
         sql("DROP TABLE turn_postings")
     recalled = life.recall("puppy called Biscuit", gated=False)
     assert "old-1u" in recalled.ranked
@@ -268,7 +260,7 @@ def test_what_is_handed_over_stays_inside_the_budget_best_first(life):
 
 def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
     life.recall("What is the puppy called?")
-    with life.database.write() as sql:
+    with life.store._database.write() as sql:
         sql("DELETE FROM conversation WHERE text_id = 'old-1u'")
     assert "old-1u" not in {
         turn.text_id for turn in life.recall("What is the puppy called?", gated=False).turns
@@ -277,12 +269,8 @@ def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
 
 def test_a_fact_finds_the_turn_it_was_drawn_from(life):
     question = "Which musical instrument?"
-    with life.database.write() as sql:
-        seq = TurnReader(life.database).seqs_of(["old-4u"])["old-4u"]
-        fact = Facts(life.database).add(
-            sql, "f1", "old", NOW.isoformat(), "plays a musical instrument", [seq]
-        )
-        life.lexicon.add(sql, "fact", fact, words.tokens("plays a musical instrument"))
+    seq = life.store.seqs_of(["old-4u"])["old-4u"]
+    life.store.learn_fact("f1", "old", NOW.isoformat(), "plays a musical instrument", [seq])
     assert life.recall(question, embed=None, gated=False).ranked[0] == "old-4u"
 
 
@@ -290,7 +278,7 @@ def test_an_empty_memory_gives_nothing_and_no_fault(tmp_path):
     empty = Life(tmp_path)
     assert not empty.recall("What is the puppy called?")
     assert not empty.recall("What is the puppy called?", gated=False)
-    empty.database.close()
+    empty.store.close()
 
 
 def test_asking_twice_gives_the_same(life):

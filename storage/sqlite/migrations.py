@@ -10,12 +10,13 @@ import sqlite3
 from pathlib import Path
 
 from domain import errors
-from storage.sqlite.schema import FIRST
+from storage.files import make_private
+from storage.sqlite.schema import FIRST, SECOND
 
 #: "OFRD" in SQLite's application_id: tells our database from anybody else's.
 APPLICATION_ID = 0x4F465244
 
-STEPS: tuple[str, ...] = (FIRST,)
+STEPS: tuple[str, ...] = (FIRST, SECOND)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -74,8 +75,6 @@ def _statements(script: str) -> list[str]:
 
 
 def _copy_beside(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    from storage.files import make_private
-
     copy = path.with_name(f"{path.stem}.before-{version + 1}{path.suffix}")
     copy.unlink(missing_ok=True)
     connection.execute("VACUUM INTO ?", (str(copy),))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
 
-#: Numbers (rows times dimension) that a shelf holds at the most: 192 MB, searched in some 5 ms. That is 125,000
+#: Numbers (rows times dimension) that are held of a type at the most: 192 MB, searched in some 5 ms. That is 125,000
 #: rows of 384 numbers; finding 300 of them on the disk takes three times as long and misses some.
 MOST = 48_000_000
 
@@ -107,7 +107,7 @@ class InMemoryRows:
 
 
 class InMemoryIndex:
-    """A shelf for each type that has few enough rows; the others are searched on the disk.
+    """Rows in memory of each type that has few enough; the others are searched on the disk.
 
     With a dimension of 0, of an index that is not open yet, there are none, and numpy is not loaded.
     """
@@ -120,7 +120,7 @@ class InMemoryIndex:
         )
 
     def of(self, kind: Kind) -> InMemoryRows | None:
-        """The shelf of a type; None when its rows are too many."""
+        """The rows of a type; None when its rows are too many."""
         return self._held.get(kind)
 
     def fits(self, kind: Kind, more: int) -> bool:

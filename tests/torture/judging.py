@@ -26,7 +26,7 @@ def contents(folder: Path) -> Contents:
 
 def remembered(stage: Stage) -> Contents:
     """Everything, without ids and times, in a form that can be compared."""
-    read = stage.memory.database.read
+    read = stage.read
     queries = {
         "sessions": "SELECT number, status, end_timestamp IS NULL, current_conv_count FROM session ORDER BY number",
         "turns": "SELECT s.number, c.role, c.text, c.round, c.finish, c.folded FROM conversation c"
@@ -68,7 +68,7 @@ def astray(stage: Stage) -> Iterator[str]:
         yield f"the index does not recover: {stage.memory.index_status()}"
         return
     texts = "SELECT text_id FROM conversation UNION SELECT text_id FROM summary"
-    wanted = sorted(row[0] for row in stage.memory.database.read(texts))
+    wanted = sorted(row[0] for row in stage.read(texts))
     if stage.indexed() != wanted:
         yield "the index does not hold what is remembered"
 
@@ -76,7 +76,7 @@ def astray(stage: Stage) -> Iterator[str]:
 def unsound(stage: Stage) -> Iterator[str]:
     """What must hold at any moment."""
     yield from stage.memory.problems()
-    read = stage.memory.database.read
+    read = stage.read
     never = {
         "a round with half its turns": "SELECT 1 FROM conversation GROUP BY session_id, round HAVING count(*) <> 2",
         "a wrong count": "SELECT 1 FROM session s WHERE current_conv_count <> (SELECT count(*) FROM conversation c"
@@ -168,7 +168,7 @@ def _judge_migration(folder: Path, before: Contents) -> Iterator[str]:
     migrations.STEPS = (steps[0], scene.LATER_STEP)
     try:
         stage = Stage(folder)
-        if stage.memory.database.read("SELECT x FROM later")[0][0] != "taken":
+        if stage.read("SELECT x FROM later")[0][0] != "taken":
             yield "the step was not taken"
         yield from unsound(stage)
         found = remembered(stage)

@@ -6,11 +6,14 @@ python -m tests.torture.scene round FOLDER
 from __future__ import annotations
 
 import logging
+import sqlite3
 import sys
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import config
 from conversation import Conversation
@@ -81,8 +84,13 @@ class Stage:
 
     def indexed(self) -> list[str]:
         """Every text that the index holds."""
-        vectors = self.memory._vectors
+        vectors = self.memory._opened_search().vectors
         return sorted(text_id.decode() for text_id in vectors.ids().tolist()) if vectors.has_table else []
+
+    def read(self, query: str) -> list[tuple[Any, ...]]:
+        """What SQL finds in the database, read past the memory."""
+        with closing(sqlite3.connect(self.memory.folder / "memory.db")) as connection:
+            return connection.execute(query).fetchall()
 
     def close(self) -> None:
         """Leave."""
