@@ -52,7 +52,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 def _take(connection: sqlite3.Connection, number: int) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for statement in _statements(STEPS[number - 1]):
+        for statement in statements(STEPS[number - 1]):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version={number}")
@@ -63,7 +63,7 @@ def _take(connection: sqlite3.Connection, number: int) -> None:
         raise
 
 
-def _statements(script: str) -> list[str]:
+def statements(script: str) -> list[str]:
     """The single statements of a script; ``executescript`` would commit on its own."""
     found, held = [], ""
     for line in script.splitlines():

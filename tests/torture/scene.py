@@ -22,12 +22,11 @@ from interfaces.debug_log import DebugLog
 from jobs.erasing import Erasing
 from llm import Llm
 from memory import Memory
-from storage.sqlite import migrations
+from tests.first_version import lay_first_version
 
 #: Stands in the turns that the scene ``erase`` takes out, and nowhere else.
 MARKER = "Quintessenz-7731"
 TYPED = "The lighthouse keeper is called Ambrose."
-LATER_STEP = "CREATE TABLE later (x TEXT);\nINSERT INTO later VALUES ('taken');\n"
 
 
 class Stage:
@@ -111,6 +110,9 @@ def new_id() -> str:
 
 def prepare(folder: Path, scene: str) -> None:
     """What stands before the scene begins: an archived session, and a present one with a few rounds."""
+    if scene == "migration":
+        lay_first_version(config.load(folder, {}).data_dir / "memory.db")
+        return
     stage = Stage(folder, index=True, debug=scene == "erase")
     lines = ["My boat is called Petrel.", "She lies in Husum."]
     if scene == "erase":
@@ -145,8 +147,6 @@ SCENES: dict[str, Callable[[Stage], object]] = {
 
 def play(scene: str, folder: Path, *, index: bool = True) -> None:
     """Play one scene to its end, and let the index catch up."""
-    if scene == "migration":
-        migrations.STEPS = (migrations.STEPS[0], LATER_STEP)
     stage = Stage(folder, index=index, debug=scene == "erase", kept=lambda: print("kept", flush=True))
     SCENES[scene](stage)
     if index:
