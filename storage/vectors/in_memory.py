@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from domain.records import Kind
 from domain.vectors import VectorRow, normalised
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float32]
@@ -29,8 +30,6 @@ class InMemoryRows:
     """(text_id, session_id, vector) in memory. Safe to use from several threads."""
 
     def __init__(self, dimension: int) -> None:
-        import numpy as np
-
         self._lock = threading.Lock()
         self._ids: list[str] = []
         self._place: dict[str, int] = {}
@@ -65,8 +64,6 @@ class InMemoryRows:
 
     def search(self, query: Floats, exclude_session: str | None, limit: int) -> list[Found]:
         """(text_id, session_id, cosine), best first; equals in the order of their ids."""
-        import numpy as np
-
         with self._lock:
             count = len(self._ids)
             # Not ``@``, which takes all cores and waits for the slowest of them: on a busy machine many times as long.
@@ -96,8 +93,6 @@ class InMemoryRows:
 
     def _make_room(self, more: int) -> None:
         """Room grows by doubling; what is not used yet takes no memory, since nobody writes to it."""
-        import numpy as np
-
         count = len(self._ids)
         if count + more > len(self._session):
             room = max(count + more, 2 * len(self._session))
@@ -109,7 +104,7 @@ class InMemoryRows:
 class InMemoryIndex:
     """Rows in memory of each type that has few enough; the others are searched on the disk.
 
-    With a dimension of 0, of an index that is not open yet, there are none, and numpy is not loaded.
+    With a dimension of 0, of an index that is not open yet, there are none.
     """
 
     def __init__(self, dimension: int, most: int) -> None:
@@ -133,8 +128,6 @@ class InMemoryIndex:
 
     def put(self, rows: Sequence[VectorRow]) -> None:
         """Take in rows that were stored."""
-        import numpy as np
-
         for kind in KINDS:
             some = [row for row in rows if row.type == kind]
             if some and self.fits(kind, len(some)):

@@ -11,6 +11,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from domain import errors
 from domain.vectors import VectorRow
 from storage.store import VectorStore
@@ -96,8 +98,6 @@ class Reconciler:
 
     def _agree(self, model: str, wanted: Ids) -> bool:
         """Repair small differences to the store; False when the index had better be made anew."""
-        import numpy as np
-
         here = self._vectors.ids()
         missing = np.setdiff1d(wanted, here, assume_unique=True)
         if np.any(here[1:] == here[:-1]) or len(missing) > _MOST_MISSING * len(wanted):

@@ -17,6 +17,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from domain import errors
 from domain.records import Kind
 from domain.vectors import Hit, VectorRow, normalised
@@ -25,7 +27,6 @@ from storage.vectors import in_memory, lance, nearest
 from storage.vectors.in_memory import InMemoryIndex
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from domain.vectors import Half, Vector
@@ -62,7 +63,7 @@ class Vectors:
         self._dimension = 0
 
     def open(self, model: str, dimension: int) -> None:
-        """Open the table of this model, or make it. Nothing is imported before this.
+        """Open the table of this model, or make it. LanceDB is imported here, and not before.
 
         Raises StorageError when what lies there cannot be used: then ``rebuild`` makes it anew.
         """
@@ -151,8 +152,6 @@ class Vectors:
 
     def ids(self) -> npt.NDArray[np.bytes_]:
         """Every ``text_id``, sorted, as an array of bytes (32 MB for a million)."""
-        import numpy as np
-
         with self._faults("ids"):
             found = [np.array([], dtype="S1")]
             column = self._ready().search().select(["text_id"]).limit(None).to_arrow()["text_id"]
@@ -249,8 +248,6 @@ class Vectors:
 
     def _load(self, kind: Kind) -> None:
         """Hold the rows of a type in memory when they are few enough."""
-        import numpy as np
-
         where = nearest.OF_KIND[kind]
         held = self._in_memory.of(kind)
         if held is None or not self._in_memory.fits(kind, self._table.count_rows(where)):
