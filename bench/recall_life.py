@@ -137,7 +137,7 @@ class LivedHistory:
         self.number_of[session.session_id] = number
         self.session_of.update((said.tid, number) for one in talk.rounds for said in one if said)
         stored: list[Round] = []
-        with self.memory.database.write():
+        with self.memory.in_one_commit():
             for user, assistant in talk.rounds:
                 stored.append(self._store(session.session_id, user, assistant))
             for text, tids in talk.facts:
@@ -203,14 +203,14 @@ class LivedHistory:
 
     def watch(self) -> None:
         """Look at what is weighed from now on, and at the weights it gets."""
-        usual = self.memory.finder.weigh
+        of_life = self.memory.weigh
 
         def noticed(evidence: Evidence, parts: ScoreParts) -> Mapping[str, float]:
-            weights = usual(evidence, parts)
+            weights = of_life(evidence, parts)
             self.seen.append((evidence, parts, weights))
             return weights
 
-        self.memory.finder.weigh = noticed
+        self.memory.weigh = noticed
 
 
 def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterator[AskedQuestion]:

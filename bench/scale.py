@@ -134,7 +134,7 @@ def _fill(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def _store(memory: Memory, held: Sequence[life.Spoken]) -> None:
-    with memory.database.write():
+    with memory.in_one_commit():
         for spoken in held:
             session, _ = memory.resume_or_start()
             for user, assistant in spoken.rounds:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +22,11 @@ PREFIX: dict[Role, str] = {"user": "User: ", "assistant": "Assistant: "}
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One conversation from its beginning to ``/save``. ``number`` gives the order, never the clock."""
+    """One conversation from its beginning to ``/save``.
+
+    ``number`` is its name inside the store; ``position`` is where it stands among the others, and neither follows the
+    clock. ``start_timestamp`` is when it began, ``stored_at`` when it was stored.
+    """
 
     session_id: str
     number: int
@@ -28,11 +34,13 @@ class Session:
     end_timestamp: str | None
     status: Literal["active", "archived"]
     current_conv_count: int
+    stored_at: str = ""
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message as it lies in the table ``conversation``."""
+    """One message. ``timestamp`` is when it was said, ``position`` where it stands in its session."""
 
     seq: int
     text_id: str
@@ -43,6 +51,8 @@ class Turn:
     round: int
     finish: Finish = "stop"
     folded: bool = False
+    stored_at: str = ""
+    position: int = 0
 
     @property
     def words(self) -> str:
@@ -57,10 +67,15 @@ class Round:
     user: Turn
     assistant: Turn
 
+    @property
+    def turns(self) -> tuple[Turn, Turn]:
+        """Both, in order."""
+        return self.user, self.assistant
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a session came to so far; made from its rounds up to ``upto_round``."""
+    """What a session came to so far; made from its rounds up to ``upto_round``. It stands where its session stands."""
 
     seq: int
     text_id: str
@@ -68,6 +83,8 @@ class Summary:
     timestamp: str
     summary: str
     upto_round: int
+    stored_at: str = ""
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +116,47 @@ class Removed:
     session_id: str
     rounds: tuple[Round, ...]
     summary: Summary | None
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All turns, in order."""
+        return tuple(turn for spoken in self.rounds for turn in spoken.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureScope:
+    """What an erasure would take. ``words`` is set when everything that holds certain words was chosen.
+
+    ``in_flight`` names the sessions whose message in flight goes.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    summaries: tuple[Summary, ...] = ()
+    versions: tuple[ImageVersion, ...] = ()
+    pins: tuple[str, ...] = ()
+    in_flight: tuple[str, ...] = ()
+    sessions: tuple[Session, ...] = ()
+    words: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.turns or self.summaries or self.versions or self.pins or self.in_flight or self.sessions
+        )
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every text that must be in no file afterwards."""
+        spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
+        written = [version.text for version in self.versions] + list(self.pins)
+        return tuple(
+            dict.fromkeys(
+                text for text in [*spoken, *written, *self._spellings(spoken + written)] if text.strip()
+            )
+        )
+
+    def _spellings(self, texts: Sequence[str]) -> set[str]:
+        """The chosen words in every case in which they were written."""
+        if not self.words:
+            return set()
+        wanted = re.compile(re.escape(self.words), re.IGNORECASE)
+        return {self.words} | {found[0] for text in texts for found in wanted.finditer(text)}

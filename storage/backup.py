@@ -16,7 +16,7 @@ from pathlib import Path
 from domain import errors
 from storage.files import make_private, put_in_place
 from storage.owner import Owner
-from storage.sqlite.faults import as_ours
+from storage.sqlite.database import as_ours
 from storage.sqlite.migrations import refuse_unknown
 
 _DATABASE = "memory.db"

@@ -9,63 +9,22 @@ that session on, since each was made from the one before. Whoever calls may then
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
-from domain.records import IMAGES, Image, ImageVersion, Session, Summary, Turn
+from domain.records import IMAGES, ErasureScope, Image, ImageVersion, Summary, Turn
 from storage import proof
 from storage.images import Images
-from storage.sqlite.database import Database, Sql
-from storage.sqlite.drafts import Drafts
-from storage.sqlite.embeddings import Embeddings
-from storage.sqlite.index_writer import IndexWriter
-from storage.sqlite.lexicon import Lexicon
-from storage.sqlite.sessions import Sessions
+from storage.store import ErasureNote, Store
+
+__all__ = ["Eraser", "ErasureScope", "Proof", "Scrub"]
 
 #: Cleans what others wrote of these texts.
 Scrub = Callable[[proof.Needles], None]
-_NOTE = "erasing"
 _AT_ONCE = 5_000
-
-
-@dataclass(frozen=True)
-class ErasureScope:
-    """What would go. ``words`` is set when everything that holds certain words was chosen."""
-
-    turns: tuple[Turn, ...] = ()
-    summaries: tuple[Summary, ...] = ()
-    versions: tuple[ImageVersion, ...] = ()
-    pins: tuple[str, ...] = ()
-    in_flight: bool = False
-    sessions: tuple[Session, ...] = ()
-    words: str = ""
-
-    def __bool__(self) -> bool:
-        return bool(
-            self.turns or self.summaries or self.versions or self.pins or self.in_flight or self.sessions
-        )
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Every text that must be in no file afterwards."""
-        spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
-        written = [version.text for version in self.versions] + list(self.pins)
-        return tuple(
-            dict.fromkeys(
-                text for text in [*spoken, *written, *self._spellings(spoken + written)] if text.strip()
-            )
-        )
-
-    def _spellings(self, texts: Sequence[str]) -> set[str]:
-        """The chosen words in every case in which they were written."""
-        if not self.words:
-            return set()
-        wanted = re.compile(re.escape(self.words), re.IGNORECASE)
-        return {self.words} | {found[0] for text in texts for found in wanted.finditer(text)}
 
 
 @dataclass(frozen=True)
@@ -81,24 +40,13 @@ class Proof:
     traces: tuple[proof.Trace, ...] = ()
 
 
-@dataclass(frozen=True)
-class Parts:
-    """What an erasure reaches into."""
-
-    database: Database
-    sessions: Sessions
-    drafts: Drafts
-    persona: Images
-    lexicon: Lexicon
-    findable: IndexWriter
-    embeddings: Embeddings
-
-
 @dataclass
 class Eraser:
     """Erases in one data directory. ``scrubbers`` clean what others write: prompt history, logs."""
 
-    parts: Parts
+    store: Store
+    images: Images
+    clock: Callable[[], datetime]
     folders: Sequence[Path]
     rebuild_index: Callable[[], None]
     scrubbers: Sequence[Scrub] = ()
@@ -107,24 +55,24 @@ class Eraser:
 
     def turn(self, text_id: str) -> ErasureScope:
         """One turn and what was made from it."""
-        return self._with_derived(self.parts.sessions.turns([text_id]))
+        return self._with_derived(self.store.turns_with_ids([text_id]))
 
     def round(self, text_id: str) -> ErasureScope:
         """The round that a turn belongs to, and what was made from it."""
         turns = [
             other
-            for turn in self.parts.sessions.turns([text_id])
-            for other in self._turns_of(turn.session_id)
+            for turn in self.store.turns_with_ids([text_id])
+            for other in self.store.turns_of(turn.session_id)
             if other.round == turn.round
         ]
         return self._with_derived(turns)
 
     def session(self, session_id: str) -> ErasureScope:
         """A whole session and what was made from it. The active one stays, empty."""
-        session = self.parts.sessions.get(session_id)
+        session = self.store.session(session_id)
         if session is None:
             return ErasureScope()
-        chosen = self._with_derived(self._turns_of(session_id), [session_id])
+        chosen = self._with_derived(self.store.turns_of(session_id), [session_id])
         gone = (session,) if session.status == "archived" else ()
         return ErasureScope(chosen.turns, chosen.summaries, chosen.versions, (), chosen.in_flight, gone)
 
@@ -138,25 +86,26 @@ class Eraser:
         summaries = {summary.text_id: summary for summary in chosen.summaries}
         summaries |= {
             summary.text_id: summary
-            for summary in self.parts.sessions.every_summary()
+            for summary in self.store.every_summary()
             if wanted in summary.summary.casefold()
         }
         versions = {version.version: version for version in chosen.versions}
         versions |= {
             version.version: version
             for image in IMAGES
-            for version in self.parts.persona.versions(image)
+            for version in self.images.versions(image)
             if wanted in version.text.casefold()
         }
-        pins = [pin for image in IMAGES for pin in self.parts.drafts.pins(image) if wanted in pin.casefold()]
-        flying = self.parts.drafts.in_flight()
-        held = flying is not None and wanted in (flying.text + flying.partial).casefold()
+        pins = [pin for image in IMAGES for pin in self.store.pins(image) if wanted in pin.casefold()]
+        flying = (
+            one for one in self.store.every_in_flight() if wanted in (one.text + one.partial).casefold()
+        )
         return ErasureScope(
             chosen.turns,
             tuple(summaries.values()),
             tuple(versions[key] for key in sorted(versions)),
             tuple(pins),
-            held or chosen.in_flight,
+            tuple(one.session_id for one in flying),
             (),
             words.strip(),
         )
@@ -178,39 +127,30 @@ class Eraser:
             summary for session_id in sessions if (summary := self._summary_of(session_id, turns, also))
         ]
         versions = [version for image in IMAGES for version in self._versions_from(image, sessions)]
-        flying = self.parts.drafts.in_flight()
-        return ErasureScope(
-            tuple(turns),
-            tuple(summaries),
-            tuple(versions),
-            (),
-            flying is not None and flying.session_id in also,
-        )
+        flying = tuple(session_id for session_id in also if self.store.in_flight(session_id))
+        return ErasureScope(tuple(turns), tuple(summaries), tuple(versions), (), flying)
 
     def _summary_of(self, session_id: str, turns: Sequence[Turn], whole: Sequence[str]) -> Summary | None:
         """The summary of a session if it was made from one of these turns."""
-        summary = self.parts.sessions.summary(session_id)
+        summary = self.store.summary(session_id)
         if summary is None or session_id in whole:
             return summary
-        first = min(
-            (turn.round for turn in turns if turn.session_id == session_id), default=summary.upto_round + 1
+        made_from = (
+            turn.folded or turn.round <= summary.upto_round for turn in turns if turn.session_id == session_id
         )
-        return summary if first <= summary.upto_round else None
+        return summary if any(made_from) else None
 
     def _versions_from(self, image: Image, sessions: Sequence[str]) -> Iterator[ImageVersion]:
         """Versions made from these sessions, and all that were made from those versions."""
         touched = False
-        for version in self.parts.persona.versions(image):
+        for version in self.images.versions(image):
             touched = touched or version.session_id in sessions
             if touched and version.origin != "hand":
                 yield version
 
-    def _turns_of(self, session_id: str) -> list[Turn]:
-        return self.parts.sessions.all_turns(session_id)
-
     def _every_turn(self) -> Iterator[Turn]:
         last = 0
-        while turns := self.parts.sessions.turns_after(last, _AT_ONCE):
+        while turns := self.store.turns_after(last, _AT_ONCE):
             yield from turns
             last = turns[-1].seq
 
@@ -218,47 +158,14 @@ class Eraser:
 
     def take_out(self, chosen: ErasureScope) -> None:
         """Remove all that was chosen, in one commit, with a note that the files have still to be cleaned."""
-        gone = [turn.text_id for turn in chosen.turns]
         bases = {image: self._base(image, chosen) for image in IMAGES}
-        vectors = self.parts.embeddings.bytes_of([*gone, *(summary.text_id for summary in chosen.summaries)])
-        with self.parts.database.write() as sql:
-            self.parts.findable.remove_turns(sql, chosen.turns)
-            for summary in chosen.summaries:
-                self.parts.findable.remove_summary(sql, summary)
-            self._take_images(sql, chosen, bases)
-            self._take_drafts(sql, chosen)
-            for session in chosen.sessions:
-                self.parts.sessions.remove(sql, session.session_id)
-            note = {
-                "texts": chosen.texts,
-                "words": chosen.words,
-                "vectors": [vector.hex() for vector in vectors],
-            }
-            self.parts.drafts.set_meta(sql, _NOTE, json.dumps(note))
-
-    def _take_images(self, sql: Sql, chosen: ErasureScope, bases: dict[Image, str | None]) -> None:
-        self.parts.persona.erase(sql, [version.version for version in chosen.versions])
-        for image, base in bases.items():
-            if base is not None:
-                self.parts.persona.record(sql, image, base, "erase")
-
-    def _take_drafts(self, sql: Sql, chosen: ErasureScope) -> None:
-        for pin in chosen.pins:
-            for image in IMAGES:
-                self.parts.drafts.unpin(sql, image, pin)
-        if chosen.in_flight:
-            self.parts.drafts.drop_in_flight(sql)
-        for session_id in {turn.session_id for turn in chosen.turns} | {
-            s.session_id for s in chosen.summaries
-        }:
-            self.parts.drafts.drop_stages(sql, session_id)
-        if chosen.words:
-            self.parts.drafts.drop_all_stages(sql)
+        falls_back = {image: base for image, base in bases.items() if base is not None}
+        self.store.take_out(chosen, falls_back, self.clock().isoformat(timespec="seconds"))
 
     def _base(self, image: Image, chosen: ErasureScope) -> str | None:
         """What an image falls back to when its newest version goes; None when that one stays."""
         gone = {version.version for version in chosen.versions}
-        versions = self.parts.persona.versions(image)
+        versions = self.images.versions(image)
         if not versions or versions[-1].version not in gone:
             return None
         left = [version for version in versions if version.version not in gone]
@@ -268,37 +175,34 @@ class Eraser:
 
     def unfinished(self) -> bool:
         """Whether an erasure was committed and its files have still to be cleaned."""
-        return self.parts.drafts.meta(_NOTE) is not None
+        return self.store.erasure_note() is not None
 
     def finish(self) -> Proof:
         """Clean every file of what was taken out, and prove it. Safe to repeat.
 
         The note goes last, when all other files are clean: until then a start finds it and cleans again.
         """
-        note = json.loads(self.parts.drafts.meta(_NOTE) or '{"texts": [], "words": "", "vectors": []}')
-        texts = [text for text in note["texts"] if not self._kept_elsewhere(text)]
-        vectors = {f"vector {number}": bytes.fromhex(raw) for number, raw in enumerate(note["vectors"])}
-        self.parts.persona.publish()
+        note = self.store.erasure_note() or ErasureNote((), ())
+        texts = tuple(text for text in note.texts if not self._kept_elsewhere(text))
+        vectors = {f"vector {number}": raw for number, raw in enumerate(note.vectors)}
+        self.images.publish()
         self.rebuild_index()
-        needles = proof.Needles(tuple(texts))
+        needles = proof.Needles(texts)
         self._remove_copies(needles)
         for scrub in self.scrubbers:
             scrub(needles)
-        with self.parts.database.write() as sql:
-            self.parts.lexicon.optimize(sql)
-            self.parts.drafts.drop_meta(sql, _NOTE)
-        self.parts.database.vacuum()
-        return self._prove(needles, len(note["texts"]) - len(texts), vectors)
+        self.store.end_erasure()
+        return self._prove(needles, len(note.texts) - len(texts), vectors)
 
     def _kept_elsewhere(self, text: str) -> bool:
         """Whether another memory holds the same words, so that finding them would prove nothing."""
         if len(text.encode("utf-8", "surrogatepass")) < proof.SHORTEST:
             return True
-        return self.parts.sessions.holds(text)
+        return self.store.holds(text)
 
     def _remove_copies(self, needles: proof.Needles) -> None:
         """Copies that the program itself made: before a step of the schema, and images laid aside."""
-        for copy in [*self.folders[0].glob("*.before-*"), *self.parts.persona.asides()]:
+        for copy in [*self.folders[0].glob("*.before-*"), *self.images.asides()]:
             if not needles.held_by(copy):
                 continue
             if copy.is_dir():

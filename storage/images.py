@@ -1,6 +1,6 @@
 """The self-image and the user image: two plain text files, and every version they ever had.
 
-The newest version in SQLite is the image; the file is where a person reads and edits it. ``meta`` remembers
+The newest version in the store is the image; the file is where a person reads and edits it. The store remembers
 which version was last laid into the file, so that three cases can be told apart:
 
 - the file says what was laid into it: nothing happened, or a newer version has not reached it yet (a crash
@@ -20,7 +20,7 @@ from __future__ import annotations
 import logging
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -28,27 +28,27 @@ from domain import errors
 from domain.records import Image, ImageVersion, Origin
 from storage.files import make_private_folder, replace_file, storage_error
 from storage.image_text import as_image, read_bytes
-from storage.sqlite.database import Database, Sql
+from storage.store import ImageVersionStore
 
 _FILE: dict[Image, str] = {"self": "self_image.txt", "user": "user_image.txt"}
 _MAX_BYTES = 1_000_000
-#: In ``meta`` instead of a version: what the file says was erased and is not to be read again.
-_VOID = "0"
+#: Instead of a version that was laid: what the file says was erased and is not to be read again.
+_ERASED = 0
 
 
 class Images:
     """Both images. ``read`` notices hand edits, ``write`` is atomic, no version is ever lost.
 
-    >>> persona.write("user", "Ann likes tea.", "model", session_id)
-    >>> persona.read("user")
+    >>> images.write("user", "Ann likes tea.", "model", session_id)
+    >>> images.read("user")
     'Ann likes tea.'
     """
 
     def __init__(
-        self, folder: Path, database: Database, clock: Callable[[], datetime], log: logging.Logger
+        self, folder: Path, store: ImageVersionStore, clock: Callable[[], datetime], log: logging.Logger
     ) -> None:
         self._folder = folder
-        self._database = database
+        self._store = store
         self._clock = clock
         self._log = log
 
@@ -65,18 +65,17 @@ class Images:
             self.settle(image)
         except errors.StorageError as fault:
             self._log.warning("the file of the %s image is out of reach: %s", image, fault)
-        latest = self._latest(image)
+        latest = self._store.newest_version(image)
         return latest.text if latest else ""
 
     def newest(self, image: Image) -> ImageVersion | None:
         """The version in force, hand edits noted; None while there has never been one."""
         self.settle(image)
-        return self._latest(image)
+        return self._store.newest_version(image)
 
     def versions(self, image: Image) -> list[ImageVersion]:
         """Every version, oldest first."""
-        rows = self._database.read("SELECT * FROM persona WHERE image = ? ORDER BY version", (image,))
-        return [ImageVersion(**dict(row)) for row in rows]
+        return self._store.versions(image)
 
     def write(
         self, image: Image, text: str, origin: Origin, session_id: str | None = None
@@ -86,31 +85,13 @@ class Images:
         Returns the version in force afterwards.
         """
         self.settle(image)
-        with self._database.write() as sql:
-            self.record(sql, image, text, origin, session_id)
+        self._store.add_version(image, as_image(text), origin, self._now(), session_id)
         return self.newest(image)
-
-    def record(self, sql: Sql, image: Image, text: str, origin: Origin, session_id: str | None = None) -> int:
-        """Add a version inside the caller's transaction; ``publish`` must follow the commit.
-
-        Returns the number of the version.
-        """
-        cursor = sql(
-            "INSERT INTO persona (image, timestamp, text, origin, session_id) VALUES (?, ?, ?, ?, ?)",
-            (image, self._now(), as_image(text), origin, session_id),
-        )
-        return cursor.lastrowid or 0
-
-    def erase(self, sql: Sql, versions: Iterable[int]) -> None:
-        """Delete versions inside the caller's transaction; ``publish`` must follow the commit."""
-        for version in versions:
-            sql("DELETE FROM persona WHERE version = ?", (version,))
-            sql("UPDATE meta SET value = ? WHERE key GLOB 'persona.*' AND value = ?", (_VOID, str(version)))
 
     def restore(self, version: int) -> ImageVersion | None:
         """Make an older version the newest one; None when there is no such version."""
-        rows = self._database.read("SELECT image, text FROM persona WHERE version = ?", (version,))
-        return self.write(rows[0]["image"], rows[0]["text"], "restore") if rows else None
+        older = self._store.version(version)
+        return self.write(older.image, older.text, "restore") if older else None
 
     def publish(self) -> None:
         """Bring both files to their newest version, after a commit that added or erased one."""
@@ -126,16 +107,18 @@ class Images:
 
         Raises StorageError when the file can neither be read nor written.
         """
-        make_private_folder(self._folder)
+        if not self._folder.is_dir():
+            make_private_folder(self._folder)
         try:
             said = self._said(image)
         except OSError as fault:
             raise storage_error(fault, self.path(image)) from fault
-        latest, laid = self._latest(image), self._mark(image)
-        if said is None or laid == _VOID:
+        latest, laid = self._store.newest_version(image), self._store.laid_version(image)
+        if said is None or laid == _ERASED:
             self._lay(image, latest)
         elif latest is not None and said == latest.text:
-            self._remember(image, latest, laid)
+            if laid != latest.version:
+                self._store.set_laid_version(image, latest.version)
         elif laid is not None and said == self._text_of(laid):
             self._lay(image, latest)
         elif said or laid is not None:
@@ -148,8 +131,7 @@ class Images:
         content = self.path(image).read_bytes()
         if not read_bytes(content)[1]:
             replace_file(self._aside_name(image), content)
-        with self._database.write() as sql:
-            self._set_mark(sql, image, self.record(sql, image, said, "hand"))
+        self._store.add_laid_version(image, said, "hand", self._now())
 
     def _lay(self, image: Image, version: ImageVersion | None) -> None:
         """Put a version into the file; without one there is no file."""
@@ -157,13 +139,12 @@ class Images:
             self._remove(image)
             return
         replace_file(self.path(image), f"{version.text}\n".encode() if version.text else b"")
-        self._remember(image, version, None)
+        self._store.set_laid_version(image, version.version)
 
     def _remove(self, image: Image) -> None:
-        if self._mark(image) is not None:
+        if self._store.laid_version(image) is not None:
             self.path(image).unlink(missing_ok=True)
-            with self._database.write() as sql:
-                sql("DELETE FROM meta WHERE key = ?", (f"persona.{image}",))
+            self._store.set_laid_version(image, None)
 
     def _said(self, image: Image) -> str | None:
         """What the file says; None when there is none, whatever stood in its place being aside now."""
@@ -184,31 +165,9 @@ class Images:
             number += 1
         return aside
 
-    def _latest(self, image: Image) -> ImageVersion | None:
-        query = "SELECT * FROM persona WHERE image = ? ORDER BY version DESC LIMIT 1"
-        rows = self._database.read(query, (image,))
-        return ImageVersion(**dict(rows[0])) if rows else None
-
-    def _text_of(self, version: str) -> str | None:
-        rows = self._database.read("SELECT text FROM persona WHERE version = ?", (int(version),))
-        return str(rows[0]["text"]) if rows else None
-
-    def _mark(self, image: Image) -> str | None:
-        """The number of the version that was last laid into the file."""
-        rows = self._database.read("SELECT value FROM meta WHERE key = ?", (f"persona.{image}",))
-        return str(rows[0]["value"]) if rows else None
-
-    def _remember(self, image: Image, version: ImageVersion, mark: str | None) -> None:
-        if mark != str(version.version):
-            with self._database.write() as sql:
-                self._set_mark(sql, image, version.version)
-
-    @staticmethod
-    def _set_mark(sql: Sql, image: Image, version: int) -> None:
-        sql(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (f"persona.{image}", str(version)),
-        )
+    def _text_of(self, number: int) -> str | None:
+        version = self._store.version(number)
+        return version.text if version else None
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,13 @@ class House:
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table."""
-        return [dict(row) for row in self.memory.database.read(f"SELECT * FROM {table}")]
+        return [dict(row) for row in self.read(f"SELECT * FROM {table}")]
+
+    def read(self, query: str) -> list[sqlite3.Row]:
+        """What SQL finds in the database, read past the memory."""
+        with closing(sqlite3.connect(self.memory.folder / "memory.db")) as connection:
+            connection.row_factory = sqlite3.Row
+            return connection.execute(query).fetchall()
 
     def indexed(self) -> dict[str, tuple[str, str]]:
         """What LanceDB holds, read from its folder: text_id -> (type, session_id)."""

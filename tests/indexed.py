@@ -12,8 +12,8 @@ import numpy as np
 
 from domain import errors
 from domain.vectors import Hit
-from storage.sqlite.database import Database
-from storage.sqlite.embeddings import Embeddings
+from recall.words import tokens
+from storage.sqlite.store import SqliteStore
 from storage.vectors.indexing import Indexing
 from storage.vectors.table import Vectors
 
@@ -50,21 +50,19 @@ class Oracle:
         return total
 
 
-class Store:
+class IndexedStore:
     """SQLite, cached vectors, LanceDB and the worker, on one folder."""
 
     def __init__(self, folder: Path, oracle: Oracle | None = None) -> None:
         self.folder = folder
         self.oracle = oracle or Oracle()
         self.log = logging.Logger("test")
-        self.database = Database(folder / "memory.db", self.log)
-        self.embeddings = Embeddings(self.database)
+        self.store = SqliteStore(folder / "memory.db", tokens, self.log)
+        self.database = self.store._database
         self.vectors = Vectors(folder / "vectors", self.log)
-        self.indexing = Indexing(
-            self.database, self.embeddings, self.vectors, self.oracle, self.key_of, self.log, delays=DELAYS
-        )
+        self.indexing = Indexing(self.store, self.vectors, self.oracle, self.key_of, self.log, delays=DELAYS)
 
-    def started(self) -> Store:
+    def started(self) -> IndexedStore:
         self.indexing.start()
         return self
 
@@ -90,11 +88,11 @@ class Store:
                 text_id = f"{session_id}-{number}"
                 role = "assistant" if number % 2 else "user"
                 sql(
-                    "INSERT INTO conversation (text_id, session_id, timestamp, role, text, round)"
-                    " VALUES (?, ?, '2026-01-01', ?, ?, ?)",
-                    (text_id, session_id, role, text, number // 2 + 1),
+                    "INSERT INTO conversation (text_id, session_id, timestamp, role, text, round, position)"
+                    " VALUES (?, ?, '2026-01-01', ?, ?, ?, ?)",
+                    (text_id, session_id, role, text, number // 2 + 1, number),
                 )
-                self.embeddings.enqueue(sql, text_id, "conversation")
+                self.store._enqueue(text_id, "conversation")
                 ids.append(text_id)
         self.indexing.wake()
         return ids
@@ -107,7 +105,7 @@ class Store:
                 " VALUES (?, ?, '2026-01-01', ?, 1)",
                 (text_id, session_id, text),
             )
-            self.embeddings.enqueue(sql, text_id, "summary")
+            self.store._enqueue(text_id, "summary")
         self.indexing.wake()
         return text_id
 
@@ -115,7 +113,7 @@ class Store:
         with self.database.write() as sql:
             for text_id in text_ids:
                 sql("DELETE FROM conversation WHERE text_id = ?", (text_id,))
-            self.embeddings.forget(sql, text_ids)
+            self.store.forget_vectors(text_ids)
         self.indexing.drop(text_ids)
 
     def search(self, text: str, limit: int = 10, exclude_session: str | None = None) -> list[Hit]:

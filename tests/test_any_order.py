@@ -85,7 +85,7 @@ class AnyOrder(RuleBasedStateMachine):
         """What a killed process leaves is what lies on the disk now, the index perhaps in the middle of something."""
         self.moves += 1
         left = self.folder.with_name(f"{self.folder.name}-{self.moves}")
-        with self.house.memory.database.write():
+        with self.house.memory.in_one_commit():
             copy_in_motion(self.folder, left)
         self.house.close()
         shutil.rmtree(self.folder)
@@ -132,8 +132,8 @@ class AnyOrder(RuleBasedStateMachine):
         assert [part.split()[2] for part in summary.summary.split(" | ")] == folded if summary else not folded
         assert memory.problems() == []
         for words, texts in (("turn_words", "conversation"), ("summary_words", "summary")):
-            found = memory.database.read(f"SELECT rowid FROM {words} ORDER BY rowid")
-            kept = memory.database.read(f"SELECT seq FROM {texts} ORDER BY seq")
+            found = self.house.read(f"SELECT rowid FROM {words} ORDER BY rowid")
+            kept = self.house.read(f"SELECT seq FROM {texts} ORDER BY seq")
             assert [row[0] for row in found] == [row[0] for row in kept]
 
     def teardown(self) -> None:

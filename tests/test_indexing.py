@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain.vectors import VectorRow
-from tests.indexed import PATIENCE, Oracle, Store
+from tests.indexed import PATIENCE, IndexedStore, Oracle
 
 TEXTS = [
     "the cat sleeps",
@@ -28,8 +28,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(folder: Path) -> Iterator[Store]:
-    opened = Store(folder).started()
+def store(folder: Path) -> Iterator[IndexedStore]:
+    opened = IndexedStore(folder).started()
     opened.add_session("s1")
     yield opened
     opened.close()
@@ -43,16 +43,16 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.005)
 
 
-def ids(store: Store) -> set[str]:
+def ids(store: IndexedStore) -> set[str]:
     return {text_id.decode() for text_id in store.vectors.ids().tolist()}
 
 
-def contents(store: Store) -> list[bytes]:
+def contents(store: IndexedStore) -> list[bytes]:
     """Every file of the index."""
     return [path.read_bytes() for path in (store.folder / "vectors").rglob("*") if path.is_file()]
 
 
-def test_a_new_text_is_found_by_meaning_soon_after(store: Store) -> None:
+def test_a_new_text_is_found_by_meaning_soon_after(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     assert store.search("a ship to Corfu")[0].text_id in {"s1-2", "s1-3"}
@@ -60,7 +60,7 @@ def test_a_new_text_is_found_by_meaning_soon_after(store: Store) -> None:
     assert store.indexing.degraded == ()
 
 
-def test_an_empty_store_is_ready_and_not_degraded(store: Store) -> None:
+def test_an_empty_store_is_ready_and_not_degraded(store: IndexedStore) -> None:
     assert store.settle()
     assert store.search("anything") == []
     assert store.indexing.degraded == ()
@@ -69,22 +69,22 @@ def test_an_empty_store_is_ready_and_not_degraded(store: Store) -> None:
 
 
 def test_it_can_be_waited_for_until_it_is_ready(folder: Path) -> None:
-    store = Store(folder)
+    store = IndexedStore(folder)
     assert not store.indexing.await_open(PATIENCE)
     store.started()
     assert store.indexing.await_open(PATIENCE)
     store.close()
 
 
-def test_a_turn_and_its_place_in_the_queue_are_one_commit(store: Store) -> None:
+def test_a_turn_and_its_place_in_the_queue_are_one_commit(store: IndexedStore) -> None:
     with pytest.raises(RuntimeError):
-        with store.database.write() as sql:
-            store.embeddings.enqueue(sql, "t1", "conversation")
+        with store.store.in_one_commit():
+            store.store._enqueue("t1", "conversation")
             raise RuntimeError
-    assert store.embeddings.waiting() == []
+    assert store.store.waiting() == []
 
 
-def test_both_rows_of_a_round_enter_the_index_in_one_commit(store: Store) -> None:
+def test_both_rows_of_a_round_enter_the_index_in_one_commit(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS[:2])
     assert store.settle()
     before = store.vectors.versions()
@@ -93,7 +93,7 @@ def test_both_rows_of_a_round_enter_the_index_in_one_commit(store: Store) -> Non
     assert store.vectors.versions() == before + 1
 
 
-def test_summaries_and_turns_are_both_indexed(store: Store) -> None:
+def test_summaries_and_turns_are_both_indexed(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     store.add_summary("s1", "cats and ships")
     assert store.settle()
@@ -101,12 +101,12 @@ def test_summaries_and_turns_are_both_indexed(store: Store) -> None:
     assert [hit.text_id for hit in hits] == ["summary-s1"]
 
 
-def test_a_second_start_asks_the_model_for_nothing(store: Store, folder: Path) -> None:
+def test_a_second_start_asks_the_model_for_nothing(store: IndexedStore, folder: Path) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     before = store.search("a ship")
     store.close()
-    again = Store(folder).started()
+    again = IndexedStore(folder).started()
     assert again.settle()
     assert again.oracle.asked == []
     assert again.search("a ship") == before
@@ -114,41 +114,41 @@ def test_a_second_start_asks_the_model_for_nothing(store: Store, folder: Path) -
 
 
 def test_what_was_not_embedded_before_the_end_is_embedded_after_the_next_start(folder: Path) -> None:
-    first = Store(folder)
+    first = IndexedStore(folder)
     first.add_session("s1")
     first.add_turns("s1", TEXTS)
     first.database.close()
-    again = Store(folder).started()
+    again = IndexedStore(folder).started()
     assert again.settle()
     assert len(ids(again)) == len(TEXTS)
     again.close()
 
 
-def test_a_text_that_never_reached_the_queue_is_found_at_the_start(store: Store, folder: Path) -> None:
+def test_a_text_that_never_reached_the_queue_is_found_at_the_start(store: IndexedStore, folder: Path) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     with store.database.write() as sql:
         sql("DELETE FROM embedding WHERE text_id = 's1-3'")
     store.close()
-    again = Store(folder).started()
+    again = IndexedStore(folder).started()
     assert again.settle()
     assert again.oracle.asked == [TEXTS[3]]
     again.close()
 
 
-def test_a_changed_text_gets_a_new_vector_in_place_of_the_old(store: Store) -> None:
+def test_a_changed_text_gets_a_new_vector_in_place_of_the_old(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     with store.database.write() as sql:
         sql("UPDATE conversation SET text = 'a white horse' WHERE text_id = 's1-0'")
-        store.embeddings.enqueue(sql, "s1-0", "conversation")
+        store.store._enqueue("s1-0", "conversation")
     store.indexing.wake()
     assert store.settle()
     assert store.search("a white horse", 1)[0].text_id == "s1-0"
     assert store.vectors.count() == len(TEXTS)
 
 
-def test_an_answer_for_a_text_that_changed_meanwhile_is_thrown_away(store: Store) -> None:
+def test_an_answer_for_a_text_that_changed_meanwhile_is_thrown_away(store: IndexedStore) -> None:
     changed = threading.Event()
 
     def change() -> None:
@@ -156,7 +156,7 @@ def test_an_answer_for_a_text_that_changed_meanwhile_is_thrown_away(store: Store
             changed.set()
             with store.database.write() as sql:
                 sql("UPDATE conversation SET text = 'a white horse' WHERE text_id = 's1-0'")
-                store.embeddings.enqueue(sql, "s1-0", "conversation")
+                store.store._enqueue("s1-0", "conversation")
 
     store.oracle.before_answer = change
     store.add_turns("s1", TEXTS[:2])
@@ -165,15 +165,15 @@ def test_an_answer_for_a_text_that_changed_meanwhile_is_thrown_away(store: Store
     assert store.search("a white horse", 1)[0].similarity > 0.99
 
 
-def test_a_text_erased_while_the_model_works_never_comes_back(store: Store) -> None:
+def test_a_text_erased_while_the_model_works_never_comes_back(store: IndexedStore) -> None:
     store.oracle.before_answer = lambda: store.remove_turns(["s1-0"])
     store.add_turns("s1", TEXTS)
     assert store.settle()
     assert "s1-0" not in ids(store)
-    assert store.embeddings.bytes_of(["s1-0"]) == []
+    assert store.store._vector_bytes(["s1-0"]) == []
 
 
-def test_an_erased_text_leaves_the_index(store: Store) -> None:
+def test_an_erased_text_leaves_the_index(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     store.remove_turns(["s1-2", "s1-3"])
@@ -181,24 +181,24 @@ def test_an_erased_text_leaves_the_index(store: Store) -> None:
     assert ids(store) == {"s1-0", "s1-1", "s1-4", "s1-5"}
 
 
-def test_a_text_erased_just_before_a_crash_leaves_the_index_later(store: Store, folder: Path) -> None:
+def test_a_text_erased_just_before_a_crash_leaves_the_index_later(store: IndexedStore, folder: Path) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     assert store.indexing.close(PATIENCE)
     with store.database.write() as sql:
         sql("DELETE FROM conversation WHERE text_id = 's1-2'")
-        store.embeddings.forget(sql, ["s1-2"])
+        store.store.forget_vectors(["s1-2"])
     store.close()
-    again = Store(folder).started()
+    again = IndexedStore(folder).started()
     assert again.settle()
     assert "s1-2" not in ids(again)
     again.close()
 
 
-def test_scrubbing_leaves_no_byte_of_an_erased_vector(store: Store) -> None:
+def test_scrubbing_leaves_no_byte_of_an_erased_vector(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
-    needles = store.embeddings.bytes_of(["s1-2"])
+    needles = store.store._vector_bytes(["s1-2"])
     assert any(needles[0] in content for content in contents(store))
     store.remove_turns(["s1-2"])
     assert store.indexing.scrub(PATIENCE)
@@ -206,7 +206,7 @@ def test_scrubbing_leaves_no_byte_of_an_erased_vector(store: Store) -> None:
     assert len(ids(store)) == len(TEXTS) - 1
 
 
-def test_scrubbing_works_on_an_index_that_cannot_be_written(store: Store) -> None:
+def test_scrubbing_works_on_an_index_that_cannot_be_written(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     for path in (store.folder / "vectors").rglob("*.manifest"):
@@ -218,16 +218,16 @@ def test_scrubbing_works_on_an_index_that_cannot_be_written(store: Store) -> Non
     assert len(ids(store)) == len(TEXTS) - 1
 
 
-def test_the_next_two_turns_depend_on_an_erased_one(store: Store) -> None:
+def test_the_next_two_turns_depend_on_an_erased_one(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     store.add_session("s2")
     store.add_turns("s2", TEXTS)
-    assert store.embeddings.dependents(["s1-1"]) == ["s1-2", "s1-3"]
-    assert store.embeddings.dependents(["s1-1", "s1-2"]) == ["s1-3", "s1-4"]
-    assert store.embeddings.dependents(["s1-5"]) == []
+    assert store.store._dependents(["s1-1"]) == ["s1-2", "s1-3"]
+    assert store.store._dependents(["s1-1", "s1-2"]) == ["s1-3", "s1-4"]
+    assert store.store._dependents(["s1-5"]) == []
 
 
-def test_one_text_that_is_refused_is_set_aside_and_the_others_go_on(store: Store) -> None:
+def test_one_text_that_is_refused_is_set_aside_and_the_others_go_on(store: IndexedStore) -> None:
     store.oracle.refuses = lambda text: "Corfu" in text
     store.add_turns("s1", TEXTS)
     assert store.settle()
@@ -239,7 +239,7 @@ def test_one_text_that_is_refused_is_set_aside_and_the_others_go_on(store: Store
     assert len(ids(store)) == len(TEXTS) - 1
 
 
-def test_what_was_set_aside_is_tried_again_by_reindexing(store: Store) -> None:
+def test_what_was_set_aside_is_tried_again_by_reindexing(store: IndexedStore) -> None:
     store.oracle.refuses = lambda text: "Corfu" in text
     store.add_turns("s1", TEXTS)
     assert store.settle()
@@ -250,20 +250,20 @@ def test_what_was_set_aside_is_tried_again_by_reindexing(store: Store) -> None:
     assert len(ids(store)) == len(TEXTS)
 
 
-def test_a_server_that_is_down_is_tried_again_quietly(store: Store) -> None:
+def test_a_server_that_is_down_is_tried_again_quietly(store: IndexedStore) -> None:
     store.oracle.down = True
     store.add_turns("s1", TEXTS)
     until(lambda: len(store.oracle.asked) > len(TEXTS))
     assert not store.indexing.settle(0.1)
     assert store.indexing.degraded == ("embeddings",)
     store.oracle.down = False
-    until(lambda: store.embeddings.waiting() == [])
+    until(lambda: store.store.waiting() == [])
     assert store.settle()
     assert store.indexing.degraded == ()
     assert store.indexing.status().set_aside == ()
 
 
-def test_an_embedder_that_breaks_does_not_end_the_worker(store: Store) -> None:
+def test_an_embedder_that_breaks_does_not_end_the_worker(store: IndexedStore) -> None:
     broken = iter([True])
 
     def breaks() -> None:
@@ -272,7 +272,7 @@ def test_an_embedder_that_breaks_does_not_end_the_worker(store: Store) -> None:
 
     store.oracle.before_answer = breaks
     store.add_turns("s1", TEXTS)
-    until(lambda: not store.embeddings.waiting())
+    until(lambda: not store.store.waiting())
     assert store.settle()
 
 
@@ -281,15 +281,15 @@ def test_a_server_that_gives_too_few_vectors_is_not_believed(folder: Path) -> No
         def embed(self, texts):  # type: ignore[no-untyped-def]
             return super().embed(texts)[:-1]
 
-    store = Store(folder, Short()).started()
+    store = IndexedStore(folder, Short()).started()
     store.add_session("s1")
     store.add_turns("s1", TEXTS)
     until(lambda: "embeddings" in store.indexing.degraded)
-    assert store.embeddings.counts(store.oracle.model).vectors == 0
+    assert store.store.embedding_counts(store.oracle.model).vectors == 0
     store.close()
 
 
-def test_no_lock_of_sqlite_is_held_while_the_model_works(store: Store) -> None:
+def test_no_lock_of_sqlite_is_held_while_the_model_works(store: IndexedStore) -> None:
     inside, go_on = threading.Event(), threading.Event()
     store.oracle.before_answer = lambda: (inside.set(), go_on.wait(PATIENCE))[0]
     store.add_turns("s1", TEXTS[:2])
@@ -303,7 +303,7 @@ def test_no_lock_of_sqlite_is_held_while_the_model_works(store: Store) -> None:
     assert store.settle()
 
 
-def test_a_pause_begins_nothing_and_ends(store: Store) -> None:
+def test_a_pause_begins_nothing_and_ends(store: IndexedStore) -> None:
     assert store.settle()
     store.indexing.pause()
     store.add_turns("s1", TEXTS)
@@ -315,7 +315,7 @@ def test_a_pause_begins_nothing_and_ends(store: Store) -> None:
 
 
 def test_closing_does_not_wait_for_a_model_that_hangs(folder: Path) -> None:
-    store = Store(folder).started()
+    store = IndexedStore(folder).started()
     store.add_session("s1")
     inside, go_on = threading.Event(), threading.Event()
     store.oracle.before_answer = lambda: (inside.set(), go_on.wait(PATIENCE))[0]
@@ -328,12 +328,12 @@ def test_closing_does_not_wait_for_a_model_that_hangs(folder: Path) -> None:
     store.close()
 
 
-def test_another_model_re_embeds_everything_and_mixes_nothing(store: Store, folder: Path) -> None:
+def test_another_model_re_embeds_everything_and_mixes_nothing(store: IndexedStore, folder: Path) -> None:
     texts = [f"{text} number {number}" for number, text in enumerate(TEXTS * 20)]
     store.add_turns("s1", texts)
     assert store.settle()
     store.close()
-    other = Store(folder, Oracle("oracle-2", dimension=48))
+    other = IndexedStore(folder, Oracle("oracle-2", dimension=48))
     inside, go_on = threading.Event(), threading.Event()
     other.oracle.before_answer = lambda: (inside.set(), go_on.wait(PATIENCE))[0]
     other.started()
@@ -351,7 +351,7 @@ def test_another_model_re_embeds_everything_and_mixes_nothing(store: Store, fold
     other.close()
 
 
-def test_re_embedding_goes_on_where_it_stopped(store: Store, folder: Path) -> None:
+def test_re_embedding_goes_on_where_it_stopped(store: IndexedStore, folder: Path) -> None:
     texts = [f"{text} number {number}" for number, text in enumerate(TEXTS * 40)]
     store.add_turns("s1", texts)
     assert store.settle()
@@ -363,13 +363,13 @@ def test_re_embedding_goes_on_where_it_stopped(store: Store, folder: Path) -> No
         calls += 1
         other.oracle.down = calls > 2
 
-    other = Store(folder, Oracle("oracle-2"))
+    other = IndexedStore(folder, Oracle("oracle-2"))
     other.oracle.before_answer = fail_later
     other.started()
     until(lambda: "embeddings" in other.indexing.degraded)
     other.close()
     made = other.oracle
-    third = Store(folder, Oracle("oracle-2")).started()
+    third = IndexedStore(folder, Oracle("oracle-2")).started()
     assert third.settle()
     assert third.vectors.count() == len(texts)
     assert 0 < len(third.oracle.asked) < len(texts)
@@ -377,35 +377,37 @@ def test_re_embedding_goes_on_where_it_stopped(store: Store, folder: Path) -> No
     third.close()
 
 
-def test_going_back_to_a_known_model_asks_for_nothing(store: Store, folder: Path) -> None:
+def test_going_back_to_a_known_model_asks_for_nothing(store: IndexedStore, folder: Path) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     before = store.search("a ship")
     store.close()
-    other = Store(folder, Oracle("oracle-2")).started()
+    other = IndexedStore(folder, Oracle("oracle-2")).started()
     assert other.settle()
     other.close()
-    back = Store(folder).started()
+    back = IndexedStore(folder).started()
     assert back.settle()
     assert back.oracle.asked == []
     assert back.search("a ship") == before
     back.close()
 
 
-def test_a_model_that_keeps_its_name_and_changes_its_dimension_is_noticed(store: Store, folder: Path) -> None:
+def test_a_model_that_keeps_its_name_and_changes_its_dimension_is_noticed(
+    store: IndexedStore, folder: Path
+) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     store.close()
-    other = Store(folder, Oracle("oracle-1", dimension=48)).started()
+    other = IndexedStore(folder, Oracle("oracle-1", dimension=48)).started()
     other.add_turns("s1", ["one more"], first=len(TEXTS))
-    until(lambda: other.embeddings.dimension("oracle-1") == 48)
+    until(lambda: other.store.dimension("oracle-1") == 48)
     assert other.settle()
     assert other.vectors.count() == len(TEXTS) + 1
     assert other.search("a ship")
     other.close()
 
 
-def test_a_single_vector_of_another_dimension_changes_nothing(store: Store) -> None:
+def test_a_single_vector_of_another_dimension_changes_nothing(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     calls = 0
@@ -417,13 +419,13 @@ def test_a_single_vector_of_another_dimension_changes_nothing(store: Store) -> N
 
     store.oracle.before_answer = stumble
     store.add_turns("s1", ["one more"], first=len(TEXTS))
-    until(lambda: not store.embeddings.waiting())
+    until(lambda: not store.store.waiting())
     assert store.settle()
     assert store.vectors.count() == len(TEXTS) + 1
     assert calls == 2
 
 
-def test_rounds_one_by_one_end_with_few_files(store: Store) -> None:
+def test_rounds_one_by_one_end_with_few_files(store: IndexedStore) -> None:
     for number in range(0, 140, 2):
         store.add_turns("s1", [f"said {number}", f"answered {number}"], first=number)
         assert store.settle()
@@ -431,12 +433,12 @@ def test_rounds_one_by_one_end_with_few_files(store: Store) -> None:
     assert sum(path.is_file() for path in (store.folder / "vectors").rglob("*")) < 120
 
 
-def test_a_store_that_was_left_untidy_is_tidied_at_the_next_start(store: Store, folder: Path) -> None:
+def test_a_store_that_was_left_untidy_is_tidied_at_the_next_start(store: IndexedStore, folder: Path) -> None:
     for number in range(0, 62, 2):
         store.add_turns("s1", [f"said {number}", f"answered {number}"], first=number)
         assert store.settle()
     store.close()
-    again = Store(folder).started()
+    again = IndexedStore(folder).started()
     assert again.settle()
     again.add_turns("s1", ["one", "two"], first=100)
     assert again.settle()
@@ -444,19 +446,19 @@ def test_a_store_that_was_left_untidy_is_tidied_at_the_next_start(store: Store, 
     again.close()
 
 
-def test_rows_of_nobody_leave_the_index_at_the_start(store: Store, folder: Path) -> None:
+def test_rows_of_nobody_leave_the_index_at_the_start(store: IndexedStore, folder: Path) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     assert store.indexing.close(PATIENCE)
     store.vectors.upsert([VectorRow("stranger", "conversation", "s9", store.oracle.vector("ship"))])
     store.close()
-    again = Store(folder).started()
+    again = IndexedStore(folder).started()
     assert again.settle()
     assert "stranger" not in ids(again)
     again.close()
 
 
-def test_after_many_new_texts_the_index_is_put_in_order_once_none_is_waiting(store: Store) -> None:
+def test_after_many_new_texts_the_index_is_put_in_order_once_none_is_waiting(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     store.add_turns("s1", [f"word{at} of a long letter" for at in range(1_100)], first=len(TEXTS))

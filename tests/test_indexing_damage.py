@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from storage.vectors.checksums import Checksums
-from tests.indexed import Oracle, Store
+from tests.indexed import IndexedStore, Oracle
 
 THINGS = ("cats", "ships", "tea", "the sea")
 SAID = [f"on day {day} we spoke of {thing}" for day in range(30) for thing in THINGS]
@@ -44,7 +44,7 @@ ODD_DAMAGE: dict[str, Callable[[Path], None]] = {
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with an index, later rows, a deleted row and folded files."""
     folder = tmp_path_factory.mktemp("original")
-    store = Store(folder).started()
+    store = IndexedStore(folder).started()
     for number in range(10):
         store.add_session(f"s{number}")
         store.add_turns(f"s{number}", [f"{said} in session {number}" for said in SAID])
@@ -60,7 +60,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def answers(store: Store) -> Answers:
+def answers(store: IndexedStore) -> Answers:
     found = [store.search(question, 12) for question in QUESTIONS]
     return [[(hit.text_id, round(hit.similarity, 6)) for hit in hits] for hits in found]
 
@@ -70,8 +70,8 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
 
 
-def reopened(folder: Path) -> Store:
-    store = Store(folder, Oracle()).started()
+def reopened(folder: Path) -> IndexedStore:
+    store = IndexedStore(folder, Oracle()).started()
     assert store.settle()
     return store
 
@@ -142,7 +142,7 @@ def test_a_file_in_place_of_the_folder_is_no_obstacle(copy: Path, before: Answer
 
 def test_the_index_of_another_store_is_not_believed(copy: Path, tmp_path: Path, before: Answers) -> None:
     (tmp_path / "other").mkdir()
-    other = Store(tmp_path / "other", Oracle(dimension=48)).started()
+    other = IndexedStore(tmp_path / "other", Oracle(dimension=48)).started()
     other.add_session("s1")
     other.add_turns("s1", ["nothing of ours"])
     assert other.settle()
@@ -164,16 +164,16 @@ def test_files_of_a_write_that_was_cut_short_are_removed(copy: Path, before: Ans
     store.close()
 
 
-def test_a_commit_that_was_never_sealed_is_taken_back_and_made_again(copy: Path) -> None:
+def test_a_commit_whose_checksums_were_never_kept_is_taken_back_and_made_again(copy: Path) -> None:
     from domain.vectors import VectorRow
     from storage.vectors.table import Vectors
 
     oracle = Oracle()
-    store = Store(copy, oracle)
-    unsealed = Vectors(copy / "vectors", store.log)
-    unsealed.open(oracle.model, oracle.dimension)
-    unsealed.upsert([VectorRow("s0-5", "conversation", "s0", oracle.vector("wrong words"))])
-    unsealed.close()
+    store = IndexedStore(copy, oracle)
+    unfinished = Vectors(copy / "vectors", store.log)
+    unfinished.open(oracle.model, oracle.dimension)
+    unfinished.upsert([VectorRow("s0-5", "conversation", "s0", oracle.vector("wrong words"))])
+    unfinished.close()
     store.started()
     assert store.settle()
     assert store.search(f"{SAID[5]} in session 0", 1)[0].similarity > 0.99
@@ -182,13 +182,12 @@ def test_a_commit_that_was_never_sealed_is_taken_back_and_made_again(copy: Path)
 
 
 def test_rows_that_are_missing_from_a_whole_index_are_added(copy: Path, before: Answers) -> None:
-    store = Store(copy)
+    store = IndexedStore(copy)
     store.vectors.open(store.oracle.model, store.oracle.dimension)
     store.vectors.delete(["s0-5", "s3-27", "summary-s2"])
-    seal = Checksums(store.database, copy / "vectors")
-    with store.database.write() as sql:
-        seal.forget(sql)
-        seal.save(sql, seal.examine())
+    checksums = Checksums(store.store, copy / "vectors")
+    checksums.forget()
+    checksums.keep()
     store.close()
     again = reopened(copy)
     assert {b"s0-5", b"s3-27", b"summary-s2"} <= set(again.vectors.ids().tolist())
@@ -210,12 +209,12 @@ def test_damage_while_it_runs_is_mended_at_the_next_write(copy: Path, before: An
 
 
 def test_the_checksum_notices_every_flipped_byte(copy: Path) -> None:
-    store = Store(copy)
+    store = IndexedStore(copy)
     file = next((copy / "vectors").rglob("*.txn"))
     content = file.read_bytes()
     for position in range(len(content)):
         file.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
-        assert not Checksums(store.database, copy / "vectors").holds()
+        assert not Checksums(store.store, copy / "vectors").are_right()
     file.write_bytes(content)
-    assert Checksums(store.database, copy / "vectors").holds()
+    assert Checksums(store.store, copy / "vectors").are_right()
     store.close()

@@ -11,14 +11,14 @@ import time
 from pathlib import Path
 
 from domain.vectors import normalised
-from tests.indexed import Store
+from tests.indexed import IndexedStore
 
 HOUSE = Path(__file__).parents[1]
 LIFE = """
 import sys
 from pathlib import Path
-from tests.indexed import Store
-store = Store(Path(sys.argv[1])).started()
+from tests.indexed import IndexedStore
+store = IndexedStore(Path(sys.argv[1])).started()
 first = int(store.database.read("SELECT coalesce(max(seq), 0) FROM conversation")[0][0])
 if not first:
     store.add_session("s1")
@@ -40,7 +40,7 @@ def live_and_die(folder: Path, seconds: float) -> None:
         process.send_signal(signal.SIGKILL)
 
 
-def violations(store: Store) -> list[str]:
+def violations(store: IndexedStore) -> list[str]:
     """What is not as it should be after everything has settled."""
     turns = {row[0] for row in store.database.read("SELECT text_id FROM conversation")}
     indexed = [text_id.decode() for text_id in store.vectors.ids().tolist()]
@@ -57,7 +57,7 @@ def test_killed_at_any_moment_the_index_is_right_again(tmp_path: Path) -> None:
     chance, tried = random.Random(4), int(os.environ.get("KILLS", "2"))
     for _ in range(tried):
         live_and_die(tmp_path, chance.uniform(0.0, 2.5))
-        store = Store(tmp_path).started()
+        store = IndexedStore(tmp_path).started()
         assert store.settle()
         assert violations(store) == []
         store.close()

@@ -120,7 +120,7 @@ def test_many_terms_at_once_give_what_plain_counting_gives(database, lexicon):
             assert list(pairs) == list(holding[term].items())
 
 
-def test_shelves_do_not_mix(database, lexicon):
+def test_tables_of_words_do_not_mix(database, lexicon):
     with database.write() as sql:
         lexicon.add(sql, "summary", 1, ["cat"])
     assert _seqs(lexicon, "cat") == []
@@ -135,7 +135,7 @@ def test_an_index_that_lost_its_way_is_made_again_from_its_tokens(database, lexi
     assert _seqs(lexicon, "cat") == [7]
 
 
-def test_a_search_costs_no_more_than_the_cap_however_large_the_shelf(database, lexicon):
+def test_a_search_costs_no_more_than_the_cap_however_large_the_table(database, lexicon):
     with database.write() as sql:
         for seq in range(1, 8001):
             lexicon.add(sql, "turn", seq, ["common", f"own{seq}"])

@@ -5,21 +5,40 @@ from __future__ import annotations
 import logging
 import os
 import stat
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from domain import errors
+from domain.records import ErasureScope, ImageVersion
+from recall.words import tokens
 from storage.images import Images
-from storage.sqlite.database import Database
+from storage.sqlite.store import SqliteStore
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def persona(tmp_path: Path, database: Database, log: logging.Logger) -> Images:
-    return Images(tmp_path / "persona", database, lambda: NOON, log)
+def store(tmp_path: Path, log: logging.Logger) -> Iterator[SqliteStore]:
+    opened = SqliteStore(tmp_path / "memory.db", tokens, log)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def persona(tmp_path: Path, store: SqliteStore, log: logging.Logger) -> Images:
+    return Images(tmp_path / "persona", store, lambda: NOON, log)
+
+
+def commit(store: SqliteStore, text: str) -> None:
+    """A version that is committed, its file not yet laid."""
+    store.add_version("user", text, "model", NOON.isoformat())
+
+
+def erase(store: SqliteStore, *versions: ImageVersion) -> None:
+    store.take_out(ErasureScope(versions=versions), {}, NOON.isoformat())
 
 
 def texts(persona: Images) -> list[tuple[str, str]]:
@@ -69,11 +88,10 @@ def test_a_hand_edit_made_before_a_rewrite_is_kept_as_a_version(persona: Images)
     assert texts(persona) == [("tea", "model"), ("coffee", "hand"), ("tea and coffee", "model")]
 
 
-def test_a_hand_edit_made_between_commit_and_file_wins(persona: Images, database: Database) -> None:
+def test_a_hand_edit_made_between_commit_and_file_wins(persona: Images, store: SqliteStore) -> None:
     persona.write("user", "tea", "model")
     persona.path("user").write_text("coffee")
-    with database.write() as sql:
-        persona.record(sql, "user", "green tea", "model")
+    commit(store, "green tea")
     persona.publish()
     assert persona.read("user") == "coffee"
     assert texts(persona)[-1] == ("coffee", "hand")
@@ -174,49 +192,45 @@ def test_a_link_to_nowhere_is_laid_out_again(persona: Images, tmp_path: Path) ->
     assert not persona.path("user").is_symlink()
 
 
-def test_a_version_that_never_reached_its_file_reaches_it_later(persona: Images, database: Database) -> None:
+def test_a_version_that_never_reached_its_file_reaches_it_later(persona: Images, store: SqliteStore) -> None:
     persona.write("user", "old", "model")
-    with database.write() as sql:
-        persona.record(sql, "user", "new", "model")
+    commit(store, "new")
     assert persona.path("user").read_text() == "old\n"
     assert persona.read("user") == "new"
     assert persona.path("user").read_text() == "new\n"
     assert texts(persona) == [("old", "model"), ("new", "model")]
 
 
-def test_a_crash_after_the_file_was_laid_out_is_no_edit(persona: Images, database: Database) -> None:
+def test_a_crash_after_the_file_was_laid_out_is_no_edit(persona: Images, store: SqliteStore) -> None:
     persona.write("user", "old", "model")
-    with database.write() as sql:
-        persona.record(sql, "user", "new", "model")
+    commit(store, "new")
     persona.path("user").write_text("new\n")
     assert persona.read("user") == "new"
     assert len(persona.versions("user")) == 2
 
 
-def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Images, database: Database) -> None:
+def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Images, store: SqliteStore) -> None:
     persona.write("user", "old", "model")
-    with pytest.raises(RuntimeError), database.write() as sql:
-        persona.record(sql, "user", "new", "model")
+    with pytest.raises(RuntimeError), store.in_one_commit():
+        commit(store, "new")
         raise RuntimeError
     persona.publish()
     assert persona.read("user") == "old"
 
 
-def test_an_erased_version_does_not_come_back_through_its_file(persona: Images, database: Database) -> None:
+def test_an_erased_version_does_not_come_back_through_its_file(persona: Images, store: SqliteStore) -> None:
     persona.write("user", "likes tea", "model")
     last = persona.write("user", "has a secret", "model")
     assert last
-    with database.write() as sql:
-        persona.erase(sql, [last.version])
+    erase(store, last)
     assert persona.read("user") == "likes tea"
     assert persona.path("user").read_text() == "likes tea\n"
 
 
-def test_when_every_version_is_erased_the_file_goes_too(persona: Images, database: Database) -> None:
+def test_when_every_version_is_erased_the_file_goes_too(persona: Images, store: SqliteStore) -> None:
     version = persona.write("user", "has a secret", "model")
     assert version
-    with database.write() as sql:
-        persona.erase(sql, [version.version])
+    erase(store, version)
     persona.publish()
     assert persona.read("user") == ""
     assert not persona.path("user").exists()

@@ -14,11 +14,8 @@ from recall import words
 from recall.embedding_text import turn_key
 from recall.finder import Finder
 from recall.hashed_embedder import HashedEmbedder
-from storage.sqlite.database import Database
-from storage.sqlite.facts import Facts
-from storage.sqlite.lexicon import Lexicon
-from storage.sqlite.sessions import Sessions
-from storage.sqlite.turn_reader import TurnReader
+from storage.sqlite.store import SqliteStore
+from storage.store import NewSummary, NewTurn
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LIMITS = RecallLimits(sessions=3, turns=4, tokens=4000)
@@ -72,36 +69,28 @@ class StoredLife:
     """A database that sessions are stored in, and a finder over it."""
 
     def __init__(self, folder):
-        self.database = Database(folder / "memory.db", LOG)
-        self.sessions, self.lexicon = Sessions(self.database), Lexicon(self.database)
+        self.store = SqliteStore(folder / "memory.db", words.tokens, LOG)
         self.vectors = Vectors()
-        self.finder = Finder(self.lexicon, self.vectors, TurnReader(self.database), LOG)
+        self.finder = Finder(self.store, self.vectors, self.store, LOG)
 
     def live(self, session_id, rounds, when, *, summary="", archived=True):
-        with self.database.write() as sql:
-            self.sessions.start(sql, session_id, when.isoformat())
+        with self.store.in_one_commit():
+            self.store.start_session(session_id, when.isoformat())
             for number, spoken in enumerate(rounds):
-                self._say(sql, session_id, number, spoken, when + timedelta(minutes=number))
-            if summary:
-                kept = self.sessions.put_summary(
-                    sql, f"{session_id}-m", session_id, when.isoformat(), summary, len(rounds)
-                )
-                self.lexicon.add(sql, "summary", kept.seq, words.tokens(summary))
+                self.say(session_id, number, spoken, when + timedelta(minutes=number))
+            final = NewSummary(f"{session_id}-m", when.isoformat(), summary)
             if archived:
-                self.sessions.close(sql, session_id, when.isoformat())
+                self.store.archive(session_id, final, {}, f"after-{session_id}")
+            else:
+                self.store.fold(session_id, len(rounds), final)
 
     def say(self, session_id, number, spoken, when):
-        with self.database.write() as sql:
-            self._say(sql, session_id, number, spoken, when)
-
-    def _say(self, sql, session_id, number, spoken, when):
+        at = when.isoformat()
         told = (
-            (f"{session_id}-{number}u", when.isoformat(), "user", spoken[0]),
-            (f"{session_id}-{number}a", when.isoformat(), "assistant", spoken[1]),
+            NewTurn(f"{session_id}-{number}u", at, "user", spoken[0]),
+            NewTurn(f"{session_id}-{number}a", at, "assistant", spoken[1]),
         )
-        stored = self.sessions.add_round(sql, session_id, told, "stop")
-        for turn in (stored.user, stored.assistant):
-            self.lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
+        for turn in self.store.store_round(session_id, told, "stop", at).turns:
             (vector,) = HashedEmbedder().embed([turn_key(turn, [])])
             self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
 
@@ -120,7 +109,7 @@ def life(tmp_path):
     lived.live("older", OLDER, NOW - timedelta(days=200), summary="They spoke of ramen and tomatoes.")
     lived.live("old", OLD, NOW - timedelta(days=9), summary="They spoke of a puppy, Lisbon and the violin.")
     yield lived
-    lived.database.close()
+    lived.store.close()
 
 
 def test_what_was_said_is_found_with_where_and_when_and_why(life):
@@ -265,7 +254,7 @@ def test_without_vectors_it_goes_on_by_words_and_says_so(life, change, embed, mi
 
 
 def test_without_words_it_goes_on_by_vectors_and_says_so(life):
-    with life.database.write() as sql:
+    with life.store._database.write() as sql:
         sql("DROP TABLE turn_postings")
     recalled = life.recall("puppy called Biscuit", gated=False)
     assert "old-1u" in recalled.ranked
@@ -280,7 +269,7 @@ def test_what_is_handed_over_stays_inside_the_budget_best_first(life):
 
 def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
     life.recall("What is the puppy called?")
-    with life.database.write() as sql:
+    with life.store._database.write() as sql:
         sql("DELETE FROM conversation WHERE text_id = 'old-1u'")
     assert "old-1u" not in {
         turn.text_id for turn in life.recall("What is the puppy called?", gated=False).turns
@@ -289,12 +278,8 @@ def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
 
 def test_a_fact_finds_the_turn_it_was_drawn_from(life):
     question = "Which musical instrument?"
-    with life.database.write() as sql:
-        seq = TurnReader(life.database).seqs_of(["old-4u"])["old-4u"]
-        fact = Facts(life.database).add(
-            sql, "f1", "old", NOW.isoformat(), "plays a musical instrument", [seq]
-        )
-        life.lexicon.add(sql, "fact", fact, words.tokens("plays a musical instrument"))
+    seq = life.store.seqs_of(["old-4u"])["old-4u"]
+    life.store.learn_fact("f1", "old", NOW.isoformat(), "plays a musical instrument", [seq])
     assert life.recall(question, embed=None, gated=False).ranked[0] == "old-4u"
 
 
@@ -302,7 +287,7 @@ def test_an_empty_memory_gives_nothing_and_no_fault(tmp_path):
     empty = StoredLife(tmp_path)
     assert not empty.recall("What is the puppy called?")
     assert not empty.recall("What is the puppy called?", gated=False)
-    empty.database.close()
+    empty.store.close()
 
 
 def test_asking_twice_gives_the_same(life):

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from domain.recollection import RecallLimits
 from recall import words
 from recall.finder import Finder
-from storage.sqlite.database import Database
-from storage.sqlite.lexicon import Lexicon
-from storage.sqlite.sessions import Sessions
-from storage.sqlite.turn_reader import TurnReader
+from storage.sqlite.store import SqliteStore
+from storage.store import NewSummary, NewTurn
 
 
 @pytest.mark.parametrize(
@@ -148,19 +146,15 @@ PROBE = (
 
 @pytest.fixture
 def probe(tmp_path):
-    database = Database(tmp_path / "memory.db", logging.Logger("test"))
-    sessions, lexicon = Sessions(database), Lexicon(database)
-    with database.write() as sql:
-        sessions.start(sql, "old", "2026-01-01T09:00:00+00:00")
-        for number, text in enumerate(SAID):
-            told = ((f"u{number}", "2026-01-01T09:00:00+00:00", "user", text),)
-            answered = ((f"a{number}", "2026-01-01T09:00:01+00:00", "assistant", "嗯，记住了。"),)
-            spoken = sessions.add_round(sql, "old", told + answered, "stop")
-            for turn in (spoken.user, spoken.assistant):
-                lexicon.add(sql, "turn", turn.seq, words.tokens(turn.words))
-        sessions.close(sql, "old", "2026-01-01T10:00:00+00:00")
-    yield Finder(lexicon, None, TurnReader(database), logging.Logger("test"))
-    database.close()
+    store = SqliteStore(tmp_path / "memory.db", words.tokens, logging.Logger("test"))
+    store.start_session("old", "2026-01-01T09:00:00+00:00")
+    for number, text in enumerate(SAID):
+        told = NewTurn(f"u{number}", "2026-01-01T09:00:00+00:00", "user", text)
+        answered = NewTurn(f"a{number}", "2026-01-01T09:00:01+00:00", "assistant", "嗯，记住了。")
+        store.store_round("old", (told, answered), "stop", "2026-01-01T09:00:01+00:00")
+    store.archive("old", NewSummary("m", "2026-01-01T10:00:00+00:00", ""), {}, "next")
+    yield Finder(store, None, store, logging.Logger("test"))
+    store.close()
 
 
 @pytest.mark.parametrize(("question", "answer"), PROBE)

@@ -18,18 +18,40 @@ from typing import Any
 from domain import errors
 from storage.files import make_private, put_in_place, read_start
 from storage.sqlite import migrations
-from storage.sqlite.faults import as_ours
 
 #: Below this version several connections can corrupt a WAL that is being reset (sqlite.org/wal.html).
 _WAL_IS_SAFE = (3, 51, 3)
 
+#: SQLite takes so many values in one statement at the least (SQLITE_MAX_VARIABLE_NUMBER before 3.32), and a few more.
+_AT_ONCE = 900
+
 #: Bytes of SQLite's own header (sqlite.org/fileformat2.html).
 _HEADER = 100
+
+_KINDS: dict[int, type[errors.StorageError]] = {
+    sqlite3.SQLITE_FULL: errors.DiskFull,
+    sqlite3.SQLITE_READONLY: errors.ReadOnly,
+    sqlite3.SQLITE_CANTOPEN: errors.ReadOnly,
+    sqlite3.SQLITE_PERM: errors.ReadOnly,
+    sqlite3.SQLITE_CORRUPT: errors.Damaged,
+    sqlite3.SQLITE_NOTADB: errors.Damaged,
+    sqlite3.SQLITE_BUSY: errors.DataInUse,
+}
 
 Row = sqlite3.Row
 Parameters = Sequence[Any]
 #: Runs one statement inside a transaction.
 Sql = Callable[..., sqlite3.Cursor]
+
+
+@contextmanager
+def as_ours(path: Path) -> Iterator[None]:
+    """Raise SQLite's faults as the StorageError that says what they mean."""
+    try:
+        yield
+    except sqlite3.Error as fault:
+        code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+        raise _KINDS.get(code, errors.StorageError)(path=str(path), reason=str(fault)) from fault
 
 
 class Database:
@@ -52,7 +74,7 @@ class Database:
         try:
             with as_ours(self.path):
                 migrations.refuse_unknown(self._connection, path)
-                self._furnish(self._connection)
+                self._prepare(self._connection)
             self._refuse_cut()
         except BaseException:
             self._connection.close()
@@ -67,7 +89,7 @@ class Database:
         try:
             with as_ours(self.path):
                 connection.execute("PRAGMA page_size=8192")
-                self._furnish(connection)
+                self._prepare(connection)
                 connection.execute("PRAGMA journal_mode=DELETE")
         finally:
             connection.close()
@@ -94,7 +116,7 @@ class Database:
             connection.row_factory = sqlite3.Row
             return connection
 
-    def _furnish(self, connection: sqlite3.Connection) -> None:
+    def _prepare(self, connection: sqlite3.Connection) -> None:
         run = connection.execute
         run(f"PRAGMA journal_mode={'WAL' if sqlite3.sqlite_version_info >= _WAL_IS_SAFE else 'TRUNCATE'}")
         run("PRAGMA synchronous=FULL")
@@ -174,3 +196,22 @@ class Database:
 def _shown(values: Row | Parameters) -> tuple[object, ...]:
     """Values as a person can read them: of a vector only its size."""
     return tuple(f"<{len(value)} bytes>" if isinstance(value, bytes) else value for value in values)
+
+
+class Tables:
+    """Some tables of one database; what is written inside a transaction of the caller belongs to that."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def _read(self, query: str, *values: object) -> list[Row]:
+        """All rows of one query."""
+        return self._database.read(query, values)
+
+    def _read_parts(self, query: str, values: Sequence[object], *first: object) -> list[Row]:
+        """All rows of a query whose ``{}`` stands for a list of values of any length."""
+        rows: list[Row] = []
+        for start in range(0, len(values), _AT_ONCE):
+            part = values[start : start + _AT_ONCE]
+            rows += self._read(query.format(", ".join("?" * len(part))), *first, *part)
+        return rows

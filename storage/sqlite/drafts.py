@@ -1,73 +1,138 @@
-"""What is on its way and not yet part of the memory: the input in flight, the stages of a ``/save``, small notes."""
+"""What is no round: input in flight, stages of a ``/save``, pinned lines, versions of the images."""
 
 from __future__ import annotations
 
-from domain.records import Image, InFlight
-from storage.sqlite.database import Database, Sql
+from domain.records import Image, ImageVersion, InFlight, Origin
+from storage.sqlite.database import Tables
+
+_IN_FLIGHT = "SELECT session_id, timestamp, text, partial FROM in_flight"
+_VERSION = "SELECT version, image, timestamp, text, origin, session_id FROM persona"
+#: In ``meta``, before the name of an image: the number of the version that its file says.
+_LAID = "persona."
 
 
-class Drafts:
+class DraftTables(Tables):
     """Reads and writes the tables ``in_flight``, ``save_stage``, ``pin`` and ``meta``."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def in_flight(self, session_id: str) -> InFlight | None:
+        """What was typed in a session and has had no whole reply."""
+        rows = self._read(f"{_IN_FLIGHT} WHERE session_id = ?", session_id)
+        return InFlight(*rows[0]) if rows else None
 
-    def in_flight(self) -> InFlight | None:
-        """What was typed and has had no whole reply."""
-        rows = self._database.read("SELECT session_id, timestamp, text, partial FROM in_flight")
-        return InFlight(**dict(rows[0])) if rows else None
+    def every_in_flight(self) -> list[InFlight]:
+        """The same of all sessions."""
+        return [InFlight(*row) for row in self._read(_IN_FLIGHT)]
 
-    def note(self, sql: Sql, session_id: str, now: str, text: str) -> None:
+    def note_in_flight(self, session_id: str, now: str, text: str) -> None:
         """Write down what was typed, before anything else is done with it."""
-        sql("INSERT OR REPLACE INTO in_flight VALUES (1, ?, ?, ?, '')", (session_id, now, text))
+        with self._database.write() as sql:
+            sql("INSERT OR REPLACE INTO in_flight VALUES (?, ?, ?, '')", (session_id, now, text))
 
-    def note_partial(self, sql: Sql, partial: str) -> None:
+    def keep_partial(self, session_id: str, partial: str) -> None:
         """Keep what has come of the reply beside it."""
-        sql("UPDATE in_flight SET partial = ?", (partial,))
+        with self._database.write() as sql:
+            sql("UPDATE in_flight SET partial = ? WHERE session_id = ?", (partial, session_id))
 
-    def drop_in_flight(self, sql: Sql) -> None:
-        """Forget what was in flight."""
-        sql("DELETE FROM in_flight")
+    def drop_in_flight(self, session_id: str) -> None:
+        """Forget what was in flight in a session."""
+        with self._database.write() as sql:
+            sql("DELETE FROM in_flight WHERE session_id = ?", (session_id,))
 
     def stages(self, session_id: str) -> dict[str, str]:
         """Results of the stages of ``/save`` that are done."""
-        rows = self._database.read("SELECT stage, result FROM save_stage WHERE session_id = ?", (session_id,))
+        rows = self._read("SELECT stage, result FROM save_stage WHERE session_id = ?", session_id)
         return {row["stage"]: row["result"] for row in rows}
 
-    def keep_stage(self, sql: Sql, session_id: str, stage: str, now: str, result: str) -> None:
+    def keep_stage(self, session_id: str, stage: str, now: str, result: str) -> None:
         """Keep the result of a stage as soon as it is there."""
-        sql("INSERT OR REPLACE INTO save_stage VALUES (?, ?, ?, ?)", (session_id, stage, now, result))
+        with self._database.write() as sql:
+            sql("INSERT OR REPLACE INTO save_stage VALUES (?, ?, ?, ?)", (session_id, stage, now, result))
 
-    def drop_stages(self, sql: Sql, session_id: str) -> None:
+    def drop_stages(self, session_id: str) -> None:
         """Forget the stages: they are done, or the session has gone on."""
-        sql("DELETE FROM save_stage WHERE session_id = ?", (session_id,))
+        with self._database.write() as sql:
+            sql("DELETE FROM save_stage WHERE session_id = ?", (session_id,))
 
-    def drop_all_stages(self, sql: Sql) -> None:
-        """Forget the stages of every session."""
-        sql("DELETE FROM save_stage")
+    def _drop_all_stages(self) -> None:
+        with self._database.write() as sql:
+            sql("DELETE FROM save_stage")
 
     def pins(self, image: Image) -> tuple[str, ...]:
         """The lines that rewrites of an image must keep."""
-        rows = self._database.read("SELECT text FROM pin WHERE image = ? ORDER BY number", (image,))
+        rows = self._read("SELECT text FROM pin WHERE image = ? ORDER BY number", image)
         return tuple(row["text"] for row in rows)
 
-    def pin(self, sql: Sql, image: Image, now: str, text: str) -> None:
+    def pin(self, image: Image, now: str, text: str) -> None:
         """Add a line that rewrites must keep."""
-        sql("INSERT INTO pin (image, timestamp, text) VALUES (?, ?, ?)", (image, now, text))
+        with self._database.write() as sql:
+            sql("INSERT INTO pin (image, timestamp, text) VALUES (?, ?, ?)", (image, now, text))
 
-    def unpin(self, sql: Sql, image: Image, text: str) -> int:
-        """Remove such a line; returns how many were removed."""
-        return sql("DELETE FROM pin WHERE image = ? AND text = ?", (image, text)).rowcount
+    def unpin(self, image: Image, text: str) -> None:
+        """Remove such a line."""
+        with self._database.write() as sql:
+            sql("DELETE FROM pin WHERE image = ? AND text = ?", (image, text))
 
-    def meta(self, key: str) -> str | None:
+    def _meta(self, key: str) -> str | None:
         """A small note by its key."""
-        rows = self._database.read("SELECT value FROM meta WHERE key = ?", (key,))
+        rows = self._read("SELECT value FROM meta WHERE key = ?", key)
         return str(rows[0]["value"]) if rows else None
 
-    def set_meta(self, sql: Sql, key: str, value: str) -> None:
-        """Write a small note."""
-        sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+    def _set_meta(self, key: str, value: str | None) -> None:
+        """Write a small note, or with None remove it."""
+        with self._database.write() as sql:
+            if value is None:
+                sql("DELETE FROM meta WHERE key = ?", (key,))
+            else:
+                sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    def drop_meta(self, sql: Sql, key: str) -> None:
-        """Remove a small note."""
-        sql("DELETE FROM meta WHERE key = ?", (key,))
+
+class ImageTables(DraftTables):
+    """Reads and writes the table ``persona``: every version that the images ever had."""
+
+    def versions(self, image: Image) -> list[ImageVersion]:
+        """Every version of an image, oldest first."""
+        rows = self._read(f"{_VERSION} WHERE image = ? ORDER BY version", image)
+        return [ImageVersion(*row) for row in rows]
+
+    def newest_version(self, image: Image) -> ImageVersion | None:
+        """The version in force; None while there has never been one."""
+        rows = self._read(f"{_VERSION} WHERE image = ? ORDER BY version DESC LIMIT 1", image)
+        return ImageVersion(*rows[0]) if rows else None
+
+    def version(self, number: int) -> ImageVersion | None:
+        """One version by its number."""
+        rows = self._read(f"{_VERSION} WHERE version = ?", number)
+        return ImageVersion(*rows[0]) if rows else None
+
+    def add_version(
+        self, image: Image, text: str, origin: Origin, now: str, session_id: str | None = None
+    ) -> ImageVersion:
+        """A new version, in force from this commit on; its file is laid afterwards."""
+        values = (image, now, text, origin, session_id)
+        with self._database.write() as sql:
+            columns = "(image, timestamp, text, origin, session_id) VALUES (?, ?, ?, ?, ?)"
+            number = sql(f"INSERT INTO persona {columns}", values).lastrowid or 0
+        return ImageVersion(number, *values)
+
+    def add_laid_version(self, image: Image, text: str, origin: Origin, now: str) -> ImageVersion:
+        """A new version that stands in the file already."""
+        with self._database.write():
+            version = self.add_version(image, text, origin, now)
+            self.set_laid_version(image, version.version)
+        return version
+
+    def laid_version(self, image: Image) -> int | None:
+        """The number of the version that was last laid into the file; 0 when that was erased."""
+        value = self._meta(_LAID + image)
+        return None if value is None else int(value)
+
+    def set_laid_version(self, image: Image, number: int | None) -> None:
+        """Note which version the file says; None when there is no file."""
+        self._set_meta(_LAID + image, None if number is None else str(number))
+
+    def _delete_versions(self, numbers: list[int]) -> None:
+        """Remove versions; a file that says one of them is not to be read again."""
+        with self._database.write() as sql:
+            for number in numbers:
+                sql("DELETE FROM persona WHERE version = ?", (number,))
+                sql(f"UPDATE meta SET value = '0' WHERE key GLOB '{_LAID}*' AND value = ?", (str(number),))

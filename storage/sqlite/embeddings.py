@@ -3,87 +3,69 @@
 A vector is kept as float16 beside the model that made it and a digest of the text it was made from, so that a
 lost index costs no call to a model, and a vector of an older text is never taken for one of the present text.
 
-Functions that take ``sql`` belong inside the caller's transaction: a turn and its place in the queue are one
-commit.
+Checksums of the index that is made from the vectors lie here too, since they change in the same commits.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from domain.records import Kind
 from domain.vectors import VectorRow
-from storage.sqlite.database import Database, Row, Sql
+from storage.sqlite.database import Row, Sql, Tables
+from storage.store import EmbeddingCounts, SetAside
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Ids = npt.NDArray[np.bytes_]
+    from domain.vectors import Half
+    from storage.store import Ids
 
 #: A text that was refused this often is set aside.
 MOST_FAILURES = 3
 _BATCH = 1024
-_IN_ONE_QUERY = 500
 #: So many rows are gone through at a time, so that nobody waits long for the database.
 _SLICE = 10_000
 
 #: In ``meta``, before the name of a model.
 _DIMENSION = "dimension:"
+#: In ``meta``, before the path of a file of the index.
+_CHECKSUM = "index:"
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many texts have a vector of the present model, still need one, and were set aside."""
-
-    vectors: int
-    pending: int
-    set_aside: int
-
-
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """A text that gets no vector, and what the server said."""
-
-    text_id: str
-    reason: str
-
-
-def digest_of(key: str) -> str:
-    """A short name for the exact text a vector is made from."""
-    return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
-
-
-class Embeddings:
+class EmbeddingTables(Tables):
     """The tables ``embedding`` and ``pending``."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    @contextmanager
+    def in_one_commit(self) -> Iterator[None]:
+        """All that is written inside is one transaction."""
+        with self._database.write():
+            yield
 
-    def enqueue(self, sql: Sql, text_id: str, kind: Kind) -> None:
+    def _enqueue(self, text_id: str, kind: Kind) -> None:
         """Ask for a vector, of a new text or of one whose key has changed: an old vector is let go."""
-        sql("DELETE FROM embedding WHERE text_id = ?", (text_id,))
-        sql("INSERT OR REPLACE INTO pending (text_id, kind) VALUES (?, ?)", (text_id, kind))
-
-    def forget(self, sql: Sql, text_ids: Iterable[str]) -> None:
-        """Delete every cached vector of these texts, of any model, and their place in the queue."""
-        for text_id in text_ids:
+        with self._database.write() as sql:
             sql("DELETE FROM embedding WHERE text_id = ?", (text_id,))
-            sql("DELETE FROM pending WHERE text_id = ?", (text_id,))
+            sql("INSERT OR REPLACE INTO pending (text_id, kind) VALUES (?, ?)", (text_id, kind))
 
-    def dependents(self, text_ids: Iterable[str], reach: int = 2) -> list[str]:
+    def forget_vectors(self, text_ids: Iterable[str]) -> None:
+        """Delete every vector of these texts, of any model, and their place in the queue."""
+        with self._database.write() as sql:
+            for text_id in text_ids:
+                sql("DELETE FROM embedding WHERE text_id = ?", (text_id,))
+                sql("DELETE FROM pending WHERE text_id = ?", (text_id,))
+
+    def _dependents(self, text_ids: Iterable[str], reach: int = 2) -> list[str]:
         """Turns whose key holds words of these turns: the next ``reach`` of their session."""
         given = list(dict.fromkeys(text_ids))
         found: dict[str, None] = {}
         for text_id in given:
-            rows = self._database.read(
+            rows = self._read(
                 "SELECT later.text_id FROM conversation c JOIN conversation later"
-                " ON later.session_id = c.session_id AND later.seq > c.seq"
-                " WHERE c.text_id = ? ORDER BY later.seq LIMIT ?",
-                (text_id, reach),
+                " ON later.session_id = c.session_id AND later.position > c.position"
+                " WHERE c.text_id = ? ORDER BY later.position LIMIT ?",
+                text_id,
+                reach,
             )
             found |= dict.fromkeys(row["text_id"] for row in rows)
         return [text_id for text_id in found if text_id not in set(given)]
@@ -117,74 +99,97 @@ class Embeddings:
     def waiting(self, limit: int = _BATCH) -> list[str]:
         """Ids of texts that need a vector."""
         query = "SELECT text_id FROM pending WHERE failures < ? LIMIT ?"
-        return [row["text_id"] for row in self._database.read(query, (MOST_FAILURES, limit))]
+        return [row["text_id"] for row in self._read(query, MOST_FAILURES, limit)]
 
-    def cached(self, model: str, digests: Mapping[str, str]) -> set[str]:
+    def with_vector(self, model: str, digests: Mapping[str, str]) -> set[str]:
         """Of these texts (id: digest of the key), those that have a vector already."""
-        query = "SELECT text_id, digest FROM embedding WHERE model = ? AND text_id IN"
-        rows = self._by_ids(query, model, digests)
+        query = "SELECT text_id, digest FROM embedding WHERE model = ? AND text_id IN ({})"
+        rows = self._read_parts(query, list(digests), model)
         return {row["text_id"] for row in rows if digests[row["text_id"]] == row["digest"]}
 
-    def store(self, sql: Sql, text_id: str, model: str, digest: str, vector: npt.NDArray[np.float16]) -> None:
+    def keep_vector(self, text_id: str, model: str, digest: str, vector: Half) -> None:
         """Keep one vector."""
         columns = "text_id, model, dimension, digest, vector"
         values = (text_id, model, len(vector), digest, vector.astype("<f2").tobytes())
-        sql(f"INSERT OR REPLACE INTO embedding ({columns}) VALUES (?, ?, ?, ?, ?)", values)
+        with self._database.write() as sql:
+            sql(f"INSERT OR REPLACE INTO embedding ({columns}) VALUES (?, ?, ?, ?, ?)", values)
 
-    def done(self, sql: Sql, digests: Mapping[str, str], model: str) -> None:
+    def done(self, digests: Mapping[str, str], model: str) -> None:
         """Take texts off the queue, unless their key has changed since."""
-        for text_id, digest in digests.items():
-            sql(
-                "DELETE FROM pending WHERE text_id = ? AND EXISTS (SELECT 1 FROM embedding e"
-                " WHERE e.text_id = pending.text_id AND e.model = ? AND e.digest = ?)",
-                (text_id, model, digest),
-            )
+        with self._database.write() as sql:
+            for text_id, digest in digests.items():
+                sql(
+                    "DELETE FROM pending WHERE text_id = ? AND EXISTS (SELECT 1 FROM embedding e"
+                    " WHERE e.text_id = pending.text_id AND e.model = ? AND e.digest = ?)",
+                    (text_id, model, digest),
+                )
 
-    def refused(self, sql: Sql, text_id: str, reason: str) -> None:
+    def refuse(self, text_id: str, reason: str) -> None:
         """Count one failure of a text."""
         query = "UPDATE pending SET failures = failures + 1, reason = ? WHERE text_id = ?"
-        sql(query, (reason, text_id))
+        with self._database.write() as sql:
+            sql(query, (reason, text_id))
 
     def effort(self) -> tuple[int, int]:
         """How many texts are on the queue, and how often they failed: unchanged when nothing was achieved."""
         query = "SELECT count(*) AS texts, coalesce(sum(failures), 0) AS failures FROM pending"
-        rows = self._database.read(query)
+        rows = self._read(query)
         return int(rows[0]["texts"]), int(rows[0]["failures"])
 
     def set_aside(self) -> list[SetAside]:
         """Texts that were refused too often."""
         query = "SELECT text_id, reason FROM pending WHERE failures >= ? ORDER BY text_id"
-        return [SetAside(**dict(row)) for row in self._database.read(query, (MOST_FAILURES,))]
+        return [SetAside(*row) for row in self._read(query, MOST_FAILURES)]
 
-    def counts(self, model: str) -> Counts:
+    def embedding_counts(self, model: str) -> EmbeddingCounts:
         """How far the present model is."""
         query = (
             "SELECT (SELECT count(*) FROM embedding WHERE model = ?) AS vectors,"
             " (SELECT count(*) FROM pending WHERE failures < ?) AS pending,"
             " (SELECT count(*) FROM pending WHERE failures >= ?) AS set_aside"
         )
-        return Counts(**dict(self._database.read(query, (model, MOST_FAILURES, MOST_FAILURES))[0]))
+        return EmbeddingCounts(*self._read(query, model, MOST_FAILURES, MOST_FAILURES)[0])
 
     def dimension(self, model: str) -> int | None:
         """How long the vectors of this model are; None while there were none."""
-        rows = self._database.read("SELECT value FROM meta WHERE key = ?", (_DIMENSION + model,))
+        rows = self._read("SELECT value FROM meta WHERE key = ?", _DIMENSION + model)
         return int(rows[0]["value"]) if rows else None
 
-    def set_dimension(self, sql: Sql, model: str, dimension: int) -> None:
+    def set_dimension(self, model: str, dimension: int) -> None:
         """Vectors of this model have this length from now on; those of another length are let go."""
-        sql("DELETE FROM embedding WHERE model = ? AND dimension <> ?", (model, dimension))
-        sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_DIMENSION + model, str(dimension)))
+        with self._database.write() as sql:
+            sql("DELETE FROM embedding WHERE model = ? AND dimension <> ?", (model, dimension))
+            sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_DIMENSION + model, str(dimension)))
 
-    def rows(self, model: str, text_ids: Iterable[str]) -> list[VectorRow]:
+    def checksums(self) -> dict[str, str]:
+        """The checksums of the index by the paths of its files."""
+        rows = self._read("SELECT key, value FROM meta WHERE key GLOB ?", _CHECKSUM + "*")
+        return {row["key"].removeprefix(_CHECKSUM): row["value"] for row in rows}
+
+    def keep_checksums(self, written: Mapping[str, str], gone: Iterable[str]) -> None:
+        """Keep the checksums of files that were written, and forget those of files that are gone."""
+        with self._database.write() as sql:
+            for path in gone:
+                sql("DELETE FROM meta WHERE key = ?", (_CHECKSUM + path,))
+            for path, checksum in written.items():
+                sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_CHECKSUM + path, checksum))
+
+    def forget_checksums(self) -> None:
+        """Forget all of them."""
+        with self._database.write() as sql:
+            sql("DELETE FROM meta WHERE key GLOB ?", (_CHECKSUM + "*",))
+
+    def vector_rows(self, model: str, text_ids: Iterable[str]) -> list[VectorRow]:
         """Rows for the index, of texts that are stored and have a vector."""
-        return [_row(row) for row in self._by_ids(f"{_ROWS} AND e.text_id IN", model, text_ids)]
+        found = self._read_parts(f"{_ROWS} AND e.text_id IN ({{}})", list(text_ids), model)
+        return [_row(row) for row in found]
 
-    def batches(self, model: str, size: int = _BATCH) -> Iterator[list[VectorRow]]:
+    def vector_batches(self, model: str, size: int = _BATCH) -> Iterator[list[VectorRow]]:
         """All rows for the index, ``size`` at a time, in the order they were made."""
         last = -1
         while True:
             query = f"{_ROWS} AND e.rowid > ? ORDER BY e.rowid LIMIT ?"
-            rows = self._database.read(query, (model, last, size))
+            rows = self._read(query, model, last, size)
             if not rows:
                 return
             last = rows[-1]["number"]
@@ -208,28 +213,21 @@ class Embeddings:
         import numpy as np
 
         found, last = [np.array([], dtype="S1")], ""
-        while rows := self._database.read(f"{query} ORDER BY text_id LIMIT {_SLICE}", (last, *more)):
+        while rows := self._read(f"{query} ORDER BY text_id LIMIT {_SLICE}", last, *more):
             last = rows[-1]["text_id"]
             found.append(np.array([row["text_id"] for row in rows], dtype=np.bytes_))
         return np.concatenate(found)
 
-    def bytes_of(self, text_ids: Sequence[str]) -> list[bytes]:
+    def _vector_bytes(self, text_ids: Sequence[str]) -> list[bytes]:
         """The bytes of every cached vector of these texts, as float16 and float32, to look for in files."""
         import numpy as np
 
         found = []
         for text_id in text_ids:
-            for row in self._database.read("SELECT vector FROM embedding WHERE text_id = ?", (text_id,)):
+            for row in self._read("SELECT vector FROM embedding WHERE text_id = ?", text_id):
                 half = np.frombuffer(row["vector"], dtype="<f2")
                 found += [half.tobytes(), half.astype("<f4").tobytes()]
         return found
-
-    def _by_ids(self, query: str, model: str, text_ids: Iterable[str]) -> list[Row]:
-        wanted, rows = list(text_ids), []
-        for at in range(0, len(wanted), _IN_ONE_QUERY):
-            some: Sequence[str] = wanted[at : at + _IN_ONE_QUERY]
-            rows += self._database.read(f"{query} ({', '.join('?' * len(some))})", (model, *some))
-        return rows
 
 
 _FROM = (

@@ -1,6 +1,7 @@
 """Makes what is stored findable, and unfindable again: its words, its place in the queue for vectors, its facts.
 
-Every method takes the ``sql`` of the caller's transaction, so that a text and what is learnt from it are one commit.
+A fact is a single statement that was drawn from turns and points back at them: a key that finds those turns, never a
+memory of its own. When one of its turns goes, it goes.
 """
 
 from __future__ import annotations
@@ -10,78 +11,83 @@ from dataclasses import replace
 
 from domain.records import PREFIX, Summary, Turn
 from domain.text import without_quotations
-from storage.sqlite.database import Sql
-from storage.sqlite.embeddings import Embeddings
-from storage.sqlite.facts import Facts
+from storage.sqlite.database import Database
+from storage.sqlite.embeddings import EmbeddingTables
 from storage.sqlite.lexicon import Lexicon
-from storage.sqlite.sessions import Sessions
+from storage.sqlite.sessions import SessionTables
 
 
-class IndexWriter:
-    """The indexes of turns and summaries. ``tokens`` cuts a text into words."""
+class IndexWriter(SessionTables, EmbeddingTables):
+    """Turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
 
-    def __init__(
-        self,
-        sessions: Sessions,
-        lexicon: Lexicon,
-        facts: Facts,
-        embeddings: Embeddings,
-        tokens: Callable[[str], Sequence[str]],
-    ) -> None:
-        self._sessions = sessions
-        self._lexicon = lexicon
-        self._facts = facts
-        self._embeddings = embeddings
+    def __init__(self, database: Database, tokens: Callable[[str], Sequence[str]]) -> None:
+        super().__init__(database)
         self._tokens = tokens
+        self._lexicon = Lexicon(database)
 
-    def learn_turn(self, sql: Sql, turn: Turn) -> None:
-        """A turn can be found from this commit on."""
-        self._lexicon.add(sql, "turn", turn.seq, self._tokens(without_quotations(turn.words)))
-        self._embeddings.enqueue(sql, turn.text_id, "conversation")
+    def learn_fact(self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]) -> None:
+        """Keep a fact that was drawn from the turns with these numbers: it finds them from this commit on."""
+        columns = "(text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?)"
+        with self._database.write() as sql:
+            seq = sql(f"INSERT INTO fact {columns}", (text_id, session_id, now, text)).lastrowid or 0
+            for turn in dict.fromkeys(turns):
+                sql("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", (seq, turn))
+            self._lexicon.add(sql, "fact", seq, self._tokens(text))
 
-    def learn_summary(self, sql: Sql, summary: Summary) -> None:
+    def _index_turns(self, turns: Iterable[Turn]) -> None:
+        """Turns can be found from this commit on."""
+        with self._database.write() as sql:
+            for turn in turns:
+                self._lexicon.add(sql, "turn", turn.seq, self._tokens(without_quotations(turn.words)))
+                self._enqueue(turn.text_id, "conversation")
+
+    def _index_summary(self, summary: Summary) -> None:
         """A summary can be found from this commit on."""
-        self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
-        self._embeddings.enqueue(sql, summary.text_id, "summary")
+        with self._database.write() as sql:
+            self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
+            self._enqueue(summary.text_id, "summary")
 
-    def learn_fact(
-        self, sql: Sql, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]
-    ) -> None:
-        """A fact finds the turns it was drawn from, from this commit on."""
-        seq = self._facts.add(sql, text_id, session_id, now, text, turns)
-        self._lexicon.add(sql, "fact", seq, self._tokens(text))
-
-    def unquote(self, sql: Sql, turn: Turn) -> None:
+    def _take_out_quotations(self, turn: Turn) -> None:
         """Take the quotations of older memories out of a turn."""
         words = without_quotations(turn.words)
         if words != turn.words:
-            self._sessions.set_words(sql, turn, words)
-            self.learn_turn(sql, replace(turn, text=PREFIX[turn.role] + words))
-            self._renew(sql, self._embeddings.dependents([turn.text_id]))
+            self._set_words(turn, words)
+            self._index_turns([replace(turn, text=PREFIX[turn.role] + words)])
+            self._embed_again(self._dependents([turn.text_id]))
 
-    def remove_turns(self, sql: Sql, turns: Sequence[Turn]) -> list[str]:
-        """Turns with their words, vectors and facts. Returns their ids.
+    def _remove_turns(self, turns: Sequence[Turn]) -> None:
+        """Turns with their words, vectors and facts.
 
         The vectors of the turns after them are made again, since their keys hold words of these.
         """
         gone, seqs = [turn.text_id for turn in turns], [turn.seq for turn in turns]
-        touched = self._embeddings.dependents(gone)
-        self._lexicon.remove(sql, "turn", seqs)
-        self._lexicon.remove(sql, "fact", self._facts.remove_of(sql, seqs))
-        self._embeddings.forget(sql, gone)
-        self._renew(sql, touched)
-        self._sessions.remove_turns(sql, turns)
+        with self._database.write() as sql:
+            self._embed_again(self._dependents(gone))
+            self._lexicon.remove(sql, "turn", seqs)
+            self._lexicon.remove(sql, "fact", self._remove_facts_of(seqs))
+            self.forget_vectors(gone)
+            self._delete_turns(turns)
+
+    def _remove_facts_of(self, turns: Iterable[int]) -> list[int]:
+        """Remove every fact that was drawn from one of these turns, also where others are left; their numbers."""
+        gone: list[int] = []
+        with self._database.write() as sql:
+            for turn in turns:
+                for (fact,) in sql("SELECT fact FROM fact_turn WHERE turn = ?", (turn,)).fetchall():
+                    sql("DELETE FROM fact WHERE seq = ?", (fact,))
+                    gone.append(int(fact))
         return gone
 
-    def remove_summary(self, sql: Sql, summary: Summary | None) -> list[str]:
+    def _remove_summary(self, summary: Summary | None) -> list[str]:
         """A summary with its words and vectors. Returns its id."""
         if summary is None:
             return []
-        self._lexicon.remove(sql, "summary", [summary.seq])
-        self._embeddings.forget(sql, [summary.text_id])
-        self._sessions.drop_summary(sql, summary.session_id)
+        with self._database.write() as sql:
+            self._lexicon.remove(sql, "summary", [summary.seq])
+            self.forget_vectors([summary.text_id])
+            self._delete_summary(summary.session_id)
         return [summary.text_id]
 
-    def _renew(self, sql: Sql, text_ids: Iterable[str]) -> None:
+    def _embed_again(self, text_ids: Iterable[str]) -> None:
         for text_id in text_ids:
-            self._embeddings.enqueue(sql, text_id, "conversation")
+            self._enqueue(text_id, "conversation")

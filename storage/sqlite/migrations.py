@@ -10,12 +10,13 @@ import sqlite3
 from pathlib import Path
 
 from domain import errors
-from storage.sqlite.schema import FIRST
+from storage.files import make_private
+from storage.sqlite.schema import FIRST, SECOND
 
 #: "OFRD" in SQLite's application_id: tells our database from anybody else's.
 APPLICATION_ID = 0x4F465244
 
-STEPS: tuple[str, ...] = (FIRST,)
+STEPS: tuple[str, ...] = (FIRST, SECOND)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -51,7 +52,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 def _take(connection: sqlite3.Connection, number: int) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for statement in _statements(STEPS[number - 1]):
+        for statement in statements(STEPS[number - 1]):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version={number}")
@@ -62,7 +63,7 @@ def _take(connection: sqlite3.Connection, number: int) -> None:
         raise
 
 
-def _statements(script: str) -> list[str]:
+def statements(script: str) -> list[str]:
     """The single statements of a script; ``executescript`` would commit on its own."""
     found, held = [], ""
     for line in script.splitlines():
@@ -74,8 +75,6 @@ def _statements(script: str) -> list[str]:
 
 
 def _copy_beside(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    from storage.files import make_private
-
     copy = path.with_name(f"{path.stem}.before-{version + 1}{path.suffix}")
     copy.unlink(missing_ok=True)
     connection.execute("VACUUM INTO ?", (str(copy),))

@@ -7,6 +7,10 @@ from typing import Literal
 WordTable = Literal["turn", "summary", "fact"]
 WORD_TABLES: tuple[WordTable, ...] = ("turn", "summary", "fact")
 
+#: Between the places of two sessions, and of two turns of a session, as they are stored one after another.
+SESSION_SPACE = 1 << 20
+TURN_SPACE = 512
+
 #: Every category but separators and controls belongs to a token: the tokens are cut before they come here.
 _TOKENIZER = "unicode61 remove_diacritics 0 categories ''L* N* M* P* S* Co Cn''"
 
@@ -123,4 +127,34 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 {_WORD_TABLES}
 {_FACTS}
+"""
+
+#: Several sessions may be active, each with what is in flight; and everything stands where it happened, not where it
+#: was stored. Places are spaced, so that something can be put between two of them.
+SECOND = f"""
+DROP INDEX one_active_session;
+ALTER TABLE session ADD COLUMN stored_at TEXT NOT NULL DEFAULT '';
+ALTER TABLE session ADD COLUMN position INTEGER NOT NULL DEFAULT 0;
+UPDATE session SET stored_at = start_timestamp, position = number * {SESSION_SPACE};
+CREATE INDEX session_in_time ON session (position);
+CREATE INDEX session_by_status ON session (status, position);
+
+ALTER TABLE conversation ADD COLUMN stored_at TEXT NOT NULL DEFAULT '';
+ALTER TABLE conversation ADD COLUMN position INTEGER NOT NULL DEFAULT 0;
+UPDATE conversation SET stored_at = timestamp, position = (2 * round + (role = 'assistant')) * {TURN_SPACE};
+DROP INDEX conversation_of_session;
+CREATE INDEX conversation_in_time ON conversation (session_id, position);
+
+ALTER TABLE summary ADD COLUMN stored_at TEXT NOT NULL DEFAULT '';
+UPDATE summary SET stored_at = timestamp;
+
+ALTER TABLE in_flight RENAME TO in_flight_of_one;
+CREATE TABLE in_flight (
+    session_id TEXT PRIMARY KEY REFERENCES session (session_id),
+    timestamp TEXT NOT NULL,
+    text TEXT NOT NULL,
+    partial TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+INSERT INTO in_flight SELECT session_id, timestamp, text, partial FROM in_flight_of_one;
+DROP TABLE in_flight_of_one;
 """

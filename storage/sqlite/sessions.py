@@ -1,233 +1,257 @@
 """Sessions, their rounds and their summaries: the SQL of what was said.
 
-Reading methods stand alone; writing methods take the ``sql`` of a transaction that the caller holds, so that one
-commit covers a round, its words and its place in the queue. Order is by number and sequence, never by clock.
+Each method is one transaction, or part of the one that its caller is in. Order is by place, never by clock: where a
+session stands among the others, and a turn in its session.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from domain.records import PREFIX, Finish, Role, Round, Session, Summary, Turn
-from storage.sqlite.database import Database, Row, Sql
+from domain.records import PREFIX, Finish, Round, Session, Summary, Turn
+from storage.sqlite.database import Row, Tables
+from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
+from storage.store import NewSummary, NewTurn
 
 T = TypeVar("T")
 
 _SESSION = (
-    "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count FROM session"
+    "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position"
+    " FROM session"
 )
-_TURN = "SELECT seq, text_id, session_id, timestamp, role, text, round, finish, folded FROM conversation"
-_SUMMARY = "SELECT seq, text_id, session_id, timestamp, summary, upto_round FROM summary"
-#: SQLite takes 32,766 parameters at the least; this many keeps every statement small.
-_AT_ONCE = 500
+TURN = (
+    "SELECT c.seq, c.text_id, c.session_id, c.timestamp, c.role, c.text, c.round, c.finish, c.folded, c.stored_at,"
+    " c.position FROM conversation c"
+)
+#: A summary stands where its session stands.
+SUMMARY = (
+    "SELECT m.seq, m.text_id, m.session_id, m.timestamp, m.summary, m.upto_round, m.stored_at, s.position"
+    " FROM summary m JOIN session s USING (session_id)"
+)
+#: Sessions that are put between two others one after another are so far apart.
+_CLOSE = 1 << 10
+#: The turn that the last folded round ends with.
+_END_OF_ROUND = "(SELECT max(position) FROM conversation WHERE session_id = ?1 AND round = ?2)"
 
 
-class Sessions:
+class SessionTables(Tables):
     """Reads and writes the tables ``session``, ``conversation`` and ``summary``."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def newest_active(self) -> Session | None:
+        """The active session that stands last, if any is active."""
+        query = f"{_SESSION} WHERE status = 'active' ORDER BY position DESC LIMIT 1"
+        return _first(_session, self._read(query))
 
-    def active(self) -> Session | None:
-        """The session that is open now, if one is."""
-        return _first(_session, self._database.read(f"{_SESSION} WHERE status = 'active'"))
-
-    def get(self, session_id: str) -> Session | None:
+    def session(self, session_id: str) -> Session | None:
         """One session by its id."""
-        return _first(_session, self._database.read(f"{_SESSION} WHERE session_id = ?", (session_id,)))
+        return _first(_session, self._read(f"{_SESSION} WHERE session_id = ?", session_id))
 
-    def newest(self, limit: int = 20, offset: int = 0) -> list[Session]:
-        """Sessions, newest first."""
-        rows = self._database.read(f"{_SESSION} ORDER BY number DESC LIMIT ? OFFSET ?", (limit, offset))
-        return [_session(row) for row in rows]
+    def recent_sessions(self, limit: int, offset: int) -> list[Session]:
+        """Sessions, newest first; a limit of -1 is none."""
+        query = f"{_SESSION} ORDER BY position DESC LIMIT ? OFFSET ?"
+        return [_session(row) for row in self._read(query, limit, offset)]
 
-    def counts(self) -> tuple[int, int]:
-        """How many archived sessions and how many rounds are remembered."""
-        sessions = self._database.read("SELECT count(*) FROM session WHERE status = 'archived'")[0][0]
-        rounds = self._database.read("SELECT count(*) FROM conversation WHERE role = 'user'")[0][0]
+    def session_counts(self) -> tuple[int, int]:
+        """How many archived sessions and how many rounds there are."""
+        sessions = self._read("SELECT count(*) FROM session WHERE status = 'archived'")[0][0]
+        rounds = self._read("SELECT count(*) FROM conversation WHERE role = 'user'")[0][0]
         return int(sessions), int(rounds)
 
     def context(self, session_id: str) -> tuple[Round, ...]:
         """The rounds that are in the context, not yet folded, oldest first."""
-        where = "WHERE session_id = ? AND folded = 0 ORDER BY seq"
-        return _rounds(self._database.read(f"{_TURN} {where}", (session_id,)))
+        query = f"{TURN} WHERE session_id = ? AND folded = 0 ORDER BY position"
+        return _rounds(self._read(query, session_id))
 
     def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]:
         """All rounds of a session, or its ``last`` ones, oldest first."""
-        order = "WHERE session_id = ? ORDER BY seq DESC LIMIT ?"
-        limit = -1 if last is None else last * 2
-        return _rounds(self._database.read(f"{_TURN} {order}", (session_id, limit))[::-1])
+        query = f"{TURN} WHERE session_id = ? ORDER BY position DESC LIMIT ?"
+        return _rounds(self._read(query, session_id, -1 if last is None else last * 2)[::-1])
 
-    def summary(self, session_id: str) -> Summary | None:
-        """The summary of a session, if it has one."""
-        return _first(_summary, self._database.read(f"{_SUMMARY} WHERE session_id = ?", (session_id,)))
+    def turns_of(self, session_id: str) -> list[Turn]:
+        """Every turn of a session in order, also one whose partner was erased."""
+        query = f"{TURN} WHERE session_id = ? ORDER BY position"
+        return [turn_of(row) for row in self._read(query, session_id)]
 
-    def turns(self, text_ids: Sequence[str]) -> list[Turn]:
+    def turns_with_ids(self, text_ids: Sequence[str]) -> list[Turn]:
         """The turns with these ids that are still there, in their order of time."""
-        rows = _in_parts(self._database, f"{_TURN} WHERE text_id IN", text_ids)
-        return sorted((_turn(row) for row in rows), key=lambda turn: turn.seq)
+        columns = TURN.replace(" FROM", ", s.position AS session_position FROM", 1)
+        query = f"{columns} JOIN session s USING (session_id) WHERE c.text_id IN ({{}})"
+        rows = self._read_parts(query, text_ids)
+        rows.sort(key=lambda row: (row["session_position"], row["position"]))
+        return [turn_of(row[:-1]) for row in rows]
 
-    def summaries(self, text_ids: Sequence[str]) -> list[Summary]:
-        """The summaries with these ids that are still there, in their order of time."""
-        rows = _in_parts(self._database, f"{_SUMMARY} WHERE text_id IN", text_ids)
-        return sorted((_summary(row) for row in rows), key=lambda summary: summary.seq)
+    def turns_after(self, seq: int, most: int) -> list[Turn]:
+        """The next turns of all sessions, in the order in which they were stored."""
+        query = f"{TURN} WHERE seq > ? ORDER BY seq LIMIT ?"
+        return [turn_of(row) for row in self._read(query, seq, most)]
 
     def before(self, turn: Turn, count: int) -> list[Turn]:
         """Up to ``count`` turns of the same session that stand right before this one, oldest first."""
-        where = "WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
-        rows = self._database.read(f"{_TURN} {where}", (turn.session_id, turn.seq, count))
-        return [_turn(row) for row in rows[::-1]]
+        query = f"{TURN} WHERE session_id = ? AND position < ? ORDER BY position DESC LIMIT ?"
+        return [turn_of(row) for row in self._read(query, turn.session_id, turn.position, count)[::-1]]
 
-    def all_turns(self, session_id: str) -> list[Turn]:
-        """Every turn of a session, also one whose partner was erased."""
-        rows = self._database.read(f"{_TURN} WHERE session_id = ? ORDER BY seq", (session_id,))
-        return [_turn(row) for row in rows]
+    def summary(self, session_id: str) -> Summary | None:
+        """The summary of a session, if it has one."""
+        return _first(summary_of, self._read(f"{SUMMARY} WHERE session_id = ?", session_id))
 
-    def turns_after(self, seq: int, limit: int) -> list[Turn]:
-        """The next turns of all sessions, in order."""
-        return [
-            _turn(row)
-            for row in self._database.read(f"{_TURN} WHERE seq > ? ORDER BY seq LIMIT ?", (seq, limit))
-        ]
+    def summaries_with_ids(self, text_ids: Sequence[str]) -> list[Summary]:
+        """The summaries with these ids that are still there, in the order of their sessions."""
+        found = map(summary_of, self._read_parts(f"{SUMMARY} WHERE m.text_id IN ({{}})", text_ids))
+        return sorted(found, key=lambda summary: summary.position)
 
     def every_summary(self) -> list[Summary]:
-        """The summaries of all sessions."""
-        return [_summary(row) for row in self._database.read(f"{_SUMMARY} ORDER BY seq")]
+        """The summaries of all sessions, in the order of their sessions."""
+        return [summary_of(row) for row in self._read(f"{SUMMARY} ORDER BY s.position")]
 
-    def holds(self, text: str) -> bool:
-        """Whether any turn, summary, image or pin holds exactly this text."""
-        places = {"conversation": "text", "summary": "summary", "persona": "text", "pin": "text"}
-        return any(
-            self._database.read(f"SELECT 1 FROM {table} WHERE instr({column}, ?) LIMIT 1", (text,))
-            for table, column in places.items()
-        )
+    def start_session(self, session_id: str, now: str, began: str | None = None) -> Session:
+        """A new active session: the last of all, or, when told when it ``began``, before the first that began later."""
+        columns = "(session_id, start_timestamp, status, stored_at, position) VALUES (?, ?, 'active', ?, ?)"
+        with self._database.write() as sql:
+            place = self._place_at(began) if began else None
+            last = self._read("SELECT coalesce(max(position), 0) FROM session")[0][0]
+            at = last + SESSION_SPACE if place is None else place
+            sql(f"INSERT INTO session {columns}", (session_id, began or now, now, at))
+        started = self.session(session_id)
+        assert started is not None
+        return started
 
-    def start(self, sql: Sql, session_id: str, now: str) -> None:
-        """Open a new session; there must be no other active one."""
-        sql(
-            "INSERT INTO session (session_id, start_timestamp, status) VALUES (?, ?, 'active')",
-            (session_id, now),
-        )
+    def _place_at(self, began: str) -> int | None:
+        """A free place before the first session that began later; None when there is none."""
+        later = "SELECT min(position) FROM session WHERE julianday(start_timestamp) > julianday(?)"
+        while (after := self._read(later, began)[0][0]) is not None:
+            before = self._read("SELECT max(position) FROM session WHERE position < ?", after)[0][0]
+            if before is None:
+                return int(after) - SESSION_SPACE
+            if after - before > 1:
+                return int(before + min(_CLOSE, (after - before) // 2))
+            self._space_sessions()
+        return None
 
-    def add_round(
-        self, sql: Sql, session_id: str, turns: Iterable[tuple[str, str, Role, str]], finish: Finish
+    def _space_sessions(self) -> None:
+        """Give the sessions room between them again, in their order."""
+        with self._database.write() as sql:
+            rows = self._read("SELECT number FROM session ORDER BY position")
+            for place, (number,) in enumerate(rows, start=1):
+                sql("UPDATE session SET position = ? WHERE number = ?", (place * SESSION_SPACE, number))
+
+    def _add_round(
+        self, session_id: str, turns: Sequence[NewTurn], finish: Finish, now: str, before: Round | None
     ) -> Round:
-        """Store a round; ``turns`` gives (text_id, timestamp, role, words) for the user and the assistant."""
-        number = sql(
-            "SELECT coalesce(max(round), 0) + 1 FROM conversation WHERE session_id = ?", (session_id,)
-        ).fetchone()[0]
-        for text_id, timestamp, role, words in turns:
+        number = self._read(
+            "SELECT coalesce(max(round), 0) + 1 FROM conversation WHERE session_id = ?", session_id
+        )[0][0]
+        columns = "text_id, session_id, timestamp, role, text, round, finish, stored_at, position"
+        with self._database.write() as sql:
+            at = self._room_before(before) if before else self._end_of(session_id)
+            for place, turn in enumerate(turns, start=1):
+                text = PREFIX[turn.role] + turn.words
+                values = (turn.text_id, session_id, turn.timestamp, turn.role, text, number, finish, now)
+                sql(
+                    f"INSERT INTO conversation ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*values, at + place * TURN_SPACE),
+                )
+            self._count(session_id)
+        query = f"{TURN} WHERE session_id = ? AND round = ? ORDER BY position"
+        return _rounds(self._read(query, session_id, number))[0]
+
+    def _end_of(self, session_id: str) -> int:
+        query = "SELECT coalesce(max(position), 0) FROM conversation WHERE session_id = ?"
+        return int(self._read(query, session_id)[0][0])
+
+    def _room_before(self, later: Round) -> int:
+        """Move what stands from a round on, so that another has room before it. Returns the place that is taken."""
+        session_id, text_id = later.user.session_id, later.user.text_id
+        with self._database.write() as sql:
+            at = int(self._read("SELECT position FROM conversation WHERE text_id = ?", text_id)[0][0])
             sql(
-                "INSERT INTO conversation (text_id, session_id, timestamp, role, text, round, finish)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (text_id, session_id, timestamp, role, PREFIX[role] + words, number, finish),
+                "UPDATE conversation SET position = position + ? WHERE session_id = ? AND position >= ?",
+                (2 * TURN_SPACE, session_id, at),
             )
-        self._count(sql, session_id)
-        return _rounds(
-            sql(f"{_TURN} WHERE session_id = ? AND round = ? ORDER BY seq", (session_id, number)).fetchall()
-        )[0]
+        return at - TURN_SPACE
 
-    def restore(self, sql: Sql, rounds: Sequence[Round], summary: Summary | None) -> None:
-        """Put back what ``remove_all`` took out, as it was."""
-        for turn in (turn for spoken in rounds for turn in (spoken.user, spoken.assistant)):
+    def _restore(self, turns: Sequence[Turn], summary: Summary | None) -> None:
+        """Put back what was removed, as it was."""
+        columns = (
+            "seq, text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position"
+        )
+        with self._database.write() as sql:
+            for turn in turns:
+                values = [getattr(turn, name) for name in columns.split(", ")]
+                sql(f"INSERT INTO conversation ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+            if summary:
+                columns = "seq, text_id, session_id, timestamp, summary, upto_round, stored_at"
+                values = [getattr(summary, name) for name in columns.split(", ")]
+                sql(f"INSERT INTO summary ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+            for session_id in {turn.session_id for turn in turns}:
+                self._count(session_id)
+
+    def _add_summary(self, session_id: str, new: NewSummary, upto: int) -> Summary:
+        columns = "(text_id, session_id, timestamp, summary, upto_round, stored_at) VALUES (?, ?, ?, ?, ?, ?)"
+        values = (new.text_id, session_id, new.timestamp, new.text, upto, new.timestamp)
+        with self._database.write() as sql:
+            sql(f"INSERT INTO summary {columns}", values)
+        return self.summaries_with_ids([new.text_id])[0]
+
+    def _delete_summary(self, session_id: str) -> None:
+        with self._database.write() as sql:
+            sql("DELETE FROM summary WHERE session_id = ?", (session_id,))
+
+    def _mark_folded(self, session_id: str, upto: int) -> None:
+        """Let all rounds as far as the round ``upto`` leave the context."""
+        with self._database.write() as sql:
             sql(
-                "INSERT INTO conversation (seq, text_id, session_id, timestamp, role, text, round, finish, folded)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    turn.seq,
-                    turn.text_id,
-                    turn.session_id,
-                    turn.timestamp,
-                    turn.role,
-                    turn.text,
-                    turn.round,
-                    turn.finish,
-                    int(turn.folded),
-                ),
+                "UPDATE conversation SET folded = 1"
+                f" WHERE session_id = ?1 AND folded = 0 AND position <= {_END_OF_ROUND}",
+                (session_id, upto),
             )
-        if summary:
+            self._count(session_id)
+
+    def _set_words(self, turn: Turn, words: str) -> None:
+        with self._database.write() as sql:
             sql(
-                "INSERT INTO summary (seq, text_id, session_id, timestamp, summary, upto_round)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    summary.seq,
-                    summary.text_id,
-                    summary.session_id,
-                    summary.timestamp,
-                    summary.summary,
-                    summary.upto_round,
-                ),
+                "UPDATE conversation SET text = ? WHERE text_id = ?",
+                (PREFIX[turn.role] + words, turn.text_id),
             )
-        if rounds:
-            self._count(sql, rounds[0].user.session_id)
 
-    def put_summary(
-        self, sql: Sql, text_id: str, session_id: str, now: str, summary: str, upto: int
-    ) -> Summary:
-        """Put a summary, made from all rounds up to ``upto``, in place of the one before."""
-        self.drop_summary(sql, session_id)
-        cursor = sql(
-            "INSERT INTO summary (text_id, session_id, timestamp, summary, upto_round)"
-            " VALUES (?, ?, ?, ?, ?)",
-            (text_id, session_id, now, summary, upto),
-        )
-        return Summary(cursor.lastrowid or 0, text_id, session_id, now, summary, upto)
+    def _close_session(self, session_id: str, now: str) -> None:
+        with self._database.write() as sql:
+            sql(
+                "UPDATE session SET status = 'archived', end_timestamp = ? WHERE session_id = ?",
+                (now, session_id),
+            )
 
-    def drop_summary(self, sql: Sql, session_id: str) -> None:
-        """Remove the summary of a session."""
-        sql("DELETE FROM summary WHERE session_id = ?", (session_id,))
+    def resume(self, session_id: str, present: str) -> None:
+        """Make an archived session active in place of ``present``, which must be empty."""
+        with self._database.write() as sql:
+            self._delete_session(present)
+            sql(
+                "UPDATE session SET status = 'active', end_timestamp = NULL WHERE session_id = ?",
+                (session_id,),
+            )
 
-    def mark_folded(self, sql: Sql, session_id: str, upto: int) -> None:
-        """Let all rounds up to ``upto`` leave the context."""
-        sql(
-            "UPDATE conversation SET folded = 1 WHERE session_id = ? AND round <= ? AND folded = 0",
-            (session_id, upto),
-        )
-        self._count(sql, session_id)
-
-    def set_words(self, sql: Sql, turn: Turn, words: str) -> None:
-        """Put other words in place of a turn's."""
-        sql("UPDATE conversation SET text = ? WHERE text_id = ?", (PREFIX[turn.role] + words, turn.text_id))
-
-    def close(self, sql: Sql, session_id: str, now: str) -> None:
-        """Archive a session."""
-        sql(
-            "UPDATE session SET status = 'archived', end_timestamp = ? WHERE session_id = ?",
-            (now, session_id),
-        )
-
-    def reopen(self, sql: Sql, session_id: str) -> None:
-        """Make an archived session active again; there must be no other active one."""
-        sql("UPDATE session SET status = 'active', end_timestamp = NULL WHERE session_id = ?", (session_id,))
-
-    def remove_turns(self, sql: Sql, turns: Iterable[Turn]) -> None:
-        """Remove turns for good."""
-        touched = set()
-        for turn in turns:
-            sql("DELETE FROM conversation WHERE text_id = ?", (turn.text_id,))
-            touched.add(turn.session_id)
-        for session_id in touched:
-            self._count(sql, session_id)
-
-    def remove(self, sql: Sql, session_id: str) -> None:
+    def _delete_session(self, session_id: str) -> None:
         """Remove a session of which no turn and no summary is left."""
-        sql("DELETE FROM session WHERE session_id = ?", (session_id,))
+        with self._database.write() as sql:
+            sql("DELETE FROM session WHERE session_id = ?", (session_id,))
 
-    def _count(self, sql: Sql, session_id: str) -> None:
-        sql(
-            "UPDATE session SET current_conv_count = (SELECT count(*) FROM conversation"
-            " WHERE session_id = ?1 AND folded = 0 AND role = 'user') WHERE session_id = ?1",
-            (session_id,),
-        )
+    def _delete_turns(self, turns: Iterable[Turn]) -> None:
+        with self._database.write() as sql:
+            touched = set()
+            for turn in turns:
+                sql("DELETE FROM conversation WHERE text_id = ?", (turn.text_id,))
+                touched.add(turn.session_id)
+            for session_id in touched:
+                self._count(session_id)
 
-
-def _in_parts(database: Database, query: str, text_ids: Sequence[str]) -> list[Row]:
-    rows: list[Row] = []
-    for start in range(0, len(text_ids), _AT_ONCE):
-        part = text_ids[start : start + _AT_ONCE]
-        rows += database.read(f"{query} ({','.join('?' * len(part))})", part)
-    return rows
+    def _count(self, session_id: str) -> None:
+        """Note how many rounds of a session are in its context."""
+        with self._database.write() as sql:
+            sql(
+                "UPDATE session SET current_conv_count = (SELECT count(*) FROM conversation"
+                " WHERE session_id = ?1 AND folded = 0 AND role = 'user') WHERE session_id = ?1",
+                (session_id,),
+            )
 
 
 def _first(make: Callable[[Row], T], rows: list[Row]) -> T | None:
@@ -235,20 +259,24 @@ def _first(make: Callable[[Row], T], rows: list[Row]) -> T | None:
 
 
 def _session(row: Row) -> Session:
-    return Session(**dict(row))
+    return Session(*row)
 
 
-def _turn(row: Row) -> Turn:
-    return Turn(**{**dict(row), "folded": bool(row["folded"])})
+def turn_of(row: Sequence[Any]) -> Turn:
+    """A turn out of a row that ``TURN`` reads."""
+    values = list(row)
+    values[8] = bool(values[8])
+    return Turn(*values)
 
 
-def _summary(row: Row) -> Summary:
-    return Summary(**dict(row))
+def summary_of(row: Row) -> Summary:
+    """A summary out of a row that ``SUMMARY`` reads."""
+    return Summary(*row)
 
 
 def _rounds(rows: Iterable[Row]) -> tuple[Round, ...]:
     """Pair the turns of each round; a turn whose partner was erased is left out."""
     paired: dict[int, dict[str, Turn]] = {}
     for row in rows:
-        paired.setdefault(row["round"], {})[row["role"]] = _turn(row)
+        paired.setdefault(row["round"], {})[row["role"]] = turn_of(row)
     return tuple(Round(pair["user"], pair["assistant"]) for pair in paired.values() if len(pair) == 2)

@@ -1,7 +1,7 @@
 """Whether the files of the vector index are still what was written.
 
 LanceDB does not notice a flipped byte: it answers with wrong values. Its files are written once and never
-changed, so a checksum a file, taken after every write and kept in SQLite, settles it. A file that stands in
+changed, so a checksum a file, taken after every write and kept in the store, settles it. A file that stands in
 the folder without a checksum comes from a write that was cut short: removed, it leaves the index as it was.
 """
 
@@ -10,67 +10,56 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from storage.files import storage_error
-from storage.sqlite.database import Database, Sql
+from storage.store import VectorStore
 
-_KEY = "index:"
 #: The one file that LanceDB writes again and again; without it the newest version is looked for.
 _HINT = "latest_version_hint.json"
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a write did to the folder: checksums of new files by their path in it, and paths that are gone."""
-
-    written: dict[str, str]
-    gone: tuple[str, ...]
-
-
 class Checksums:
     """The checksums of a folder.
 
-    >>> changes = seal.examine()                # reads the new files, holds no lock
-    >>> with database.write() as sql:
-    ...     seal.save(sql, changes)
+    >>> checksums.keep()
+    >>> checksums.are_right()
+    True
     """
 
-    def __init__(self, database: Database, folder: Path) -> None:
-        self._database = database
+    def __init__(self, store: VectorStore, folder: Path) -> None:
+        self._store = store
         self._folder = folder
         self._known: dict[str, str] = {}
 
-    def examine(self) -> Changes:
-        """What has changed since the last ``save``: new files are read, known ones are not."""
+    def keep(self, also: Callable[[], None] = lambda: None) -> None:
+        """Keep what has changed since the last time: new files are read, known ones are not.
+
+        No lock is held while files are read. ``also`` is done in the same commit.
+        """
         present = {path for path in self._present() if not path.endswith(_HINT)}
         written = {path: self._checksum(path) for path in present if path not in self._known}
-        return Changes(written, tuple(path for path in self._known if path not in present))
+        gone = self._known.keys() - present
+        with self._store.in_one_commit():
+            self._store.keep_checksums(written, gone)
+            also()
+        self._known = {path: self._known[path] for path in self._known.keys() - gone} | written
 
-    def save(self, sql: Sql, changes: Changes) -> None:
-        """Keep the changes, inside the caller's transaction."""
-        for path in changes.gone:
-            sql("DELETE FROM meta WHERE key = ?", (_KEY + path,))
-            self._known.pop(path, None)
-        for path, checksum in changes.written.items():
-            sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY + path, checksum))
-        self._known |= changes.written
-
-    def forget(self, sql: Sql) -> None:
-        """Trust nothing any more; the next ``save`` begins anew. Inside the caller's transaction."""
+    def forget(self, also: Callable[[], None] = lambda: None) -> None:
+        """Trust nothing any more; the next ``keep`` begins anew. ``also`` is done in the same commit."""
         self._known = {}
-        sql("DELETE FROM meta WHERE key GLOB ?", (_KEY + "*",))
+        with self._store.in_one_commit():
+            self._store.forget_checksums()
+            also()
 
-    def holds(self, wanted: Callable[[], bool] = lambda: True) -> bool:
-        """Whether every sealed file is whole. Files of a write that was cut short are removed.
+    def are_right(self, wanted: Callable[[], bool] = lambda: True) -> bool:
+        """Whether every file with a checksum is whole. Files of a write that was cut short are removed.
 
         Reads every byte, about 3 GB a second. ``wanted`` is asked between files; False ends the reading, and
-        the seal does not hold then.
+        nothing is believed then.
         """
-        rows = self._database.read("SELECT key, value FROM meta WHERE key GLOB ?", (_KEY + "*",))
-        self._known = {row["key"].removeprefix(_KEY): row["value"] for row in rows}
+        self._known = self._store.checksums()
         present = self._present()
         for path, checksum in self._known.items():
             if path not in present or not wanted() or self._checksum(path) != checksum:

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from domain.records import Kind
 from domain.vectors import VectorRow, normalised
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float32]
 
-#: Numbers (rows times dimension) that a shelf holds at the most: 192 MB, searched in some 5 ms. That is 125,000
+#: Numbers (rows times dimension) that are held of a type at the most: 192 MB, searched in some 5 ms. That is 125,000
 #: rows of 384 numbers; finding 300 of them on the disk takes three times as long and misses some.
 MOST = 48_000_000
 
@@ -29,8 +30,6 @@ class InMemoryRows:
     """(text_id, session_id, vector) in memory. Safe to use from several threads."""
 
     def __init__(self, dimension: int) -> None:
-        import numpy as np
-
         self._lock = threading.Lock()
         self._ids: list[str] = []
         self._place: dict[str, int] = {}
@@ -65,8 +64,6 @@ class InMemoryRows:
 
     def search(self, query: Floats, exclude_session: str | None, limit: int) -> list[Found]:
         """(text_id, session_id, cosine), best first; equals in the order of their ids."""
-        import numpy as np
-
         with self._lock:
             count = len(self._ids)
             # Not ``@``, which takes all cores and waits for the slowest of them: on a busy machine many times as long.
@@ -96,8 +93,6 @@ class InMemoryRows:
 
     def _make_room(self, more: int) -> None:
         """Room grows by doubling; what is not used yet takes no memory, since nobody writes to it."""
-        import numpy as np
-
         count = len(self._ids)
         if count + more > len(self._session):
             room = max(count + more, 2 * len(self._session))
@@ -107,9 +102,9 @@ class InMemoryRows:
 
 
 class InMemoryIndex:
-    """A shelf for each type that has few enough rows; the others are searched on the disk.
+    """Rows in memory of each type that has few enough; the others are searched on the disk.
 
-    With a dimension of 0, of an index that is not open yet, there are none, and numpy is not loaded.
+    With a dimension of 0, of an index that is not open yet, there are none.
     """
 
     def __init__(self, dimension: int, most: int) -> None:
@@ -120,7 +115,7 @@ class InMemoryIndex:
         )
 
     def of(self, kind: Kind) -> InMemoryRows | None:
-        """The shelf of a type; None when its rows are too many."""
+        """The rows of a type; None when its rows are too many."""
         return self._held.get(kind)
 
     def fits(self, kind: Kind, more: int) -> bool:
@@ -133,8 +128,6 @@ class InMemoryIndex:
 
     def put(self, rows: Sequence[VectorRow]) -> None:
         """Take in rows that were stored."""
-        import numpy as np
-
         for kind in KINDS:
             some = [row for row in rows if row.type == kind]
             if some and self.fits(kind, len(some)):

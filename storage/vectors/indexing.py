@@ -1,9 +1,9 @@
 """The background worker that keeps every text findable by meaning.
 
-    waiting text -> embedding model -> vector in SQLite -> row in LanceDB    (a round in one commit)
+    waiting text -> embedding model -> vector in the store -> row in LanceDB    (a round in one commit)
 
-Promises: nothing here ever holds up a conversation: no lock of SQLite is held while a model or LanceDB works,
-and every fault is met by trying again later. The index is brought into agreement with SQLite when it starts,
+Promises: nothing here ever holds up a conversation: no lock of the store is held while a model or LanceDB works,
+and every fault is met by trying again later. The index is brought into agreement with the store when it starts,
 and the embedding model is not asked for any vector that is known. Vectors of two models never meet: texts
 without a vector of the present model are embedded anew, and that goes on where it stopped. An erased text
 never comes back.
@@ -18,12 +18,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from domain import errors
 from domain.vectors import Embedder
-from storage.sqlite.database import Database
-from storage.sqlite.embeddings import Embeddings
-from storage.vectors.index_status import Doing, IndexStatus, Missing, Progress
+from storage.store import SetAside, VectorStore
 from storage.vectors.pending import PendingEmbedder
 from storage.vectors.reconcile import Reconciler
 from storage.vectors.table import Vectors
@@ -37,20 +37,44 @@ _DELAYS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 #: With more texts waiting than this, recall by meaning is not what it could be.
 _MANY_WAITING = 64
 
+Missing = Literal["embeddings", "index"]
+Doing = Literal["starting", "ready", "rebuilding", "embedding", "failed", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long piece of work is."""
+
+    doing: Doing
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """What ``/status`` tells of the index. ``fault`` is for logs and for the curious, not translated."""
+
+    doing: Doing
+    model: str
+    dimension: int | None
+    vectors: int
+    waiting: int
+    set_aside: tuple[SetAside, ...]
+    degraded: tuple[Missing, ...]
+    fault: str
+
 
 class Indexing:
     """The worker and its door.
 
     >>> indexing.start()                        # after the prompt stands
-    >>> with database.write() as sql:
-    ...     embeddings.enqueue(sql, text_id, "conversation")
+    >>> store.store_round(...)
     >>> indexing.wake()
     """
 
     def __init__(
         self,
-        database: Database,
-        embeddings: Embeddings,
+        store: VectorStore,
         vectors: Vectors,
         embedder: Embedder,
         key_of: Callable[[str], str | None],
@@ -58,12 +82,12 @@ class Indexing:
         *,
         delays: Sequence[float] = _DELAYS,
     ) -> None:
-        self._embeddings = embeddings
+        self._store = store
         self._vectors = vectors
         self._embedder = embedder
         self._log = log
-        self._filling = PendingEmbedder(database, embeddings, embedder, key_of, log)
-        self._mending = Reconciler(database, embeddings, vectors, log)
+        self._pending = PendingEmbedder(store, embedder, key_of, log)
+        self._reconciler = Reconciler(store, vectors, log)
         self._worker = Worker("old-friend-index", self._step, log)
         self._server, self._index = Backoff(delays), Backoff(delays)
         self._lock = threading.Lock()
@@ -99,7 +123,7 @@ class Indexing:
     def settle(self, timeout: float) -> bool:
         """Wait until every text that can have its vector has it and is in the index. False when not."""
         rested = self._worker.rest(timeout)
-        return rested and not self.degraded and not self._embeddings.waiting(1)
+        return rested and not self.degraded and not self._store.waiting(1)
 
     def await_open(self, timeout: float) -> bool:
         """Wait for an index that is just being opened; returns whether it can be searched.
@@ -128,8 +152,8 @@ class Indexing:
         return self._worker.rest(timeout) and self._builds_done >= asked
 
     def reindex(self) -> None:
-        """Make the index anew from the vectors in SQLite, and try texts again that were set aside."""
-        self._embeddings.try_again()
+        """Make the index anew from the vectors in the store, and try texts again that were set aside."""
+        self._store.try_again()
         self._server.worked()
         self._index.worked()
         self._remake()
@@ -147,9 +171,9 @@ class Indexing:
     def progress(self) -> Progress | None:
         """How far the work is that takes long; None when there is none."""
         if self._vectors.state == "rebuilding":
-            return Progress("rebuilding", self._mending.built, self._mending.total)
+            return Progress("rebuilding", self._reconciler.built, self._reconciler.total)
         if self._catching_up():
-            waiting = self._embeddings.effort()[0]
+            waiting = self._store.effort()[0]
             self._most_waiting = max(self._most_waiting, waiting)
             return Progress("embedding", self._most_waiting - waiting, self._most_waiting)
         return None
@@ -157,14 +181,14 @@ class Indexing:
     def status(self) -> IndexStatus:
         """Everything about the index at this moment."""
         model = self._embedder.model
-        counts = self._embeddings.counts(model)
+        counts = self._store.embedding_counts(model)
         return IndexStatus(
             doing=self._doing(),
             model=model,
-            dimension=self._embeddings.dimension(model),
+            dimension=self._store.dimension(model),
             vectors=counts.vectors,
             waiting=counts.pending,
-            set_aside=tuple(self._embeddings.set_aside()),
+            set_aside=tuple(self._store.set_aside()),
             degraded=self.degraded,
             fault=self._fault,
         )
@@ -176,7 +200,7 @@ class Indexing:
         try:
             if not self._index.left() and self._tend_index():
                 return AT_ONCE
-            if not self._server.left() and self._fill():
+            if not self._server.left() and self._embed_pending():
                 return AT_ONCE
             if self._new >= _MANY_NEW and not self._index.left():
                 self._upkeep()
@@ -196,7 +220,7 @@ class Indexing:
         elif self._builds_asked > self._builds_done:
             self._rebuild()
         elif dropped := self._take_dropped():
-            self._mending.drop(dropped)
+            self._reconciler.drop(dropped)
             self._commits += 1
         elif self._commits >= _UPKEEP_EVERY:
             self._upkeep()
@@ -205,44 +229,44 @@ class Indexing:
         return True
 
     def _upkeep(self) -> None:
-        self._mending.upkeep()
+        self._reconciler.upkeep()
         self._commits = self._new = 0
 
     def _open(self) -> None:
         model = self._embedder.model
-        wanted = self._embeddings.take_stock(model)
-        self._most_waiting = self._embeddings.effort()[0]
-        self._opened = self._mending.open(model, wanted, self._worker.proceed)
+        wanted = self._store.take_stock(model)
+        self._most_waiting = self._store.effort()[0]
+        self._opened = self._reconciler.open(model, wanted, self._worker.proceed)
         self._commits = self._vectors.versions()
 
     def _rebuild(self) -> None:
-        """Everything asked for before now is met: what was dropped is not in SQLite any more."""
+        """Everything asked for before now is met: what was dropped is not in the store any more."""
         asked = self._builds_asked
         self._take_dropped()
-        if self._mending.rebuild(self._embedder.model, self._worker.proceed):
+        if self._reconciler.rebuild(self._embedder.model, self._worker.proceed):
             self._builds_done = asked
             self._commits = self._new = 0
 
-    def _fill(self) -> bool:
+    def _embed_pending(self) -> bool:
         """Embed a portion and bring it into the index; False when nothing waits."""
         model = self._embedder.model
-        before, effort = self._embeddings.dimension(model), self._embeddings.effort()
-        made = self._filling.fill(self._worker.proceed)
+        before, effort = self._store.dimension(model), self._store.effort()
+        made = self._pending.embed(self._worker.proceed)
         if effort != (0, 0):
             self._server.worked()
         if not made:
-            return self._embeddings.effort() != effort
+            return self._store.effort() != effort
         if not self._opened:
-            self._mending.distrust(made, model)
+            self._reconciler.distrust(made, model)
             return True
-        if self._embeddings.dimension(model) != before or not self._vectors.has_table:
-            self._opened = self._mending.rebuild(model, self._worker.proceed)
+        if self._store.dimension(model) != before or not self._vectors.has_table:
+            self._opened = self._reconciler.rebuild(model, self._worker.proceed)
         else:
-            self._mending.put(model, made)
+            self._reconciler.put(model, made)
             self._commits += 1
             self._new += len(made)
         if self._opened:
-            self._mending.keep_seal(made, model)
+            self._reconciler.keep_checksums(made, model)
         return True
 
     def _take_dropped(self) -> list[str]:
@@ -265,7 +289,7 @@ class Indexing:
         self._opened = False
         self._vectors.close()
         try:
-            self._mending.distrust()
+            self._reconciler.distrust()
             if isinstance(fault, errors.DiskFull) or self._builds_asked > self._builds_done:
                 self._vectors.remove()
         except errors.StorageError as second:
@@ -280,7 +304,7 @@ class Indexing:
         return min(waits) if waits else None
 
     def _catching_up(self) -> bool:
-        return self._most_waiting > _MANY_WAITING and len(self._embeddings.waiting(1)) > 0
+        return self._most_waiting > _MANY_WAITING and len(self._store.waiting(1)) > 0
 
     def _doing(self) -> Doing:
         if self._index.failures:

@@ -1,10 +1,11 @@
-"""What is particular to LanceDB: how it is opened, the form of its table, and its faults."""
+"""What is particular to LanceDB: how it is opened, the form of its table, its faults, and its folder."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from domain import errors
 from domain.text import one_line
 from domain.vectors import VectorRow, normalised
+from storage.files import PRIVATE_FILE, PRIVATE_FOLDER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,3 +112,28 @@ def _as_ours(fault: BaseException, act: str, folder: Path) -> errors.StorageErro
         kind = errors.ReadOnly
     details = {"act": act, "path": str(folder), "reason": one_line(said or type(fault).__name__)}
     return kind(None if kind is not errors.StorageError else "index.failed", **details)
+
+
+def empty_folder(folder: Path) -> None:
+    """Remove all there is in it; a file in its place goes too."""
+    if folder.is_symlink() or not folder.is_dir():
+        folder.unlink(missing_ok=True)
+        return
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+
+
+def make_private_below(folder: Path) -> None:
+    """Make what LanceDB wrote its owner's only: it follows the umask.
+
+    The folder itself is 0700 from the beginning, so nothing in it was ever open to others.
+    """
+    for place, folders, files in os.walk(folder):
+        for names, mode in ((folders, PRIVATE_FOLDER), (files, PRIVATE_FILE)):
+            for name in names:
+                path = os.path.join(place, name)
+                if os.stat(path).st_mode & 0o777 != mode:
+                    os.chmod(path, mode)

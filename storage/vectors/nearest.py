@@ -11,10 +11,11 @@ import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from domain.records import Kind
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
 #: From here on a table has indexes: with them ``optimize`` touches only new rows.
@@ -37,8 +38,6 @@ def search(
     table: Any, query: npt.NDArray[np.float16], kind: Kind | None, limit: int, *, exact: bool = False
 ) -> list[tuple[str, str, float]]:
     """(text_id, session_id, cosine), nearest first. Rows newer than the index are searched too."""
-    import numpy as np
-
     asked = table.search(query.astype(np.float32)).distance_type("cosine").limit(limit).select(_COLUMNS)
     if kind is not None:
         asked = asked.where(OF_KIND[kind], prefilter=True)
@@ -87,8 +86,6 @@ def _build(table: Any, log: logging.Logger) -> None:
 
 def _share_found(table: Any) -> float:
     """The part of the exactly nearest rows that the index finds, over a sample spread through the table."""
-    import numpy as np
-
     rows = table.count_rows()
     sample = 8 if rows > 200_000 else 32
     places = np.linspace(0, rows - 1, sample).astype(int).tolist()

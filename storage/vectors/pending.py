@@ -7,14 +7,14 @@ sound and of the dimension that is known.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.vectors import Embedder, normalised
-from storage.sqlite.database import Database, Sql
-from storage.sqlite.embeddings import Embeddings, digest_of
+from storage.store import VectorStore
 
 if TYPE_CHECKING:
     from domain.vectors import Vector
@@ -29,34 +29,32 @@ class PendingEmbedder:
 
     def __init__(
         self,
-        database: Database,
-        embeddings: Embeddings,
+        store: VectorStore,
         embedder: Embedder,
         key_of: Callable[[str], str | None],
         log: logging.Logger,
     ) -> None:
-        self._database = database
-        self._embeddings = embeddings
+        self._store = store
         self._embedder = embedder
         self._key_of = key_of
         self._log = log
         self._strange: tuple[int, int] = (0, 0)
 
-    def fill(self, proceed: Callable[[], bool]) -> dict[str, str]:
+    def embed(self, proceed: Callable[[], bool]) -> dict[str, str]:
         """Embed a portion of what is waiting; returns the texts that have their vector now (id: digest).
 
         Empty when nothing waits. Raises EmbeddingError when the server cannot be used; what it gave before
         that is kept.
         """
-        keys = self._keys(self._embeddings.waiting())
+        keys = self._keys(self._store.waiting())
         digests = {text_id: digest_of(key) for text_id, key in keys.items()}
-        known = self._embeddings.cached(self._embedder.model, digests)
+        known = self._store.with_vector(self._embedder.model, digests)
         for some in _portions([text_id for text_id in keys if text_id not in known]):
             if not proceed():
                 break
             asked = {text_id: keys[text_id] for text_id in some}
             self._keep(asked, digests, self._ask(asked))
-        made = self._embeddings.cached(self._embedder.model, digests)
+        made = self._store.with_vector(self._embedder.model, digests)
         return {text_id: digest for text_id, digest in digests.items() if text_id in made}
 
     def _keys(self, text_ids: Sequence[str]) -> dict[str, str]:
@@ -64,8 +62,8 @@ class PendingEmbedder:
         keys = {text_id: self._key_of(text_id) for text_id in text_ids}
         gone = [text_id for text_id, key in keys.items() if key is None]
         if gone:
-            with self._database.write() as sql:
-                self._embeddings.forget(sql, [text_id for text_id in gone if self._key_of(text_id) is None])
+            with self._store.in_one_commit():
+                self._store.forget_vectors(text_id for text_id in gone if self._key_of(text_id) is None)
         return {text_id: key for text_id, key in keys.items() if key is not None}
 
     def _ask(self, asked: Mapping[str, str]) -> Sequence[Vector | None]:
@@ -83,28 +81,26 @@ class PendingEmbedder:
     def _keep(
         self, asked: Mapping[str, str], digests: Mapping[str, str], vectors: Sequence[Vector | None]
     ) -> None:
-        model, known = self._embedder.model, self._embeddings.dimension(self._embedder.model)
+        model, known = self._embedder.model, self._store.dimension(self._embedder.model)
         dimension = self._dimension(known, vectors)
-        with self._database.write() as sql:
+        with self._store.in_one_commit():
             if dimension is not None and dimension != known:
-                self._embeddings.set_dimension(sql, model, dimension)
+                self._store.set_dimension(model, dimension)
             for (text_id, key), vector in zip(asked.items(), vectors, strict=True):
                 if self._key_of(text_id) == key:
-                    self._keep_one(sql, text_id, digests[text_id], vector, dimension)
+                    self._keep_one(text_id, digests[text_id], vector, dimension)
         if known is not None and dimension != known:
-            self._embeddings.take_stock(model)
+            self._store.take_stock(model)
 
-    def _keep_one(
-        self, sql: Sql, text_id: str, digest: str, vector: Vector | None, dimension: int | None
-    ) -> None:
+    def _keep_one(self, text_id: str, digest: str, vector: Vector | None, dimension: int | None) -> None:
         try:
             if vector is None or dimension is None:
                 raise errors.EmbeddingError("embedding.refused")
             sound = normalised(vector, dimension)
         except errors.EmbeddingError as fault:
-            self._embeddings.refused(sql, text_id, str(fault))
+            self._store.refuse(text_id, str(fault))
         else:
-            self._embeddings.store(sql, text_id, self._embedder.model, digest, sound)
+            self._store.keep_vector(text_id, self._embedder.model, digest, sound)
 
     def _dimension(self, known: int | None, vectors: Sequence[Vector | None]) -> int | None:
         """The dimension vectors must have. One that changed is an error first, and believed when it stays."""
@@ -123,3 +119,8 @@ class PendingEmbedder:
 def _portions(text_ids: Sequence[str]) -> Iterator[Sequence[str]]:
     for at in range(0, len(text_ids), _AT_ONCE):
         yield text_ids[at : at + _AT_ONCE]
+
+
+def digest_of(key: str) -> str:
+    """A short name for the exact text a vector is made from."""
+    return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()

@@ -1,6 +1,6 @@
 """The vector index: LanceDB behind one class, and the only place that imports it.
 
-It is an index and nothing else: every vector lies in SQLite too, so the folder may be deleted at any time.
+It is an index and nothing else: every vector lies in the store too, so the folder may be deleted at any time.
 Promises: no vector enters or is searched for that is not of the table's dimension, finite and not zero; a row
 is known by its ``text_id`` and is there once; nothing a person wrote is ever part of a predicate; whatever
 LanceDB does, including a panic, comes out as a StorageError; folders are 0700 and files 0600, whatever the
@@ -17,15 +17,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from domain import errors
 from domain.records import Kind
 from domain.vectors import Hit, VectorRow, normalised
 from storage.files import make_private_folder
-from storage.vectors import in_memory, index_folder, lance, nearest
+from storage.vectors import in_memory, lance, nearest
 from storage.vectors.in_memory import InMemoryIndex
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from domain.vectors import Half, Vector
@@ -62,7 +63,7 @@ class Vectors:
         self._dimension = 0
 
     def open(self, model: str, dimension: int) -> None:
-        """Open the table of this model, or make it. Nothing is imported before this.
+        """Open the table of this model, or make it. LanceDB is imported here, and not before.
 
         Raises StorageError when what lies there cannot be used: then ``rebuild`` makes it anew.
         """
@@ -77,8 +78,8 @@ class Vectors:
                     raise errors.StorageError("index.failed", act="open", reason="made for another model")
             else:
                 self._table = database.create_table(_TABLE, schema=lance.schema_of(model, dimension))
-                index_folder.narrow(self.folder)
-            self._furnish(dimension)
+                lance.make_private_below(self.folder)
+            self._hold_in_memory(dimension)
             for kind in in_memory.KINDS:
                 self._load(kind)
             lance.give_back_memory()
@@ -92,7 +93,7 @@ class Vectors:
     def close(self) -> None:
         """Let the table go; safe to call twice."""
         self._table = None
-        self._furnish(0)
+        self._hold_in_memory(0)
         self.state = "closed"
 
     def upsert(self, rows: Sequence[VectorRow]) -> None:
@@ -106,7 +107,7 @@ class Vectors:
                 lance.as_arrow(rows, self._table.schema)
             )
             self._in_memory.put(rows)
-            index_folder.narrow(self.folder)
+            lance.make_private_below(self.folder)
 
     def delete(self, text_ids: Iterable[str]) -> None:
         """Delete rows. Their bytes stay on the disk until ``rebuild``."""
@@ -118,7 +119,7 @@ class Vectors:
                 quoted = ", ".join(f"'{text_id}'" for text_id in wanted[at : at + _DELETE_AT_ONCE])
                 table.delete(f"text_id IN ({quoted})")
             self._in_memory.drop(wanted)
-            index_folder.narrow(self.folder)
+            lance.make_private_below(self.folder)
 
     def search(self, vector: Vector, *, kind: Kind, exclude_session: str | None, limit: int) -> list[Hit]:
         """The nearest rows of one type, best first, none of the excluded session.
@@ -127,12 +128,12 @@ class Vectors:
         """
         if limit < 1 or (self.state == "ready" and self._table is None):
             return []
-        with self._faults("search"):
-            table, held = self._ready(), self._in_memory.of(kind)
-            query = self._query(vector)
-            if held is not None:
-                found = held.search(query.astype("float32"), exclude_session, limit)
-            else:
+        table, held = self._ready(), self._in_memory.of(kind)
+        query = self._query(vector)
+        if held is not None:
+            found = held.search(query.astype("float32"), exclude_session, limit)
+        else:
+            with self._faults("search"):
                 found = self._search(table, query, kind, exclude_session, limit)
         hits = [Hit(*row) for row in found]
         if self._log.isEnabledFor(logging.DEBUG):
@@ -151,8 +152,6 @@ class Vectors:
 
     def ids(self) -> npt.NDArray[np.bytes_]:
         """Every ``text_id``, sorted, as an array of bytes (32 MB for a million)."""
-        import numpy as np
-
         with self._faults("ids"):
             found = [np.array([], dtype="S1")]
             column = self._ready().search().select(["text_id"]).limit(None).to_arrow()["text_id"]
@@ -181,11 +180,11 @@ class Vectors:
         self.close()
         self.state = "rebuilding"
         with self._faults("rebuild"):
-            index_folder.empty(self.folder)
+            lance.empty_folder(self.folder)
             make_private_folder(self.folder)
             schema = lance.schema_of(model, dimension)
             self._table = table = lance.connect(self.folder).create_table(_TABLE, schema=schema)
-            self._furnish(dimension)
+            self._hold_in_memory(dimension)
             for batch in batches:
                 if not wanted():
                     self.close()
@@ -193,7 +192,7 @@ class Vectors:
                 if batch:
                     table.add(lance.as_arrow(batch, schema))
                     self._in_memory.put(batch)
-            index_folder.narrow(self.folder)
+            lance.make_private_below(self.folder)
         self.state = "ready"
         return True
 
@@ -201,7 +200,7 @@ class Vectors:
         """Delete the folder's content; the next ``open`` begins with an empty table."""
         self.close()
         with self._faults("remove"):
-            index_folder.empty(self.folder)
+            lance.empty_folder(self.folder)
 
     def upkeep(self) -> None:
         """Fold small files together, drop old versions, keep the index for nearest vectors in order.
@@ -213,9 +212,9 @@ class Vectors:
             nearest.keep_index(table, self._log)
             nearest.optimize(table)
             lance.give_back_memory()
-            index_folder.narrow(self.folder)
+            lance.make_private_below(self.folder)
 
-    def _furnish(self, dimension: int) -> None:
+    def _hold_in_memory(self, dimension: int) -> None:
         self._dimension = dimension
         self._in_memory = InMemoryIndex(dimension, self._most_in_memory)
 
@@ -249,8 +248,6 @@ class Vectors:
 
     def _load(self, kind: Kind) -> None:
         """Hold the rows of a type in memory when they are few enough."""
-        import numpy as np
-
         where = nearest.OF_KIND[kind]
         held = self._in_memory.of(kind)
         if held is None or not self._in_memory.fits(kind, self._table.count_rows(where)):

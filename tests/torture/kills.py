@@ -91,9 +91,9 @@ def _some_points(name: str, first: int, stride: int) -> Tried:
         whole = stops.run(partial(scene.play, name, after), 0, after)
         if whole.fault:
             return Tried(name, 0, [f"undisturbed it {whole.fault}"])
-        before = _apart(partial(judging.contents, base))
-        # What a later step has taken is refused by this program, and is judged by itself.
-        wanted = {} if name == "migration" else _apart(partial(judging.contents, after))
+        wanted = _apart(partial(judging.contents, after))
+        # To look at a database of the first version is to carry it over.
+        before = wanted if name == "migration" else _apart(partial(judging.contents, base))
         for point in range(first, _MOST, stride):
             shutil.copytree(base, folder)
             ended = stops.run(partial(scene.play, name, folder), point, folder)

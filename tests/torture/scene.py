@@ -6,11 +6,14 @@ python -m tests.torture.scene round FOLDER
 from __future__ import annotations
 
 import logging
+import sqlite3
 import sys
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import config
 from conversation import Conversation
@@ -19,12 +22,11 @@ from interfaces.debug_log import DebugLog
 from jobs.erasing import Erasing
 from llm import Llm
 from memory import Memory
-from storage.sqlite import migrations
+from tests.first_version import lay_first_version
 
 #: Stands in the turns that the scene ``erase`` takes out, and nowhere else.
 MARKER = "Quintessenz-7731"
 TYPED = "The lighthouse keeper is called Ambrose."
-LATER_STEP = "CREATE TABLE later (x TEXT);\nINSERT INTO later VALUES ('taken');\n"
 
 
 class Stage:
@@ -81,8 +83,13 @@ class Stage:
 
     def indexed(self) -> list[str]:
         """Every text that the index holds."""
-        vectors = self.memory._vectors
+        vectors = self.memory._opened_search().vectors
         return sorted(text_id.decode() for text_id in vectors.ids().tolist()) if vectors.has_table else []
+
+    def read(self, query: str) -> list[tuple[Any, ...]]:
+        """What SQL finds in the database, read past the memory."""
+        with closing(sqlite3.connect(self.memory.folder / "memory.db")) as connection:
+            return connection.execute(query).fetchall()
 
     def close(self) -> None:
         """Leave."""
@@ -103,6 +110,9 @@ def new_id() -> str:
 
 def prepare(folder: Path, scene: str) -> None:
     """What stands before the scene begins: an archived session, and a present one with a few rounds."""
+    if scene == "migration":
+        lay_first_version(config.load(folder, {}).data_dir / "memory.db")
+        return
     stage = Stage(folder, index=True, debug=scene == "erase")
     lines = ["My boat is called Petrel.", "She lies in Husum."]
     if scene == "erase":
@@ -137,8 +147,6 @@ SCENES: dict[str, Callable[[Stage], object]] = {
 
 def play(scene: str, folder: Path, *, index: bool = True) -> None:
     """Play one scene to its end, and let the index catch up."""
-    if scene == "migration":
-        migrations.STEPS = (migrations.STEPS[0], LATER_STEP)
     stage = Stage(folder, index=index, debug=scene == "erase", kept=lambda: print("kept", flush=True))
     SCENES[scene](stage)
     if index:

@@ -1,0 +1,196 @@
+"""The first form of a store: one SQLite database, the only truth of one person's memory."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from domain.records import IMAGES, ErasureScope, Finish, Image, Removed, Round, Summary, Turn
+from storage.sqlite.database import Database
+from storage.sqlite.drafts import ImageTables
+from storage.sqlite.index_writer import IndexWriter
+from storage.sqlite.lexicon import Postings
+from storage.sqlite.schema import WordTable
+from storage.sqlite.turn_reader import TurnReader
+from storage.store import ErasureNote, NewSummary, NewTurn
+
+_NOTE = "erasing"
+
+
+class SqliteStore(IndexWriter, ImageTables, TurnReader):
+    """A ``Store`` in one file. Safe to use from several threads.
+
+    Raises Damaged, NewerSchema, ReadOnly, DiskFull.
+
+    >>> store = SqliteStore(folder / "memory.db", tokens, log)
+    >>> store.start_session("s1", now)
+    >>> store.store_round("s1", (said, answered), "stop", now)
+    """
+
+    def __init__(self, path: Path, tokens: Callable[[str], Sequence[str]], log: logging.Logger) -> None:
+        super().__init__(Database(path, log), tokens)
+
+    def problems(self) -> list[str]:
+        """What an examination of the database finds; empty when all is well."""
+        return self._database.problems()
+
+    def close(self) -> None:
+        """Let go of the file; safe to call twice."""
+        self._database.close()
+
+    # -- words ---------------------------------------------------------------------------------------------------
+
+    def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
+        """The rows of each term, none for a term that nobody used; a term in more than ``cap`` rows is left out."""
+        return self._lexicon.postings(table, terms, cap)
+
+    def rows(self, table: WordTable) -> int:
+        """About how many rows a table of words has."""
+        return self._lexicon.rows(table)
+
+    # -- rounds and summaries ------------------------------------------------------------------------------------
+
+    def store_round(
+        self,
+        session_id: str,
+        turns: Sequence[NewTurn],
+        finish: Finish,
+        now: str,
+        *,
+        instead_of: Round | None = None,
+        before: Round | None = None,
+    ) -> Round:
+        """A round at the end of its session, or right before another; what was in flight there is settled."""
+        with self._database.write():
+            if instead_of:
+                self._remove_turns(instead_of.turns)
+            spoken = self._add_round(session_id, turns, finish, now, before)
+            self._index_turns(spoken.turns)
+            if before:
+                self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
+            self.drop_in_flight(session_id)
+            self.drop_stages(session_id)
+        return spoken
+
+    def fold(self, session_id: str, upto: int, summary: NewSummary) -> list[str]:
+        """Let the rounds as far as the round ``upto`` leave the context into a summary. Returns what is gone."""
+        with self._database.write():
+            gone = self.renew_summary(session_id, summary, upto)
+            self._mark_folded(session_id, upto)
+        return gone
+
+    def set_summary(self, session_id: str, summary: NewSummary) -> list[str]:
+        """Other wording for what the present summary was made from; stages of a save are void. Returns what is gone."""
+        with self._database.write():
+            present = self.summary(session_id)
+            gone = self.renew_summary(session_id, summary, present.upto_round if present else 0)
+            self.drop_stages(session_id)
+        return gone
+
+    def renew_summary(self, session_id: str, summary: NewSummary, upto: int) -> list[str]:
+        """A summary made anew from the rounds up to ``upto``. Returns what is gone."""
+        with self._database.write():
+            gone = self._remove_summary(self.summary(session_id))
+            if summary.text:
+                self._index_summary(self._add_summary(session_id, summary, upto))
+        return gone
+
+    def reset(self, session_id: str) -> Removed:
+        """Remove a session's rounds, its summary and what was on its way. Returns what went."""
+        with self._database.write():
+            removed = Removed(session_id, self.rounds(session_id), self.summary(session_id))
+            self._remove_turns(removed.turns)
+            self._remove_summary(removed.summary)
+            self.drop_in_flight(session_id)
+            self.drop_stages(session_id)
+        return removed
+
+    def put_back(self, removed: Removed) -> list[str]:
+        """Put back what a reset removed; a summary that was written meanwhile gives way. Returns what is gone."""
+        with self._database.write():
+            gone = self._remove_summary(self.summary(removed.session_id))
+            self._restore(removed.turns, removed.summary)
+            self._index_turns(removed.turns)
+            if removed.summary:
+                self._index_summary(removed.summary)
+        return gone
+
+    def undo(self, session_id: str, count: int) -> tuple[Round, ...]:
+        """Remove the last rounds of a session, as far as they are still in the context. Returns them."""
+        with self._database.write():
+            rounds = self.context(session_id)[-count:] if count > 0 else ()
+            self._remove_turns([turn for spoken in rounds for turn in spoken.turns])
+            self.drop_stages(session_id)
+        return rounds
+
+    def archive(
+        self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str
+    ) -> list[str]:
+        """Close a session with summary and images, quotations taken out, and start the next. Returns what is gone."""
+        with self._database.write():
+            rounds, now = self.rounds(session_id), summary.timestamp
+            for turn in (turn for spoken in rounds for turn in spoken.turns):
+                self._take_out_quotations(turn)
+            gone = self.fold(session_id, rounds[-1].user.round if rounds else 0, summary)
+            for image, text in images.items():
+                self.add_version(image, text, "model", now, session_id)
+            self.drop_stages(session_id)
+            self.drop_in_flight(session_id)
+            self._close_session(session_id, now)
+            self.start_session(next_id, now)
+        return gone
+
+    # -- erasing -------------------------------------------------------------------------------------------------
+
+    def holds(self, text: str) -> bool:
+        """Whether any turn, summary, image or pin holds exactly this text."""
+        places = {"conversation": "text", "summary": "summary", "persona": "text", "pin": "text"}
+        return any(
+            self._read(f"SELECT 1 FROM {table} WHERE instr({column}, ?) > 0 LIMIT 1", text)
+            for table, column in places.items()
+        )
+
+    def take_out(self, chosen: ErasureScope, falls_back: Mapping[Image, str], now: str) -> None:
+        """Remove all that was chosen, leave images what they fall back to, and a note that files are to be cleaned."""
+        texts: list[Turn | Summary] = [*chosen.turns, *chosen.summaries]
+        with self._database.write():
+            vectors = self._vector_bytes([text.text_id for text in texts])
+            self._remove_turns(chosen.turns)
+            for summary in chosen.summaries:
+                self._remove_summary(summary)
+            self._delete_versions([version.version for version in chosen.versions])
+            for image, text in falls_back.items():
+                self.add_version(image, text, "erase", now)
+            self._take_out_drafts(chosen, {text.session_id for text in texts})
+            for session in chosen.sessions:
+                self._delete_session(session.session_id)
+            note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}
+            self._set_meta(_NOTE, json.dumps(note))
+
+    def _take_out_drafts(self, chosen: ErasureScope, touched: set[str]) -> None:
+        for pin in chosen.pins:
+            for image in IMAGES:
+                self.unpin(image, pin)
+        for session_id in chosen.in_flight:
+            self.drop_in_flight(session_id)
+        for session_id in touched | {session.session_id for session in chosen.sessions}:
+            self.drop_stages(session_id)
+        if chosen.words:
+            self._drop_all_stages()
+
+    def erasure_note(self) -> ErasureNote | None:
+        """What was taken out while files have still to be cleaned of it."""
+        written = self._meta(_NOTE)
+        if written is None:
+            return None
+        note = json.loads(written)
+        return ErasureNote(tuple(note["texts"]), tuple(map(bytes.fromhex, note["vectors"])))
+
+    def end_erasure(self) -> None:
+        """Leave no byte of what was taken out, nor of the note, in the database."""
+        with self._database.write() as sql:
+            self._lexicon.optimize(sql)
+            self._set_meta(_NOTE, None)
+        self._database.vacuum()

@@ -1,0 +1,270 @@
+"""What a store of one memory can do, as protocols: verbs of the domain, each one transaction.
+
+``storage.sqlite.store.SqliteStore`` is the first form; ``tests/contract`` says what any other must do as well. Ids and
+times come from whoever calls. What a verb returns as *gone* are ids that an index of vectors may let go of.
+
+Promises: a verb is one commit or nothing; a text, its words and its place in the queue for vectors are one commit; what
+belongs to one session is never touched by a verb on another; order is by ``position``, never by clock or insertion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from domain.records import (
+    ErasureScope,
+    Finish,
+    Image,
+    ImageVersion,
+    InFlight,
+    Origin,
+    Removed,
+    Role,
+    Round,
+    Session,
+    Summary,
+    Turn,
+)
+from domain.vectors import VectorRow
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from domain.vectors import Half
+    from storage.sqlite.lexicon import Postings
+    from storage.sqlite.schema import WordTable
+    from storage.sqlite.turn_reader import TurnRow
+
+    Ids = npt.NDArray[np.bytes_]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """A turn that is to be stored: its id, when it was said, by whom, and the words."""
+
+    text_id: str
+    timestamp: str
+    role: Role
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewSummary:
+    """A summary that is to be stored; without text none takes the place of the one before."""
+
+    text_id: str
+    timestamp: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingCounts:
+    """How many texts have a vector of the present model, still need one, and were set aside."""
+
+    vectors: int
+    pending: int
+    set_aside: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A text that gets no vector, and what the server said."""
+
+    text_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureNote:
+    """What was taken out and must be in no file any more: texts, and vectors as they lie in files."""
+
+    texts: tuple[str, ...]
+    vectors: tuple[bytes, ...]
+
+
+class SessionStore(Protocol):
+    """Sessions, their rounds and their summaries. Several sessions may be active."""
+
+    def newest_active(self) -> Session | None: ...
+    def session(self, session_id: str) -> Session | None: ...
+    def recent_sessions(self, limit: int, offset: int) -> list[Session]: ...
+    def session_counts(self) -> tuple[int, int]: ...
+    def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]: ...
+    def context(self, session_id: str) -> tuple[Round, ...]: ...
+    def turns_of(self, session_id: str) -> list[Turn]: ...
+    def turns_with_ids(self, text_ids: Sequence[str]) -> list[Turn]: ...
+    def turns_after(self, seq: int, most: int) -> list[Turn]: ...
+    def before(self, turn: Turn, count: int) -> list[Turn]: ...
+    def summary(self, session_id: str) -> Summary | None: ...
+    def summaries_with_ids(self, text_ids: Sequence[str]) -> list[Summary]: ...
+    def every_summary(self) -> list[Summary]: ...
+
+    def start_session(self, session_id: str, now: str, began: str | None = None) -> Session:
+        """A new active session: the last of all, or, when told when it ``began``, before the first that began later."""
+        ...
+
+    def store_round(
+        self,
+        session_id: str,
+        turns: Sequence[NewTurn],
+        finish: Finish,
+        now: str,
+        *,
+        instead_of: Round | None = None,
+        before: Round | None = None,
+    ) -> Round:
+        """A round at the end of its session, or right before another; what was in flight there is settled."""
+        ...
+
+    def learn_fact(
+        self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]
+    ) -> None: ...
+
+    def fold(self, session_id: str, upto: int, summary: NewSummary) -> list[str]:
+        """Let the rounds as far as the round ``upto`` leave the context into a summary. Returns what is gone."""
+        ...
+
+    def set_summary(self, session_id: str, summary: NewSummary) -> list[str]:
+        """Other wording for what the present summary was made from; stages of a save are void. Returns what is gone."""
+        ...
+
+    def renew_summary(self, session_id: str, summary: NewSummary, upto: int) -> list[str]:
+        """A summary made anew from the rounds up to ``upto``. Returns what is gone."""
+        ...
+
+    def reset(self, session_id: str) -> Removed: ...
+    def put_back(self, removed: Removed) -> list[str]: ...
+    def undo(self, session_id: str, count: int) -> tuple[Round, ...]: ...
+
+    def archive(
+        self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str
+    ) -> list[str]:
+        """Close a session with summary and images, quotations taken out, and start the next. Returns what is gone."""
+        ...
+
+    def resume(self, session_id: str, present: str) -> None:
+        """Make an archived session active in place of ``present``, which must be empty."""
+        ...
+
+
+class DraftStore(Protocol):
+    """What is on its way and not yet part of the memory."""
+
+    def in_flight(self, session_id: str) -> InFlight | None: ...
+    def every_in_flight(self) -> list[InFlight]: ...
+    def note_in_flight(self, session_id: str, now: str, text: str) -> None: ...
+    def keep_partial(self, session_id: str, partial: str) -> None: ...
+    def drop_in_flight(self, session_id: str) -> None: ...
+    def stages(self, session_id: str) -> dict[str, str]: ...
+    def keep_stage(self, session_id: str, stage: str, now: str, result: str) -> None: ...
+    def drop_stages(self, session_id: str) -> None: ...
+    def pins(self, image: Image) -> tuple[str, ...]: ...
+    def pin(self, image: Image, now: str, text: str) -> None: ...
+    def unpin(self, image: Image, text: str) -> None: ...
+
+
+class ImageVersionStore(Protocol):
+    """Every version of the two images, and which of them was last laid into its file.
+
+    That is a number, 0 when what the file says was erased, None when nothing was ever laid there.
+    """
+
+    def versions(self, image: Image) -> list[ImageVersion]: ...
+    def newest_version(self, image: Image) -> ImageVersion | None: ...
+    def version(self, number: int) -> ImageVersion | None: ...
+    def add_version(
+        self, image: Image, text: str, origin: Origin, now: str, session_id: str | None = None
+    ) -> ImageVersion: ...
+    def add_laid_version(self, image: Image, text: str, origin: Origin, now: str) -> ImageVersion:
+        """A version that stands in the file already."""
+        ...
+
+    def laid_version(self, image: Image) -> int | None: ...
+    def set_laid_version(self, image: Image, number: int | None) -> None: ...
+
+
+class WordStore(Protocol):
+    """The index of words."""
+
+    def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]: ...
+    def rows(self, table: WordTable) -> int: ...
+
+
+class TurnStore(Protocol):
+    """Turns, summaries and sessions by number, for recall."""
+
+    def after(self, seq: int, most: int) -> list[TurnRow]: ...
+    def turns(self, seqs: Sequence[int]) -> list[Turn]: ...
+    def seqs_of(self, text_ids: Sequence[str]) -> dict[str, int]: ...
+    def session_number(self, session_id: str) -> int | None: ...
+    def summaries(self, sessions: Sequence[int]) -> dict[int, Summary]: ...
+    def sessions_of_summaries(
+        self, *, seqs: Sequence[int] = (), text_ids: Sequence[str] = ()
+    ) -> dict[int | str, int]: ...
+    def turns_of_facts(self, facts: Sequence[int]) -> list[tuple[int, int]]: ...
+
+
+class VectorStore(Protocol):
+    """Every vector that was ever made, the queue of texts that need one, and checksums of the index made from them."""
+
+    def in_one_commit(self) -> AbstractContextManager[None]: ...
+    def waiting(self, limit: int = ...) -> list[str]: ...
+    def try_again(self) -> None: ...
+    def effort(self) -> tuple[int, int]: ...
+    def set_aside(self) -> list[SetAside]: ...
+    def embedding_counts(self, model: str) -> EmbeddingCounts: ...
+    def dimension(self, model: str) -> int | None: ...
+    def set_dimension(self, model: str, dimension: int) -> None: ...
+    def take_stock(self, model: str) -> Ids: ...
+    def with_vector(self, model: str, digests: Mapping[str, str]) -> set[str]: ...
+    def keep_vector(self, text_id: str, model: str, digest: str, vector: Half) -> None: ...
+    def refuse(self, text_id: str, reason: str) -> None: ...
+    def done(self, digests: Mapping[str, str], model: str) -> None: ...
+    def forget_vectors(self, text_ids: Iterable[str]) -> None: ...
+    def vector_rows(self, model: str, text_ids: Iterable[str]) -> list[VectorRow]: ...
+    def vector_batches(self, model: str, size: int = ...) -> Iterator[list[VectorRow]]: ...
+    def checksums(self) -> dict[str, str]: ...
+    def keep_checksums(self, written: Mapping[str, str], gone: Iterable[str]) -> None: ...
+    def forget_checksums(self) -> None: ...
+
+
+class ErasureStore(Protocol):
+    """Taking out for good."""
+
+    def holds(self, text: str) -> bool:
+        """Whether any turn, summary, image or pin holds exactly this text."""
+        ...
+
+    def take_out(self, chosen: ErasureScope, falls_back: Mapping[Image, str], now: str) -> None:
+        """Remove all that was chosen, leave images what they fall back to, and a note that files are to be cleaned."""
+        ...
+
+    def erasure_note(self) -> ErasureNote | None: ...
+    def end_erasure(self) -> None:
+        """Leave no byte of what was taken out, nor of the note, in the store's own files."""
+        ...
+
+
+class Store(
+    SessionStore,
+    DraftStore,
+    ImageVersionStore,
+    WordStore,
+    TurnStore,
+    VectorStore,
+    ErasureStore,
+    Protocol,
+):
+    """All of one person's memory but files and indexes that are made from it."""
+
+    def problems(self) -> list[str]:
+        """What an examination of the store finds; empty when all is well."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it; safe to call twice."""
+        ...

@@ -1,0 +1,204 @@
+"""Rounds and sessions: their order, their place in time, what leaves the context, what is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from storage.store import NewTurn, Store
+from tests.contract.stores import Teller, at, holding, said
+
+
+def names(store: Store) -> list[str]:
+    """All sessions, oldest first."""
+    return [session.session_id for session in store.recent_sessions(-1, 0)][::-1]
+
+
+def test_rounds_are_there_in_order_after_the_store_is_opened_again(
+    store: Store, teller: Teller, reopen: Callable[[], Store]
+) -> None:
+    told = [teller.say("s1", words) for words in ("one", "two", "three")]
+    assert store.rounds("s1") == store.context("s1") == tuple(told)
+    assert store.rounds("s1", 2) == tuple(told[1:])
+    store.close()
+    again = reopen()
+    assert again.rounds("s1") == tuple(told)
+    assert [turn.words for turn in again.before(told[2].user, 2)] == ["two", "You say two"]
+    assert again.session_counts() == (0, 3)
+    again.close()
+
+
+def test_a_round_says_when_it_was_said_and_when_it_was_stored(store: Store) -> None:
+    turns = (
+        NewTurn("u", at(1, 2023), "user", "said long ago"),
+        NewTurn("a", at(2, 2023), "assistant", "so long"),
+    )
+    spoken = store.store_round("s1", turns, "length", at(5))
+    assert (spoken.user.timestamp, spoken.assistant.timestamp) == (at(1, 2023), at(2, 2023))
+    assert spoken.user.stored_at == spoken.assistant.stored_at == at(5)
+    assert spoken.assistant.finish == "length"
+
+
+def test_a_session_of_2023_that_is_stored_after_one_of_2026_stands_first(
+    store: Store, teller: Teller
+) -> None:
+    teller.say("s1", "of today")
+    old = store.start_session("of-2023", at(7), began=at(0, 2023))
+    assert (old.start_timestamp, old.stored_at) == (at(0, 2023), at(7))
+    store.start_session("of-2024", at(8), began=at(0, 2024))
+    store.start_session("of-2022", at(9), began=at(0, 2022))
+    for session_id in ("of-2024", "of-2023", "of-2022"):
+        teller.say(session_id, f"said in {session_id}")
+        store.renew_summary(session_id, teller.summary(f"summary of {session_id}"), 1)
+    store.renew_summary("s1", teller.summary("summary of s1"), 1)
+    assert names(store) == ["of-2022", "of-2023", "of-2024", "s1"]
+    assert [summary.session_id for summary in store.every_summary()] == names(store)
+    newest = store.newest_active()
+    assert newest is not None
+    assert newest.session_id == "s1"
+    ids = [store.rounds(session_id)[0].user.text_id for session_id in ("s1", "of-2024", "of-2022")]
+    words = [turn.words for turn in store.turns_with_ids(ids)]
+    assert words == ["said in of-2022", "said in of-2024", "of today"]
+
+
+def test_there_is_always_room_between_two_sessions(store: Store) -> None:
+    store.start_session("first", at(1), began=at(0, 2020))
+    with store.in_one_commit():
+        for number in range(1100):
+            store.start_session(f"up-{number:04}", at(2), began=at(0, 2021))
+        for number in range(60):
+            store.start_session(
+                f"down-{number:04}", at(2), began=f"2020-05-{28 - number % 28:02d}T00:00:00+00:00"
+            )
+    order = names(store)
+    assert order[0] == "first"
+    assert order[-1] == "s1"
+    assert [name for name in order if name.startswith("up")] == [f"up-{number:04}" for number in range(1100)]
+    down = [store.session(name) for name in order if name.startswith("down")]
+    begun = [session.start_timestamp for session in down if session]
+    assert begun == sorted(begun)
+    assert len({session.position for session in store.recent_sessions(-1, 0)}) == len(order)
+
+
+def test_a_round_can_be_put_before_another(store: Store, teller: Teller) -> None:
+    teller.say("s1", "one")
+    three = teller.say("s1", "three")
+    two = teller.say("s1", "two", before=three)
+    assert said(store, "s1") == ["one", "two", "three"]
+    assert [turn.words for turn in store.before(two.assistant, 2)] == ["You say one", "two"]
+    assert [spoken.user.words for spoken in store.rounds("s1", 2)] == ["two", "three"]
+    store.fold("s1", two.user.round, teller.summary("one and two"))
+    assert [spoken.user.words for spoken in store.context("s1")] == ["three"]
+
+
+def test_several_sessions_are_active_and_none_touches_another(store: Store, teller: Teller) -> None:
+    store.start_session("s2", at(1))
+    for words in ("one", "two"):
+        teller.say("s1", f"{words} here")
+        teller.say("s2", f"{words} there")
+    store.fold("s1", 1, teller.summary("one here"))
+    there, summary = store.rounds("s2"), store.summary("s1")
+    assert [spoken.user.words for spoken in store.context("s1")] == ["two here"]
+    assert store.context("s2") == there
+    store.undo("s1", 1)
+    store.reset("s1")
+    assert store.rounds("s1") == ()
+    assert store.rounds("s2") == there
+    assert summary is not None
+    assert store.summary("s1") is None
+    store.archive("s1", teller.summary(""), {}, "s3")
+    statuses = {session.session_id: session.status for session in store.recent_sessions(-1, 0)}
+    assert statuses == {"s1": "archived", "s2": "active", "s3": "active"}
+    assert store.context("s2") == there
+    newest = store.newest_active()
+    assert newest is not None
+    assert newest.session_id == "s3"
+
+
+def test_a_round_takes_the_place_of_another_in_one_commit(store: Store, teller: Teller) -> None:
+    first = teller.say("s1", "what is a quokka")
+    teller.say("s1", "what is a wombat", instead_of=first)
+    assert said(store, "s1") == ["what is a wombat"]
+    assert holding(store, "quokka") == []
+
+
+def test_all_in_one_commit_is_all_or_nothing(store: Store, teller: Teller) -> None:
+    with pytest.raises(ZeroDivisionError), store.in_one_commit():
+        teller.say("s1", "one")
+        store.start_session("s2", at(1))
+        raise ZeroDivisionError
+    assert said(store, "s1") == []
+    assert names(store) == ["s1"]
+    assert holding(store, "one") == []
+
+
+def test_folding_and_other_wording_leave_one_summary(store: Store, teller: Teller) -> None:
+    for words in ("one", "two", "three"):
+        teller.say("s1", words)
+    assert store.fold("s1", 1, teller.summary("just one")) == []
+    (first,) = store.every_summary()
+    assert store.fold("s1", 2, teller.summary("one and two")) == [first.text_id]
+    assert [spoken.user.words for spoken in store.context("s1")] == ["three"]
+    (second,) = store.every_summary()
+    assert second.upto_round == 2
+    assert store.set_summary("s1", teller.summary("one, two")) == [second.text_id]
+    (third,) = store.every_summary()
+    assert (third.summary, third.upto_round) == ("one, two", 2)
+    assert store.set_summary("s1", teller.summary("")) == [third.text_id]
+    assert store.every_summary() == []
+
+
+def test_undo_takes_only_what_is_in_the_context(store: Store, teller: Teller) -> None:
+    for words in ("one", "two", "three"):
+        teller.say("s1", words)
+    store.fold("s1", 1, teller.summary("one"))
+    assert [spoken.user.words for spoken in store.undo("s1", 9)] == ["two", "three"]
+    assert store.undo("s1", 1) == ()
+    assert said(store, "s1") == ["one"]
+    teller.say("s1", "four")
+    assert said(store, "s1") == ["one", "four"]
+
+
+def test_a_reset_gives_back_what_it_took_also_when_a_summary_was_written_meanwhile(
+    store: Store, teller: Teller
+) -> None:
+    for words in ("one", "two"):
+        teller.say("s1", words)
+    store.fold("s1", 1, teller.summary("one"))
+    rounds, summary, before = store.rounds("s1"), store.summary("s1"), store.session("s1")
+    removed = store.reset("s1")
+    assert removed.rounds == rounds
+    assert holding(store, "two") == []
+    assert store.session_counts() == (0, 0)
+    store.set_summary("s1", teller.summary("written meanwhile"))
+    store.put_back(removed)
+    assert store.rounds("s1") == rounds
+    assert store.summary("s1") == summary
+    assert store.session("s1") == before
+    assert holding(store, "two") == [turn.text_id for turn in rounds[1].turns]
+
+
+def test_archiving_takes_quotations_out_keeps_images_and_starts_the_next(
+    store: Store, teller: Teller
+) -> None:
+    teller.say("s1", "[Quote] plain words")
+    store.keep_stage("s1", "summary", at(3), "{}")
+    store.note_in_flight("s1", at(4), "and")
+    store.archive("s1", teller.summary("the end"), {"user": "Ann."}, "s2")
+    session, summary = store.session("s1"), store.summary("s1")
+    assert session is not None
+    assert summary is not None
+    assert (session.status, session.current_conv_count, summary.summary) == ("archived", 0, "the end")
+    assert session.end_timestamp == summary.timestamp
+    assert store.context("s1") == ()
+    assert store.stages("s1") == {}
+    assert store.in_flight("s1") is None
+    version = store.newest_version("user")
+    assert version is not None
+    assert (version.text, version.origin, version.session_id) == ("Ann.", "model", "s1")
+    store.resume("s1", "s2")
+    assert names(store) == ["s1"]
+    active = store.newest_active()
+    assert active is not None
+    assert (active.session_id, active.end_timestamp) == ("s1", None)
