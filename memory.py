@@ -10,8 +10,7 @@ terminal, or knows that there is only one person.
 
 Promises: a method that writes is one commit or nothing; what was removed never comes back, since every hit of an index
 is looked up in the store before it is used; trouble with embeddings or an index never stops anything but itself. What
-is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``, when something is first searched for or the
-index is first asked about: a round can be stored before that.
+is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``, when something is first searched for.
 """
 
 from __future__ import annotations
@@ -160,8 +159,6 @@ class Memory(MemoryReader):
     def in_one_commit(self) -> AbstractContextManager[None]:
         """All that is written inside is one commit, or nothing: for much at once."""
         return self._store.in_one_commit()
-
-    # -- sessions ------------------------------------------------------------------------------------------------
 
     def resume_or_start(self) -> tuple[Session, bool]:
         """The newest active session and whether it was there before; a new one where none is active."""
