@@ -10,8 +10,7 @@ terminal, or knows that there is only one person.
 
 Promises: a method that writes is one commit or nothing; what was removed never comes back, since every hit of an index
 is looked up in the store before it is used; trouble with embeddings or an index never stops anything but itself. What
-is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``, when something is first searched for or the
-index is first asked about: a round can be stored before that.
+is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``, when something is first searched for.
 """
 
 from __future__ import annotations
@@ -161,20 +160,6 @@ class Memory(MemoryReader):
         """All that is written inside is one commit, or nothing: for much at once."""
         return self._store.in_one_commit()
 
-    # -- images ------------------------------------------------------------------------------------------------
-
-    def write_image(
-        self, image: Image, text: str, origin: Origin, session_id: str | None = None
-    ) -> ImageVersion | None:
-        """Make ``text`` the image. Returns the version in force afterwards."""
-        return self._images.write(image, text, origin, session_id)
-
-    def restore_image(self, version: int) -> ImageVersion | None:
-        """Make an older version the newest one; None when there is no such version."""
-        return self._images.restore(version)
-
-    # -- sessions ------------------------------------------------------------------------------------------------
-
     def resume_or_start(self) -> tuple[Session, bool]:
         """The newest active session and whether it was there before; a new one where none is active."""
         session = self._store.newest_active()
@@ -183,9 +168,6 @@ class Memory(MemoryReader):
     def start_session(self, began: str | None = None) -> Session:
         """A new active session beside those there are: the last of all, or of an older time, in its place there."""
         return self._store.start_session(self._session_id(), self._now(), began)
-
-    def _session_id(self) -> str:
-        return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[-6:]}"
 
     # -- remembering ---------------------------------------------------------------------------------------------
 
@@ -215,8 +197,7 @@ class Memory(MemoryReader):
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
-        ``instead_of`` is a round that goes in the same commit. What is told of the past has ``ended`` some other time
-        than now, and may stand right ``before`` another round of its session.
+        ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may stand ``before`` a round.
         """
         now = self._now()
         turns = (
@@ -263,6 +244,16 @@ class Memory(MemoryReader):
         """Make an archived session active again in place of the present one, which must be empty."""
         self._store.resume(session_id, present)
         return self._known(session_id)
+
+    def write_image(
+        self, image: Image, text: str, origin: Origin, session_id: str | None = None
+    ) -> ImageVersion | None:
+        """Make ``text`` the image. Returns the version in force afterwards."""
+        return self._images.write(image, text, origin, session_id)
+
+    def restore_image(self, version: int) -> ImageVersion | None:
+        """Make an older version the newest one; None when there is no such version."""
+        return self._images.restore(version)
 
     def pin(self, image: Image, text: str) -> None:
         """Keep a line through every rewrite of an image."""
@@ -399,6 +390,9 @@ class Memory(MemoryReader):
             self._search.index.drop(gone)
         elif self._search:
             self._search.index.wake()
+
+    def _session_id(self) -> str:
+        return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[-6:]}"
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")

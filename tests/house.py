@@ -99,7 +99,7 @@ class House:
 
     def read(self, query: str) -> list[sqlite3.Row]:
         """What SQL finds in the database, read past the memory."""
-        with closing(sqlite3.connect(self.memory.folder / "memory.db")) as connection:
+        with closing(sqlite3.connect(self.memory.folder / "memory.db", timeout=60)) as connection:
             connection.row_factory = sqlite3.Row
             return connection.execute(query).fetchall()
 

@@ -88,7 +88,7 @@ class Stage:
 
     def read(self, query: str) -> list[tuple[Any, ...]]:
         """What SQL finds in the database, read past the memory."""
-        with closing(sqlite3.connect(self.memory.folder / "memory.db")) as connection:
+        with closing(sqlite3.connect(self.memory.folder / "memory.db", timeout=60)) as connection:
             return connection.execute(query).fetchall()
 
     def close(self) -> None:

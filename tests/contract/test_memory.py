@@ -1,0 +1,93 @@
+"""What ``Memory`` promises over any store: several sessions, a history put in later, nothing heavy too early."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from domain.recollection import RecallLimits
+from memory import Memory
+from recall.hashed_embedder import HashedEmbedder
+from tests.conftest import Count, SetClock
+from tests.contract.stores import at
+
+ROOT = Path(__file__).resolve().parents[2]
+ROUND_BEFORE_ANYTHING_HEAVY = """
+import logging, sys
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from memory import Memory
+class Embedder:
+    model = "none"
+ids = count(100000)
+memory = Memory(Path(sys.argv[1]), Embedder(), clock=lambda: datetime.now(UTC), new_id=lambda: str(next(ids)),
+    log=logging.Logger("quiet", logging.CRITICAL))
+session = memory.resume_or_start()[0].session_id
+memory.note_in_flight(session, "Hello")
+memory.store_round(session, "Hello", "Hello, Ann.", session, "stop")
+memory.fold(session, 1, "They greeted each other.")
+memory.image("user"), memory.index_progress(), memory.index_degraded
+memory.close()
+sys.exit(bool({"numpy", "pyarrow", "lancedb"} & set(sys.modules)))
+"""
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) -> Iterator[Memory]:
+    opened = Memory(tmp_path / "data", HashedEmbedder(), clock=clock, new_id=new_id, log=log)
+    yield opened
+    opened.close()
+
+
+def test_a_round_is_stored_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ROUND_BEFORE_ANYTHING_HEAVY, str(tmp_path / "data")]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+def test_what_was_stored_before_the_index_was_opened_is_in_it_afterwards(memory: Memory) -> None:
+    session = memory.resume_or_start()[0].session_id
+    spoken = memory.store_round(session, "We adopted a puppy called Biscuit.", "Lovely!", at(0), "stop")
+    gone = memory.store_round(session, "Forget this.", "I will.", at(1), "stop")
+    memory.undo(session, 1)
+    assert not memory.settle_index(0.0)
+    memory.start()
+    assert memory.settle_index(60)
+    assert memory.index_status().vectors == 2
+    other = memory.start_session().session_id
+    limits = RecallLimits(sessions=3, turns=6, tokens=4_000)
+    found = memory.recall(["What is the puppy called?"], other, SetClock()(), limits)
+    ids = {turn.text_id for turn in found.turns}
+    assert spoken.user.text_id in ids
+    assert gone.user.text_id not in ids
+
+
+def test_a_history_of_2023_can_be_put_in_after_one_of_2026(memory: Memory) -> None:
+    today = memory.resume_or_start()[0].session_id
+    memory.store_round(today, "Of today.", "Yes.", at(0), "stop")
+    with memory.in_one_commit():
+        past = memory.start_session(began=at(0, 2023)).session_id
+        late = memory.store_round(past, "Then this.", "Ah.", at(2, 2023), "stop", ended=at(3, 2023))
+        memory.store_round(past, "First that.", "Oh.", at(0, 2023), "stop", ended=at(1, 2023), before=late)
+    assert [session.session_id for session in memory.recent_sessions()] == [today, past]
+    assert [turn.words for turn in memory.turns_of(past)] == ["First that.", "Oh.", "Then this.", "Ah."]
+    assert [turn.timestamp for turn in memory.turns_of(past)] == [at(minute, 2023) for minute in range(4)]
+    assert memory.resume_or_start()[0].session_id == today
+
+
+def test_two_sessions_have_each_their_own_message_in_flight_and_reset(memory: Memory) -> None:
+    one, two = memory.resume_or_start()[0].session_id, memory.start_session().session_id
+    for session_id in (one, two):
+        memory.store_round(session_id, f"in {session_id}", "Yes.", at(0), "stop")
+        memory.note_in_flight(session_id, f"next in {session_id}")
+    memory.reset(one)
+    kept = memory.in_flight(two)
+    assert memory.in_flight(one) is None
+    assert kept is not None
+    assert kept.text == f"next in {two}"
+    assert [spoken.user.words for spoken in memory.rounds(two)] == [f"in {two}"]
