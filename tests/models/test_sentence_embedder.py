@@ -130,9 +130,10 @@ class _Counting:
     """An encoder that notes how many characters and texts it is given at a time."""
 
     def __init__(self):
-        self.texts, self.characters = [], []
+        self.texts, self.characters, self.given = [], [], []
 
     def encode(self, texts):
+        self.given.append(texts)
         self.texts.append(len(texts))
         self.characters.append(max(map(len, texts)))
         return np.full((len(texts), DIMENSION), 0.5, np.float32)
@@ -145,9 +146,14 @@ def test_however_long_a_text_is_only_its_beginning_is_read(letter):
     assert max(encoder.characters) <= READ
 
 
-def test_a_text_longer_than_what_is_read_has_the_vector_of_its_beginning():
-    long = "We talked about the garden and the old boat. " * 2000
-    assert np.allclose(_vector(long), _vector(long[:READ]), atol=1e-6)
+@pytest.mark.parametrize("piece", ["We talked about the garden. ", "e\u0301", "长"])
+def test_a_text_longer_than_what_is_read_is_given_to_the_model_as_its_beginning(piece):
+    encoder = _Counting()
+    embedder = SentenceEmbedder(lambda: encoder)
+    long = piece * READ
+    embedder.embed([long])
+    embedder.embed([long[:READ]])
+    assert encoder.given[-2] == encoder.given[-1]
 
 
 def test_however_many_texts_come_the_model_gets_few_at_a_time():
