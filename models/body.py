@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 
 from domain import errors
 from models import fault_table, faults
-
-if TYPE_CHECKING:
-    from models.client import Line
 
 #: The longest event, and the longest body that is not a stream, in bytes.
 MAX_BYTES = 32_000_000
@@ -29,15 +26,15 @@ _LONGEST_TIMEOUT = 600.0
 
 
 class Body(httpx2.SyncByteStream):
-    """Takes the place of a response's stream; ``line`` is that of a chat call, None where no stream is asked for."""
+    """Takes the place of a response's stream. ``streams``: one was asked for; ``at_end`` is called once it has ended."""
 
-    def __init__(self, response: httpx2.Response, line: Line | None) -> None:
+    def __init__(self, response: httpx2.Response, *, streams: bool, at_end: Callable[[], None]) -> None:
         headers = response.headers.copy()
         self._decoded = httpx2.Response(
             response.status_code, headers=headers, stream=response.stream, request=response.request
         )
         response.headers.pop("content-encoding", None)
-        self._line = line
+        self._streams, self._at_end = streams, at_end
         timeout = response.request.extensions.get("timeout", {}).get("read") or _LONGEST_TIMEOUT
         self._patience = timeout * _COMMENTS_ONLY
 
@@ -50,14 +47,13 @@ class Body(httpx2.SyncByteStream):
         if start.startswith(b"<"):
             page = start[:4_000].decode("utf-8", "replace")
             raise errors.BadReply("model.html_reply", said=faults.failure_of(page).said)
-        streams = self._line is not None and self._line.streams
-        if streams and not start.startswith((b"{", b"[", b'"')):
+        if self._streams and not start.startswith((b"{", b"[", b'"')):
             yield from self._events(chain([start], chunks))
             return
         body = _json(b"".join(_bounded(chain([start], chunks))))
         if faults.is_error(body):
             raise fault_table.error_of(faults.failure_of(body))
-        yield _as_event(body) if streams else json.dumps(body).encode()
+        yield _as_event(body) if self._streams else json.dumps(body).encode()
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -88,8 +84,7 @@ class Body(httpx2.SyncByteStream):
 
     def _read_on(self, chunks: Iterator[bytes]) -> None:
         """Read what follows the last event, so that the connection can serve again; not for long."""
-        if self._line is not None:
-            self._line.hang_up_soon()
+        self._at_end()
         for _ in chunks:
             pass
 

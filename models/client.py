@@ -120,7 +120,11 @@ class Client:
         line: Line | None = getattr(self._calling, "line", None)
         if line is not None:
             line.answered(response)
-        response.stream = Body(response, line)
+        response.stream = Body(
+            response,
+            streams=line is not None and line.streams,
+            at_end=line.hang_up_soon if line else lambda: None,
+        )
 
 
 class Line:

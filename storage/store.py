@@ -37,9 +37,24 @@ if TYPE_CHECKING:
     from domain.vectors import Half
     from storage.sqlite.lexicon import Postings
     from storage.sqlite.schema import WordTable
-    from storage.sqlite.turn_reader import TurnRow
 
     Ids = npt.NDArray[np.bytes_]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """Where one turn stands, without its text.
+
+    ``length`` is in tokens, ``marks`` the bits of ``lexicon.MARKS``; ``position`` orders the turns of one session.
+    """
+
+    seq: int
+    session: int
+    by_user: bool
+    length: int
+    marks: int
+    timestamp: str
+    position: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from domain.records import Summary, Turn
 from storage.sqlite.database import Tables
 from storage.sqlite.sessions import SUMMARY, TURN, turn_of
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRow:
-    """Where one turn stands, without its text.
-
-    ``length`` is in tokens, ``marks`` the bits of ``lexicon.MARKS``; ``position`` orders the turns of one session.
-    """
-
-    seq: int
-    session: int
-    by_user: bool
-    length: int
-    marks: int
-    timestamp: str
-    position: int
+from storage.store import TurnRow
 
 
 class TurnReader(Tables):

@@ -1,0 +1,196 @@
+"""The house matches its plan: arrows point down, no circle, one name for one thing, a turn that can be followed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from domain.events import Stop
+from tests.house import friend, house
+from tests.server import ScriptedServer, say
+
+ROOT = Path(__file__).resolve().parents[1]
+#: The floors, from the ground up: a room may import from a lower one, and from no other room of its own floor.
+FLOORS = (
+    ("domain", "prompts"),
+    ("config",),
+    ("storage",),
+    ("recall",),
+    ("memory", "models"),
+    ("llm",),
+    ("jobs",),
+    ("conversation",),
+    ("interfaces",),
+    ("main",),
+)
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+SCREEN = {"rich", "prompt_toolkit", "pygments"}
+#: A turn that needs more files than this can no longer be followed by a reader.
+MOST_FILES_OF_A_TURN = 30
+
+
+def sources() -> Iterator[Path]:
+    for room in FLOOR:
+        whole = ROOT / room
+        yield from sorted(whole.rglob("*.py")) if whole.is_dir() else [whole.with_suffix(".py")]
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in sources()}
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Every import, also those inside of functions and for type checking: line and module."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, name.name) for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inside = [f"{node.module}.{name.name}" for name in node.names]
+            found = [name for name in inside if name in MODULES]
+            yield from ((node.lineno, name) for name in found or [node.module])
+
+
+def room_of(module: str) -> str:
+    return module.split(".", maxsplit=1)[0]
+
+
+def test_no_import_points_up() -> None:
+    upward = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in MODULES.values()
+        for line, module in imports_of(path)
+        if room_of(module) in FLOOR
+        and room_of(module) != room_of(module_of(path))
+        and FLOOR[room_of(module)] >= FLOOR[room_of(module_of(path))]
+    ]
+    assert upward == []
+
+
+def test_what_everybody_speaks_of_imports_nothing_of_ours() -> None:
+    found = {
+        f"{path.name}: {module}"
+        for path in MODULES.values()
+        if room_of(module_of(path)) == "domain"
+        for _, module in imports_of(path)
+        if room_of(module) in FLOOR and room_of(module) != "domain"
+    }
+    assert found == set()
+
+
+def test_nothing_below_the_interfaces_knows_a_screen() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line} {module}"
+        for path in MODULES.values()
+        if FLOOR[room_of(module_of(path))] < FLOOR["interfaces"]
+        for line, module in imports_of(path)
+        if room_of(module) in SCREEN
+    ]
+    assert found == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    arrows = {
+        name: {module for _, module in imports_of(path) if module in MODULES and module != name}
+        for name, path in MODULES.items()
+    }
+    done: set[str] = set()
+
+    def visit(name: str, way: tuple[str, ...]) -> list[str]:
+        if name in way:
+            return [" > ".join([*way[way.index(name) :], name])]
+        if name in done:
+            return []
+        found = [circle for other in sorted(arrows[name]) for circle in visit(other, (*way, name))]
+        done.add(name)
+        return found
+
+    assert [circle for name in sorted(arrows) for circle in visit(name, ())] == []
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for name, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(name)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_sql_stands_in_one_room() -> None:
+    statement = re.compile(r"""["'](?:SELECT|INSERT|UPDATE|DELETE|CREATE TABLE|PRAGMA|BEGIN|VACUUM) """)
+    found = [
+        str(path.relative_to(ROOT))
+        for path in MODULES.values()
+        if statement.search(path.read_text(encoding="utf-8"))
+    ]
+    assert [path for path in found if not path.startswith("storage/sqlite/")] == ["storage/backup.py"]
+
+
+def test_the_words_of_the_vocabulary_have_the_files_that_it_names() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*([^*|]+)\* \|.*\| `([^`|]+)` \|$", page, re.MULTILINE)
+    assert len(rows) >= 18
+    assert [name for _, name in rows if not (ROOT / name).exists()] == []
+
+
+def test_a_file_can_be_held_in_the_head() -> None:
+    long = {
+        str(path.relative_to(ROOT)): count
+        for path in MODULES.values()
+        if (count := len(path.read_text(encoding="utf-8").splitlines())) > 400
+    }
+    assert {name for name in long if "/messages/" not in name} == set()
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        running.answer = friend
+        yield running
+
+
+@pytest.fixture
+def followed() -> Iterator[dict[str, set[str]]]:
+    """Which of our functions run, in every thread but that of the index, while the test calls ``sys.setprofile``."""
+    entered: dict[str, set[str]] = defaultdict(set)
+    ours = {str(path): name for name, path in MODULES.items()}
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        name = ours.get(frame.f_code.co_filename)
+        if event == "call" and name and "index" not in threading.current_thread().name:
+            entered[name].add(frame.f_code.co_qualname)
+
+    threading.setprofile(look)
+    sys.setprofile(look)
+    try:
+        yield entered
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+
+
+def test_one_turn_can_be_followed_through_at_most_thirty_files(
+    tmp_path: Path, server: ScriptedServer, clock, new_id, log, request: pytest.FixtureRequest
+) -> None:
+    with house(tmp_path, server, clock, new_id, log) as home:
+        home.say("My cat Momo broke the blue vase.")
+        home.say("She is hiding under the sofa now.")
+        home.save()
+        home.say("I had soup.")
+        server.script(say("The blue vase."))
+        entered = request.getfixturevalue("followed")
+        list(home.talk.turn("What did my cat break last week in Paris, does she still hide?", Stop()))
+        sys.setprofile(None)
+    assert "conversation" in entered
+    assert len(entered) <= MOST_FILES_OF_A_TURN, sorted(entered)
