@@ -26,7 +26,7 @@ _LONGEST_TIMEOUT = 600.0
 
 
 class Body(httpx2.SyncByteStream):
-    """Takes the place of a response's stream. ``streams``: one was asked for; ``at_end`` is called once it has ended."""
+    """Takes the place of a response's stream. ``streams``: one was asked for; ``at_end``: it has ended."""
 
     def __init__(self, response: httpx2.Response, *, streams: bool, at_end: Callable[[], None]) -> None:
         headers = response.headers.copy()
