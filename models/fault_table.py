@@ -47,8 +47,8 @@ def _words(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-def _any(*names: str) -> frozenset[str]:
-    return frozenset(names)
+def _named(codes: str) -> frozenset[str]:
+    return frozenset(codes.split())
 
 
 #: Statuses under which servers refuse a prompt; 0 is an error inside a good answer, 500 an older llama.cpp.
@@ -59,14 +59,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.QuotaExhausted,
         frozenset({0, 400, 403, 429}),
-        _any(
-            "insufficient_quota",
-            "billing_hard_limit_reached",
-            "insufficient_user_quota",
-            "arrearage",
-            "1113",
-            "insufficient_balance",
-            "billing_not_active",
+        _named(
+            "insufficient_quota billing_hard_limit_reached insufficient_user_quota arrearage 1113 "
+            "insufficient_balance billing_not_active"
         ),
         _words(
             r"exceeded your current quota",
@@ -78,7 +73,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.ContextTooLong,
         _REFUSALS,
-        _any("context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"),
+        _named("context_length_exceeded exceed_context_size_error context_window_exceeded"),
         _words(
             r"maximum (?:context|model) length",
             r"context (?:length|window|size)",
@@ -95,15 +90,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.ContentFiltered,
         _REFUSALS,
-        _any(
-            "content_filter",
-            "content_policy_violation",
-            "data_inspection_failed",
-            "datainspectionfailed",
-            "responsibleaipolicyviolation",
-            "1301",
-            "moderation_blocked",
-            "content_moderation",
+        _named(
+            "content_filter content_policy_violation data_inspection_failed datainspectionfailed "
+            "responsibleaipolicyviolation 1301 moderation_blocked content_moderation"
         ),
         _words(
             r"content (?:management|policy|filter|exists risk)",
@@ -117,7 +106,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.Unauthorized,
         frozenset({0, 400}),
-        _any("invalid_api_key", "invalid_authentication", "authentication_error"),
+        _named("invalid_api_key invalid_authentication authentication_error"),
         _words(
             r"(?:incorrect|invalid|missing|no) api[ _-]?key",
             r"api[ _-]?key (?:is )?(?:not valid|invalid|required)",
@@ -127,7 +116,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.NotFound,
         frozenset({0, 400, 403, 404, 422}),
-        _any("model_not_found", "model_not_exist", "invalid_model", "unknown_model", "1211"),
+        _named("model_not_found model_not_exist invalid_model unknown_model 1211"),
         _words(
             r"model\b.{0,200}(?:not (?:found|exist|supported|available|loaded)|is unknown|no access)",
             r"(?:no such|unknown|invalid|unsupported) model",
@@ -142,7 +131,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.RateLimited,
         frozenset({0}),
-        _any("rate_limit_exceeded", "rate_limit_error"),
+        _named("rate_limit_exceeded rate_limit_error"),
         _words("rate limit"),
     ),
     Rule(errors.ServerFault, frozenset({409, 425, *range(500, 600)})),
