@@ -11,15 +11,18 @@ off is stored only marked as such; the next input never meets a half-made fold.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from domain import errors
 from domain.events import Notice, Reply, Stop, StreamEvent
 from domain.languages import Language, language_of
+from domain.pleas import heard, kept_back, left_unsaid
+from domain.quotations import checked
 from domain.recollection import Recollection
-from domain.records import Finish, InFlight, Removed, Round, Session, Summary, Turn
+from domain.records import InFlight, Removed, Round, Session, Summary, not_withheld, unstored
 from domain.settings import Settings
 from domain.text import MAX_INPUT_BYTES, clean, without_quotations
 from jobs.erasing import EraseEvent, Erasing
@@ -160,7 +163,13 @@ class Conversation:
         yield Recalled(recollection)
         layers = self._layers(text, before, recollection)
         reply = yield from self._ask(layers, stop, stream)
-        spoken = self._store(text, started, reply, replaced)
+        plea = heard(text)
+        with self.memory.in_one_commit() if plea and not self.incognito else nullcontext():
+            spoken = self._store(text, started, reply, replaced, recollection)
+            if plea:
+                self._withhold((*(before[-1:] if plea.alone else ()), spoken))
+        if plea:
+            yield Notice("plea.heard", {"rounds": 1 + len(before[-1:]) * plea.alone})
         yield Replied(spoken, reply, recollection)
 
     def _admit(self, said: str) -> str:
@@ -190,7 +199,7 @@ class Conversation:
         if not self.recalling:
             return Recollection()
 
-        turns = [turn for spoken in rounds[-3:] for turn in (spoken.user, spoken.assistant)]
+        turns = [turn for spoken in not_withheld(rounds)[-3:] for turn in spoken.turns]
         said = [without_quotations(turn.words) for turn in turns]
         try:
             recollection = self.memory.recall(
@@ -227,7 +236,7 @@ class Conversation:
             user_image=self.memory.image("user"),
             summary=summary.summary if summary else "",
             recalled=recollection,
-            rounds=rounds,
+            rounds=left_unsaid(rounds, TEMPLATES[language].withheld, TEMPLATES[language].withheld_reply),
             text=text,
             language=language,
             now=self._clock(),
@@ -247,19 +256,32 @@ class Conversation:
         if self._unwritten is None:
             self.memory.keep_partial(self.session.session_id, shown)
 
-    def _store(self, text: str, started: str, reply: Reply, replaced: Round | None) -> Round:
+    def _store(
+        self, text: str, started: str, reply: Reply, replaced: Round | None, recollection: Recollection
+    ) -> Round:
+        """Store the round, with which of its quotations stand in a memory."""
         if self._unwritten is None:
             self._removed = None
             return self.memory.store_round(
-                self.session.session_id, text, reply.text, started, reply.finish, instead_of=replaced
-            )
+                self.session.session_id, text, reply.text, started, reply.finish,
+                instead_of=replaced, quoted=checked(reply.text, recollection),
+            )  # fmt: skip
         if replaced in self._unwritten.rounds:
             self._unwritten.rounds.remove(replaced)
-        spoken = _unstored(
-            self._new_id, self.session.session_id, text, reply.text, started, self._now(), reply.finish
+        ids = (self._new_id(), self._new_id())
+        spoken = unstored(
+            self.session.session_id, ids, (text, reply.text), (started, self._now()), reply.finish
         )
         self._unwritten.rounds.append(spoken)
         return spoken
+
+    def _withhold(self, rounds: Sequence[Round]) -> None:
+        """Let no later prompt hold these rounds."""
+        if self._unwritten is not None:
+            marked = [kept_back(one) if one in rounds else one for one in self._unwritten.rounds]
+            self._unwritten.rounds[:] = marked
+        if stored := [turn.text_id for spoken in rounds for turn in spoken.turns if turn.seq]:
+            self.memory.withhold(stored)
 
     # -- folding -----------------------------------------------------------------------------------------------
 
@@ -308,10 +330,11 @@ class Conversation:
             gone = min(count, len(self._unwritten.rounds))
             del self._unwritten.rounds[len(self._unwritten.rounds) - gone :]
             return gone
-        removed, self._removed = self._removed, None
-        if removed is not None and removed.rounds:
-            self.memory.put_back(removed)
+        if self._removed is not None and self._removed.turns:
+            self.memory.put_back(self._removed)
+            removed, self._removed = self._removed, None
             return len(removed.rounds)
+        self._removed = None
         return self.memory.undo(self.session.session_id, count)
 
     def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
@@ -363,18 +386,3 @@ class Conversation:
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")
-
-
-def _unstored(
-    new_id: Callable[[], str],
-    session_id: str,
-    user: str,
-    assistant: str,
-    started: str,
-    ended: str,
-    finish: Finish,
-) -> Round:
-    return Round(
-        Turn(0, new_id(), session_id, started, "user", f"User: {user}", 0, finish),
-        Turn(0, new_id(), session_id, ended, "assistant", f"Assistant: {assistant}", 0, finish),
-    )

@@ -6,7 +6,7 @@ terminal, or knows that there is only one person.
 
     remember   store_round, fold, archive, learn_fact, write_image, ...
     recall     recall
-    forget     scope_of_..., erase, reset, undo
+    forget     scope_of_..., erase, reset, undo, withhold: in ``storage.forgetting``
 
 Promises: a method that writes is one commit or nothing; what was removed never comes back, since every hit of an index
 is looked up in the store before it is used; trouble with embeddings or an index never stops anything but itself. What
@@ -27,24 +27,23 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain.recollection import RecallLimits, Recollection
 from domain.records import (
-    ErasureScope,
     Finish,
     Image,
     ImageVersion,
     Origin,
-    Removed,
+    Quoted,
     Round,
     Session,
 )
 from domain.vectors import Embedder
 from recall.embedding_text import TURNS_BEFORE, summary_key, turn_key
 from recall.words import tokens
-from storage.erasure import Eraser, Proof, Scrub
+from storage.erasure import Eraser, Scrub
 from storage.files import make_private_folder
+from storage.forgetting import Forgetting
 from storage.image_text import as_image
 from storage.images import Images
 from storage.owner import Owner
-from storage.reader import MemoryReader
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn, Store
 
@@ -69,7 +68,7 @@ class _Search:
     finder: Finder
 
 
-class Memory(MemoryReader):
+class Memory(Forgetting):
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
     >>> memory = Memory(folder, embedder, clock=clock, new_id=new_id, log=log)
@@ -106,7 +105,7 @@ class Memory(MemoryReader):
             raise
         self._images = Images(folder / "persona", self._store, clock, log)
         searched = [folder, *also_searched]
-        self.eraser = Eraser(self._store, self._images, clock, searched, self._scrub_index, scrubbers)
+        self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, scrubbers)
 
     # -- opening and closing -------------------------------------------------------------------------------------
 
@@ -194,15 +193,17 @@ class Memory(MemoryReader):
         *,
         ended: str | None = None,
         before: Round | None = None,
+        quoted: Sequence[Quoted] = (),
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
         ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may stand ``before`` a round.
+        ``quoted`` are the quotations of the reply that were found in a memory.
         """
         now = self._now()
         turns = (
             NewTurn(self._new_id(), started, "user", user),
-            NewTurn(self._new_id(), ended or now, "assistant", assistant),
+            NewTurn(self._new_id(), ended or now, "assistant", assistant, tuple(quoted)),
         )
         spoken = self._store.store_round(session_id, turns, finish, now, instead_of=instead_of, before=before)
         self._tell_index([turn.text_id for turn in instead_of.turns] if instead_of else [])
@@ -220,10 +221,6 @@ class Memory(MemoryReader):
         """Put a person's own wording in place of a session's summary."""
         self._tell_index(self._store.set_summary(session_id, self._new_summary(summary)))
 
-    def renew_summary(self, session_id: str, text: str, upto: int) -> None:
-        """A summary made anew from what is left of its session."""
-        self._tell_index(self._store.renew_summary(session_id, self._new_summary(text), upto))
-
     def keep_stage(self, session_id: str, stage: str, result: str) -> None:
         """Keep the result of a stage of ``/save``."""
         self._store.keep_stage(session_id, stage, self._now(), result)
@@ -231,7 +228,7 @@ class Memory(MemoryReader):
     def archive(self, session_id: str, summary: str, images: Mapping[Image, str]) -> Session:
         """Archive a session with its final summary and new images, and open the next one, in one commit.
 
-        Quotations leave the stored turns, since they are copies of older memories. Returns the new session.
+        Of quotations that were found in a memory a reference to it stays. Returns the new session.
         """
         following = self._session_id()
         texts = {image: as_image(text) for image, text in images.items()}
@@ -241,8 +238,8 @@ class Memory(MemoryReader):
         return self._known(following)
 
     def resume(self, session_id: str, present: str) -> Session:
-        """Make an archived session active again in place of the present one, which must be empty."""
-        self._store.resume(session_id, present)
+        """Make an archived session active again in place of the present one, which goes if it is empty."""
+        self._store.resume(session_id, present, self._now())
         return self._known(session_id)
 
     def write_image(
@@ -255,14 +252,6 @@ class Memory(MemoryReader):
         """Make an older version the newest one; None when there is no such version."""
         return self._images.restore(version)
 
-    def pin(self, image: Image, text: str) -> None:
-        """Keep a line through every rewrite of an image."""
-        self._store.pin(image, self._now(), text)
-
-    def unpin(self, image: Image, text: str) -> None:
-        """Let rewrites of an image drop a line again."""
-        self._store.unpin(image, text)
-
     def _known(self, session_id: str) -> Session:
         session = self._store.session(session_id)
         assert session is not None
@@ -270,34 +259,6 @@ class Memory(MemoryReader):
 
     def _new_summary(self, text: str) -> NewSummary:
         return NewSummary(self._new_id(), self._now(), text)
-
-    # -- forgetting ----------------------------------------------------------------------------------------------
-
-    def reset(self, session_id: str) -> Removed:
-        """Remove a session's turns and summary. Returns what went; ``put_back`` undoes it."""
-        removed = self._store.reset(session_id)
-        gone = [turn.text_id for turn in removed.turns]
-        self._tell_index([*gone, removed.summary.text_id] if removed.summary else gone)
-        return removed
-
-    def put_back(self, removed: Removed) -> None:
-        """Put back what a reset removed; nothing may have been said in that session since."""
-        self._tell_index(self._store.put_back(removed))
-
-    def undo(self, session_id: str, count: int) -> int:
-        """Remove the last rounds of a session, as far as they are still in the context. Returns how many."""
-        rounds = self._store.undo(session_id, count)
-        self._tell_index([turn.text_id for spoken in rounds for turn in spoken.turns])
-        return len(rounds)
-
-    def erase(self, chosen: ErasureScope) -> Proof:
-        """Erase what was chosen: in one commit, then out of every file, then proven."""
-        self.eraser.take_out(chosen)
-        return self.eraser.finish()
-
-    def finish_erasing(self) -> Proof | None:
-        """Finish an erasure that was cut short by a crash; None when there is none."""
-        return self.eraser.finish() if self.eraser.unfinished() else None
 
     def _scrub_index(self) -> None:
         self.start_index()
@@ -377,8 +338,10 @@ class Memory(MemoryReader):
         return self._search.index.degraded if self._search else ("index",)
 
     def key_of(self, text_id: str) -> str | None:
-        """The text whose vector stands for a turn or a summary; None when it is no longer there."""
+        """The text whose vector stands for a turn or a summary; None when there is none, or it is withheld."""
         if turns := self._store.turns_with_ids([text_id]):
+            if turns[0].withheld:
+                return None
             return turn_key(turns[0], self._store.before(turns[0], TURNS_BEFORE)[::-1])
         if summaries := self._store.summaries_with_ids([text_id]):
             return summary_key(summaries[0])
@@ -390,6 +353,9 @@ class Memory(MemoryReader):
             self._search.index.drop(gone)
         elif self._search:
             self._search.index.wake()
+
+    def _new_text_id(self) -> str:
+        return self._new_id()
 
     def _session_id(self) -> str:
         return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[-6:]}"

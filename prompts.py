@@ -33,6 +33,9 @@ class Templates:
     hours: str
     """count"""
     weekdays: tuple[str, ...]
+    withheld: str
+    """What stands in the place of something that the person asked to have forgotten."""
+    withheld_reply: str
     self_image: str
     """companion, text"""
     user_image: str
@@ -77,6 +80,8 @@ that stands in one.""",
     days="{count} days",
     hours="{count} hours",
     weekdays=("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    withheld="(Something was said here that is not to be spoken of.)",
+    withheld_reply="(All right.)",
     self_image="# Who you are ({companion})\n{text}",
     user_image="# What you know of {person}\n{text}",
     summary="# Earlier in this conversation\n{text}",
@@ -139,6 +144,8 @@ _ZH = Templates(
     days="{count} 天",
     hours="{count} 小时",
     weekdays=("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
+    withheld="（这里说过的话不再提起。）",
+    withheld_reply="（好的。）",
     self_image="# 你是谁（{companion}）\n{text}",
     user_image="# 你所了解的{person}\n{text}",
     summary="# 这段对话前面的内容\n{text}",

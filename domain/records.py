@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,8 +39,21 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class Quoted:
+    """A quotation of a reply that was found in a memory: the how manieth of the reply, and whose words it repeats."""
+
+    number: int
+    text_id: str
+    timestamp: str
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
-    """One message. ``timestamp`` is when it was said, ``position`` where it stands in its session."""
+    """One message. ``timestamp`` is when it was said, ``position`` where it stands in its session.
+
+    ``withheld``: the person asked to have it forgotten, so it is in no prompt. ``quoted`` are the quotations in it that
+    were found in a memory when it was stored.
+    """
 
     seq: int
     text_id: str
@@ -53,6 +66,8 @@ class Turn:
     folded: bool = False
     stored_at: str = ""
     position: int = 0
+    withheld: bool = False
+    quoted: tuple[Quoted, ...] = ()
 
     @property
     def words(self) -> str:
@@ -71,6 +86,36 @@ class Round:
     def turns(self) -> tuple[Turn, Turn]:
         """Both, in order."""
         return self.user, self.assistant
+
+    @property
+    def withheld(self) -> bool:
+        """Whether the person asked to have one of its messages forgotten."""
+        return self.user.withheld or self.assistant.withheld
+
+
+def unstored(
+    session_id: str, ids: tuple[str, str], words: tuple[str, str], times: tuple[str, str], finish: Finish
+) -> Round:
+    """A round that stands in no store, of a time in which nothing is written: its turns have the number 0."""
+    roles: tuple[Role, Role] = ("user", "assistant")
+    user, assistant = (
+        Turn(0, text_id, session_id, when, role, PREFIX[role] + said, 0, finish)
+        for text_id, role, said, when in zip(ids, roles, words, times, strict=True)
+    )
+    return Round(user, assistant)
+
+
+def paired(turns: Iterable[Turn]) -> tuple[Round, ...]:
+    """The rounds of these turns of one session; a turn whose partner was erased is left out."""
+    rounds: dict[int, dict[Role, Turn]] = {}
+    for turn in turns:
+        rounds.setdefault(turn.round, {})[turn.role] = turn
+    return tuple(Round(pair["user"], pair["assistant"]) for pair in rounds.values() if len(pair) == 2)
+
+
+def not_withheld(rounds: Iterable[Round]) -> tuple[Round, ...]:
+    """The rounds that a model may be told of."""
+    return tuple(spoken for spoken in rounds if not spoken.withheld)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,30 +154,50 @@ class ImageVersion:
     session_id: str | None
 
 
+#: What an erasure may leave to be made anew.
+Renewable = Literal["summary", "self", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """Something to be made anew, because what it was made from was erased in part.
+
+    A summary of the session, dated ``timestamp``; or an image, from the summary of that session too.
+    """
+
+    number: int
+    what: Renewable
+    session_id: str
+    timestamp: str
+
+
 @dataclass(frozen=True, slots=True)
 class Removed:
     """What a reset took out, so that it can be put back."""
 
     session_id: str
-    rounds: tuple[Round, ...]
+    turns: tuple[Turn, ...]
     summary: Summary | None
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
-        """All turns, in order."""
-        return tuple(turn for spoken in self.rounds for turn in spoken.turns)
+    def rounds(self) -> tuple[Round, ...]:
+        """The turns, as rounds."""
+        return paired(self.turns)
 
 
 @dataclass(frozen=True, slots=True)
 class ErasureScope:
     """What an erasure would take. ``words`` is set when everything that holds certain words was chosen.
 
-    ``in_flight`` names the sessions whose message in flight goes.
+    ``versions`` lose the ``lines`` that hold it, and ``left`` is what stays of each of them. ``in_flight`` names the
+    sessions whose message in flight goes.
     """
 
     turns: tuple[Turn, ...] = ()
     summaries: tuple[Summary, ...] = ()
     versions: tuple[ImageVersion, ...] = ()
+    left: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
     in_flight: tuple[str, ...] = ()
     sessions: tuple[Session, ...] = ()
@@ -144,10 +209,17 @@ class ErasureScope:
         )
 
     @property
+    def affected(self) -> tuple[str, ...]:
+        """The sessions that lose something and stay."""
+        gone = {session.session_id for session in self.sessions}
+        touched = [turn.session_id for turn in self.turns] + [one.session_id for one in self.summaries]
+        return tuple(session_id for session_id in dict.fromkeys(touched) if session_id not in gone)
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """Every text that must be in no file afterwards."""
         spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
-        written = [version.text for version in self.versions] + list(self.pins)
+        written = [*self.lines, *self.pins]
         return tuple(
             dict.fromkeys(
                 text for text in [*spoken, *written, *self._spellings(spoken + written)] if text.strip()

@@ -103,6 +103,16 @@ def quotations(text: str) -> list[str]:
     return [quotation for quotation in found if quotation]
 
 
+def quotation_spans(text: str) -> list[tuple[int, int]]:
+    """Where the outermost quotations of a text begin and end, their tags included."""
+    return _pairs(list(_TAG.finditer(text)))
+
+
+def without_tags(text: str) -> str:
+    """The text without the tags of quotations; what they hold stays."""
+    return _TAG.sub(" ", text)
+
+
 def _pairs(tags: list[re.Match[str]]) -> list[tuple[int, int]]:
     """Spans of the outermost matched pairs of tags."""
     opened: list[int] = []

@@ -1,27 +1,30 @@
 """Erasing, as a job: what was chosen goes out of every file, and what was made from it is made anew from what is left.
 
-Promises: after the first step nothing of what was erased can come back, whatever happens then; a summary or an image
-that cannot be made anew, because the model is not there, stays away, and the person is told; so they are of rounds and
-images that the model's filter refuses.
+Promises: after the first step nothing of what was erased can come back, whatever happens then; what was made from it
+and cannot be made anew, because the model is not there, stays noted and is tried again at the next start and before the
+next ``/save``; the person is told, as of rounds and images that the model's filter refuses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from domain import errors
-from domain.events import Notice, Stop
-from domain.languages import language_of
-from domain.records import IMAGES, Image, Round
-from jobs.folding import left_out, spoken_language
-from jobs.saving import rewritten
+from domain.events import Stop
+from domain.records import IMAGES, ErasureScope, Image
+from jobs.renewing import Renewed, RenewEvent, Renewing, renew
 from llm import Llm
 from memory import Memory
-from storage.erasure import ErasureScope, Proof
+from storage.erasure import Proof
 
-#: Characters of summaries that are put before a model at once when an image is made anew.
-_AT_ONCE = 12_000
+__all__ = ["EraseEvent", "Erased", "Erasing", "Renewed", "Renewing", "TakenOut", "renew"]
+
+
+@dataclass(frozen=True)
+class TakenOut:
+    """What was chosen is gone from every file, and that was proven; what was made from it is now made anew."""
+
+    proof: Proof
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Erased:
     proof: Proof
 
 
-EraseEvent = Notice | Erased
+EraseEvent = RenewEvent | TakenOut | Erased
 
 
 class Erasing:
@@ -51,76 +54,11 @@ class Erasing:
         """
         chosen = self._memory.refreshed_scope(chosen)
         found = self._memory.erase(chosen)
-        summaries, images = 0, list[Image]()
-        try:
-            summaries = yield from self._summaries_anew(chosen, stop)
-            images = yield from self._images_anew(chosen, stop)
-        except (errors.ModelError, errors.Interrupted) as fault:
-            yield Notice("erase.not_made_anew", {"error": fault})
-        yield Erased(chosen, summaries, tuple(images), found)
-
-    def _summaries_anew(self, chosen: ErasureScope, stop: Stop) -> Generator[EraseEvent, None, int]:
-        made = 0
-        for summary in chosen.summaries:
-            rounds = tuple(
-                spoken
-                for spoken in self._memory.rounds(summary.session_id)
-                if spoken.user.round <= summary.upto_round
-            )
-            if rounds and (text := (yield from self._summary_of(rounds, stop))):
-                self._memory.renew_summary(summary.session_id, text, summary.upto_round)
-                made += 1
-        return made
-
-    def _summary_of(self, rounds: tuple[Round, ...], stop: Stop) -> Generator[EraseEvent, None, str]:
-        """A summary of these rounds without those that the model's filter refuses; "" when it refuses all."""
-        language, refused = spoken_language(rounds), list[Round]()
-        text = self._llm.summarise("", rounds, language, stop, refused.append)
-        if refused:
-            yield left_out(refused)
-        stop.check()
-        return text
-
-    def _images_anew(self, chosen: ErasureScope, stop: Stop) -> Generator[EraseEvent, None, list[Image]]:
-        made: list[Image] = []
-        for image in IMAGES:
-            first = self._first_session(chosen, image)
-            if first is not None and (yield from self._image_anew(image, first, stop)):
-                made.append(image)
-        return made
-
-    def _first_session(self, chosen: ErasureScope, image: Image) -> int | None:
-        """The number of the session that the first erased version of an image was made from."""
-        erased = {session.session_id: session.number for session in chosen.sessions}
-        for version in chosen.versions:
-            if version.image == image and version.session_id is not None:
-                session = self._memory.session(version.session_id)
-                return session.number if session else erased.get(version.session_id)
-        return None
-
-    def _image_anew(self, image: Image, since: int, stop: Stop) -> Generator[EraseEvent, None, bool]:
-        """Rewrite an image from the version that is left and the summaries of all sessions since."""
-        before = self._memory.image(image)
-        text = before
-        for part in self._summaries_since(since):
-            language = language_of(part)
-            text = yield from rewritten(self._memory, self._llm, image, text, part, language, stop)
-        stop.check()
-        if text == before:
-            return False
-        self._memory.write_image(image, text, "model", None)
-        return True
-
-    def _summaries_since(self, since: int) -> Iterator[str]:
-        """Summaries of the archived sessions from this number on, oldest first, joined to parts of a fair size."""
-        part = ""
-        for summary in self._memory.summaries():
-            session = self._memory.session(summary.session_id)
-            if session is None or session.status == "active" or session.number < since:
-                continue
-            if part and len(part) + len(summary.summary) > _AT_ONCE:
-                yield part
-                part = ""
-            part = f"{part}\n\n{summary.summary}".strip()
-        if part:
-            yield part
+        yield TakenOut(found)
+        made = []
+        for event in renew(self._memory, self._llm, stop):
+            if isinstance(event, Renewed):
+                made.append(event.what)
+            yield event
+        images = tuple(image for image in IMAGES if image in made)
+        yield Erased(chosen, made.count("summary"), images, found)

@@ -14,7 +14,7 @@ from datetime import datetime
 from domain import errors
 from domain.events import Notice, Stop
 from domain.languages import Language, language_of
-from domain.records import Round
+from domain.records import Round, not_withheld
 from domain.settings import Settings
 from domain.text import without_quotations
 from llm import Llm
@@ -91,9 +91,10 @@ class Folding:
 
     def _fold(self, session_id: str, rounds: tuple[Round, ...]) -> None:
         before = self._memory.summary(session_id)
-        so_far = before.summary if before else ""
+        text = before.summary if before else ""
         refused: list[Round] = []
-        text = self._llm.summarise(so_far, rounds, spoken_language(rounds), self._stop, refused.append)
+        if told := not_withheld(rounds):
+            text = self._llm.summarise(text, told, spoken_language(told), self._stop, refused.append)
         self._stop.check()
         self._memory.fold(session_id, rounds[-1].user.round, text)
         if refused:

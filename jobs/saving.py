@@ -13,14 +13,12 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from domain import errors
 from domain.events import Notice, Stop
-from domain.languages import Language
-from domain.records import IMAGES, Image, Round, Session
+from domain.records import IMAGES, Image, Round, Session, not_withheld
 from jobs.folding import left_out, spoken_language
+from jobs.renewing import renew, rewritten
 from llm import Llm
 from memory import Memory
-from storage.image_text import refusal
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class NothingToSave:
-    """The session has no rounds; it stays as it is and no model was called."""
+    """Nothing was said in the session; it stays as it is and no model was called."""
 
 
 SaveEvent = Stage | Notice | Saved | NothingToSave
@@ -70,11 +68,12 @@ class Saving:
 
         Raises ModelError or Interrupted: the session stays active and the stages that are done are kept.
         """
-        rounds = self._memory.rounds(session.session_id)
-        if not rounds:
+        if not self._memory.turns_of(session.session_id):
             yield NothingToSave()
             return
-        summary = yield from self._summary(session.session_id, rounds, stop)
+        yield from self._made_anew(stop)
+        rounds = not_withheld(self._memory.rounds(session.session_id))
+        summary = yield from self._summary(session.session_id, stop)
         yield from self._images(session.session_id, rounds, summary, stop)
         yield Stage("archive", done=False)
         stop.check()
@@ -87,11 +86,16 @@ class Saving:
         yield Stage("archive", done=True)
         yield Saved(archived, opened, summary, changes)
 
-    def _summary(
-        self, session_id: str, rounds: tuple[Round, ...], stop: Stop
-    ) -> Generator[SaveEvent, None, str]:
+    def _made_anew(self, stop: Stop) -> Iterator[SaveEvent]:
+        """What an erasure left to be made anew comes first: summary and images are made from it."""
+        for event in renew(self._memory, self._llm, stop):
+            if isinstance(event, Notice):
+                yield event
+        stop.check()
+
+    def _summary(self, session_id: str, stop: Stop) -> Generator[SaveEvent, None, str]:
         yield Stage("summary", done=False)
-        context = self._memory.context(session_id)
+        context = not_withheld(self._memory.context(session_id))
         before = self._memory.summary(session_id)
         so_far = before.summary if before else ""
         base = _digest(so_far, *(turn.text for spoken in context for turn in (spoken.user, spoken.assistant)))
@@ -152,23 +156,6 @@ class Saving:
         self._memory.keep_stage(
             session_id, stage, json.dumps({"base": base, "text": result}, ensure_ascii=False)
         )
-
-
-def rewritten(
-    memory: Memory, llm: Llm, image: Image, current: str, summary: str, language: Language, stop: Stop
-) -> Generator[Notice, None, str]:
-    """What the model makes of an image, or the image as it is where that is not good enough; the person is told why."""
-    pins = memory.pins(image)
-    try:
-        text = llm.rewrite_image(image, current, summary, pins, language, stop)
-    except (errors.ContentFiltered, errors.ContextTooLong) as fault:
-        # It would be refused the next time as well, and nothing may be stuck on it for good.
-        yield Notice("save.image_refused", {"image": image, "error": fault})
-        return current
-    if reason := refusal(current, text, pins):
-        yield Notice(f"save.image_kept.{reason}", {"image": image})
-        return current
-    return text
 
 
 def _digest(*texts: str) -> str:

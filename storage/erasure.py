@@ -3,8 +3,9 @@
     choose -> show and ask (not here) -> take_out, one commit -> clean_files -> proof
 
 The commit leaves a note of what is being erased, so that an erasure that was killed after it is finished at the next
-start. What was made from an erased turn goes with it: the summary of its session, and every version of an image from
-that session on, since each was made from the one before. Whoever calls may then make both anew from what is left.
+start. What was made from an erased turn goes with it: the summary of its session, and the lines that hold it from every
+version of the images. The versions stay, and so does every other line. What is to be made anew from what is left is
+noted in the same commit.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 
-from domain.records import IMAGES, ErasureScope, Image, ImageVersion, Summary, Turn
+from domain.records import IMAGES, ErasureScope, Summary, Turn
 from storage import proof
+from storage.image_lines import Filtered, LineFilter, Tokens, same
 from storage.images import Images
 from storage.store import ErasureNote, Store
 
@@ -42,13 +43,16 @@ class Proof:
 
 @dataclass
 class Eraser:
-    """Erases in one data directory. ``scrubbers`` clean what others write: prompt history, logs."""
+    """Erases in one data directory.
+
+    ``tokens`` cuts a text into words; ``scrubbers`` clean what others write: prompt history, logs.
+    """
 
     store: Store
     images: Images
-    clock: Callable[[], datetime]
     folders: Sequence[Path]
     rebuild_index: Callable[[], None]
+    tokens: Tokens
     scrubbers: Sequence[Scrub] = ()
 
     # -- choosing ----------------------------------------------------------------------------------------------
@@ -73,62 +77,61 @@ class Eraser:
         if session is None:
             return ErasureScope()
         chosen = self._with_derived(self.store.turns_of(session_id), [session_id])
-        gone = (session,) if session.status == "archived" else ()
-        return ErasureScope(chosen.turns, chosen.summaries, chosen.versions, (), chosen.in_flight, gone)
+        return replace(chosen, sessions=(session,) if session.status == "archived" else ())
+
+    def withheld(self) -> ErasureScope:
+        """Everything that the person asked to have forgotten, and what was made from it."""
+        return self._with_derived(self.store.withheld())
 
     def words(self, words: str) -> ErasureScope:
         """Everything that holds these words, in any case, and what was made from it."""
-        wanted = words.strip().casefold()
+        wanted = same(words)
         if not wanted:
             return ErasureScope()
-        turns = [turn for turn in self._every_turn() if wanted in turn.words.casefold()]
-        chosen = self._with_derived(turns)
-        summaries = {summary.text_id: summary for summary in chosen.summaries}
-        summaries |= {
-            summary.text_id: summary
-            for summary in self.store.every_summary()
-            if wanted in summary.summary.casefold()
-        }
-        versions = {version.version: version for version in chosen.versions}
-        versions |= {
-            version.version: version
-            for image in IMAGES
-            for version in self.images.versions(image)
-            if wanted in version.text.casefold()
-        }
-        pins = [pin for image in IMAGES for pin in self.store.pins(image) if wanted in pin.casefold()]
-        flying = (
-            one for one in self.store.every_in_flight() if wanted in (one.text + one.partial).casefold()
-        )
-        return ErasureScope(
-            chosen.turns,
-            tuple(summaries.values()),
-            tuple(versions[key] for key in sorted(versions)),
-            tuple(pins),
-            tuple(one.session_id for one in flying),
-            (),
-            words.strip(),
+        turns = [turn for turn in self._every_turn() if wanted in same(turn.words)]
+        holding = [summary for summary in self.store.every_summary() if wanted in same(summary.summary)]
+        chosen = self._with_derived(turns, words=words.strip())
+        summaries = {summary.text_id: summary for summary in (*chosen.summaries, *holding)}
+        pins = [pin for image in IMAGES for pin in self.store.pins(image) if wanted in same(pin)]
+        flying = (one for one in self.store.every_in_flight() if wanted in same(one.text + one.partial))
+        return replace(
+            chosen,
+            summaries=tuple(summaries.values()),
+            pins=tuple(pins),
+            in_flight=tuple(one.session_id for one in flying),
         )
 
     def refreshed(self, chosen: ErasureScope) -> ErasureScope:
         """The selection with what was made from its turns since it was chosen: a fold may have ended meanwhile."""
-        now = self._with_derived(chosen.turns, [session.session_id for session in chosen.sessions])
+        now = self._with_derived(
+            chosen.turns, [session.session_id for session in chosen.sessions], chosen.words
+        )
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *now.summaries)}
-        versions = {version.version: version for version in (*chosen.versions, *now.versions)}
         return replace(
             chosen,
             summaries=tuple(summaries.values()),
-            versions=tuple(versions[key] for key in sorted(versions)),
+            versions=now.versions,
+            left=now.left,
+            lines=now.lines,
         )
 
-    def _with_derived(self, turns: Sequence[Turn], also: Sequence[str] = ()) -> ErasureScope:
-        sessions = list(dict.fromkeys([*(turn.session_id for turn in turns), *also]))
+    def _with_derived(
+        self, turns: Sequence[Turn], whole: Sequence[str] = (), words: str = ""
+    ) -> ErasureScope:
+        sessions = list(dict.fromkeys([*(turn.session_id for turn in turns), *whole]))
         summaries = [
-            summary for session_id in sessions if (summary := self._summary_of(session_id, turns, also))
+            summary for session_id in sessions if (summary := self._summary_of(session_id, turns, whole))
         ]
-        versions = [version for image in IMAGES for version in self._versions_from(image, sessions)]
-        flying = tuple(session_id for session_id in also if self.store.in_flight(session_id))
-        return ErasureScope(tuple(turns), tuple(summaries), tuple(versions), (), flying)
+        images = self._filtered(turns, sessions, words)
+        return ErasureScope(
+            tuple(turns),
+            tuple(summaries),
+            tuple(version for image in images for version in image.versions),
+            tuple(text for image in images for text in image.left),
+            tuple(dict.fromkeys(line for image in images for line in image.lines)),
+            in_flight=tuple(session_id for session_id in whole if self.store.in_flight(session_id)),
+            words=words,
+        )
 
     def _summary_of(self, session_id: str, turns: Sequence[Turn], whole: Sequence[str]) -> Summary | None:
         """The summary of a session if it was made from one of these turns."""
@@ -140,13 +143,15 @@ class Eraser:
         )
         return summary if any(made_from) else None
 
-    def _versions_from(self, image: Image, sessions: Sequence[str]) -> Iterator[ImageVersion]:
-        """Versions made from these sessions, and all that were made from those versions."""
-        touched = False
-        for version in self.images.versions(image):
-            touched = touched or version.session_id in sessions
-            if touched and version.origin != "hand":
-                yield version
+    def _filtered(self, turns: Sequence[Turn], sessions: Sequence[str], words: str) -> list[Filtered]:
+        """What becomes of both images; an edit by hand has become a version by then."""
+        self.images.publish()
+        found = []
+        for image in IMAGES:
+            pins = self.store.pins(image)
+            rule = LineFilter(self.tokens, words, turns, sessions, self.store.turns_of, pins)
+            found.append(rule.filtered(self.images.versions(image)))
+        return found
 
     def _every_turn(self) -> Iterator[Turn]:
         last = 0
@@ -158,18 +163,7 @@ class Eraser:
 
     def take_out(self, chosen: ErasureScope) -> None:
         """Remove all that was chosen, in one commit, with a note that the files have still to be cleaned."""
-        bases = {image: self._base(image, chosen) for image in IMAGES}
-        falls_back = {image: base for image, base in bases.items() if base is not None}
-        self.store.take_out(chosen, falls_back, self.clock().isoformat(timespec="seconds"))
-
-    def _base(self, image: Image, chosen: ErasureScope) -> str | None:
-        """What an image falls back to when its newest version goes; None when that one stays."""
-        gone = {version.version for version in chosen.versions}
-        versions = self.images.versions(image)
-        if not versions or versions[-1].version not in gone:
-            return None
-        left = [version for version in versions if version.version not in gone]
-        return left[-1].text if left else ""
+        self.store.take_out(chosen)
 
     # -- cleaning and proving ----------------------------------------------------------------------------------
 

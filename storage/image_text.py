@@ -53,6 +53,19 @@ def with_pins(text: str, pins: Iterable[str]) -> str:
     return "\n".join([text.rstrip(), *missing]).strip() if missing else text
 
 
+def without_block(text: str, block: str) -> str:
+    """The text without these lines, where they stand together word for word.
+
+    >>> without_block("Likes tea.\\nCall her Ann.", "Call her Ann.")
+    'Likes tea.'
+    """
+    lines, wanted = text.split("\n"), block.split("\n")
+    for at in range(len(lines) - len(wanted) + 1):
+        if lines[at : at + len(wanted)] == wanted:
+            return as_image("\n".join(lines[:at] + lines[at + len(wanted) :]))
+    return text
+
+
 def as_image(content: str) -> str:
     """Text as it is kept and compared: no controls, ``\\n`` line ends, no blank edges."""
     return clean(content).strip()

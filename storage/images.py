@@ -27,8 +27,8 @@ from pathlib import Path
 from domain import errors
 from domain.records import Image, ImageVersion, Origin
 from storage.files import make_private_folder, replace_file, storage_error
-from storage.image_text import as_image, read_bytes
-from storage.store import ImageVersionStore
+from storage.image_text import as_image, read_bytes, with_pins, without_block
+from storage.store import ImageStore
 
 _FILE: dict[Image, str] = {"self": "self_image.txt", "user": "user_image.txt"}
 _MAX_BYTES = 1_000_000
@@ -45,7 +45,7 @@ class Images:
     """
 
     def __init__(
-        self, folder: Path, store: ImageVersionStore, clock: Callable[[], datetime], log: logging.Logger
+        self, folder: Path, store: ImageStore, clock: Callable[[], datetime], log: logging.Logger
     ) -> None:
         self._folder = folder
         self._store = store
@@ -92,6 +92,30 @@ class Images:
         """Make an older version the newest one; None when there is no such version."""
         older = self._store.version(version)
         return self.write(older.image, older.text, "restore") if older else None
+
+    def pin(self, image: Image, text: str) -> None:
+        """Keep a line through every rewrite, and put it into the image at once: one commit, then the file."""
+        self.settle(image)
+        latest = self._store.newest_version(image)
+        before = latest.text if latest else ""
+        after = as_image(with_pins(before, [as_image(text)]))
+        with self._store.in_one_commit():
+            self._store.pin(image, self._now(), text, added=after != before)
+            if after != before:
+                self._store.add_version(image, after, "hand", self._now())
+        self.settle(image)
+
+    def unpin(self, image: Image, text: str) -> None:
+        """Let go of a pin; the line goes with it if the pin brought it, and it stands there word for word."""
+        self.settle(image)
+        latest = self._store.newest_version(image)
+        before = latest.text if latest else ""
+        with self._store.in_one_commit():
+            brought = self._store.unpin(image, text)
+            after = without_block(before, as_image(text)) if brought else before
+            if after != before:
+                self._store.add_version(image, after, "hand", self._now())
+        self.settle(image)
 
     def publish(self) -> None:
         """Bring both files to their newest version, after a commit that added or erased one."""

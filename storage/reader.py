@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from domain.records import ErasureScope, Image, ImageVersion, InFlight, Round, Session, Summary, Turn
+from domain.records import (
+    ErasureScope,
+    Image,
+    ImageVersion,
+    InFlight,
+    Renewal,
+    Round,
+    Session,
+    Summary,
+    Turn,
+)
 from storage.erasure import Eraser
 from storage.images import Images
 from storage.store import Store
@@ -55,6 +65,14 @@ class MemoryReader:
     def summaries(self) -> list[Summary]:
         """The summaries of all sessions."""
         return self._store.every_summary()
+
+    def withheld(self) -> list[Turn]:
+        """The turns that the person asked to have forgotten, in their order of time."""
+        return self._store.withheld()
+
+    def renewals(self) -> list[Renewal]:
+        """What erasures left to be made anew, in the order of the sessions."""
+        return self._store.renewals()
 
     def stages(self, session_id: str) -> dict[str, str]:
         """Results of the stages of ``/save`` that are done."""
@@ -107,6 +125,10 @@ class MemoryReader:
     def scope_of_words(self, words: str) -> ErasureScope:
         """Everything that holds these words, in any case, and what was made from it."""
         return self.eraser.words(words)
+
+    def scope_of_withheld(self) -> ErasureScope:
+        """Everything that the person asked to have forgotten, and what was made from it."""
+        return self.eraser.withheld()
 
     def refreshed_scope(self, scope: ErasureScope) -> ErasureScope:
         """The scope with what was made from its turns since it was chosen."""

@@ -21,7 +21,9 @@ from domain.records import (
     ImageVersion,
     InFlight,
     Origin,
+    Quoted,
     Removed,
+    Renewal,
     Role,
     Round,
     Session,
@@ -59,12 +61,13 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
-    """A turn that is to be stored: its id, when it was said, by whom, and the words."""
+    """A turn that is to be stored: its id, when it was said, by whom, the words, and what of them repeats a memory."""
 
     text_id: str
     timestamp: str
     role: Role
     words: str
+    quoted: tuple[Quoted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,21 +151,49 @@ class SessionStore(Protocol):
         ...
 
     def renew_summary(self, session_id: str, summary: NewSummary, upto: int) -> list[str]:
-        """A summary made anew from the rounds up to ``upto``. Returns what is gone."""
+        """A summary made from the rounds up to ``upto`` in place of the present one. Returns what is gone."""
         ...
 
     def reset(self, session_id: str) -> Removed: ...
-    def put_back(self, removed: Removed) -> list[str]: ...
+    def put_back(self, removed: Removed) -> list[str]:
+        """Put back what a reset removed; a summary gives way, rounds that stand there follow. Returns what is gone."""
+        ...
+
     def undo(self, session_id: str, count: int) -> tuple[Round, ...]: ...
 
     def archive(
         self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str
     ) -> list[str]:
-        """Close a session with summary and images, quotations taken out, and start the next. Returns what is gone."""
+        """Close a session with summary and images, and start the next. Returns what is gone.
+
+        Of a quotation that was found in a memory a reference stays; everything else stays word for word.
+        """
         ...
 
-    def resume(self, session_id: str, present: str) -> None:
-        """Make an archived session active in place of ``present``, which must be empty."""
+    def resume(self, session_id: str, present: str, now: str) -> None:
+        """Make an archived session active in place of ``present``, which goes when it is empty, or is archived."""
+        ...
+
+    def withheld(self) -> list[Turn]: ...
+    def withhold(self, text_ids: Sequence[str]) -> list[str]:
+        """Keep turns out of every index from now on; they stay stored. Returns what is gone."""
+        ...
+
+    def release(self, text_ids: Sequence[str]) -> None:
+        """Let turns be found again."""
+        ...
+
+
+class PinStore(Protocol):
+    """The lines that rewrites of an image must keep."""
+
+    def pins(self, image: Image) -> tuple[str, ...]: ...
+    def pin(self, image: Image, now: str, text: str, *, added: bool = False) -> None:
+        """Keep a line; ``added`` when it is put into the image with that."""
+        ...
+
+    def unpin(self, image: Image, text: str) -> bool:
+        """Let go of a pin. Returns whether its line was put into the image with it."""
         ...
 
 
@@ -177,9 +208,6 @@ class DraftStore(Protocol):
     def stages(self, session_id: str) -> dict[str, str]: ...
     def keep_stage(self, session_id: str, stage: str, now: str, result: str) -> None: ...
     def drop_stages(self, session_id: str) -> None: ...
-    def pins(self, image: Image) -> tuple[str, ...]: ...
-    def pin(self, image: Image, now: str, text: str) -> None: ...
-    def unpin(self, image: Image, text: str) -> None: ...
 
 
 class ImageVersionStore(Protocol):
@@ -200,6 +228,12 @@ class ImageVersionStore(Protocol):
 
     def laid_version(self, image: Image) -> int | None: ...
     def set_laid_version(self, image: Image, number: int | None) -> None: ...
+
+
+class ImageStore(PinStore, ImageVersionStore, Protocol):
+    """All that makes the images."""
+
+    def in_one_commit(self) -> AbstractContextManager[None]: ...
 
 
 class WordStore(Protocol):
@@ -254,8 +288,19 @@ class ErasureStore(Protocol):
         """Whether any turn, summary, image or pin holds exactly this text."""
         ...
 
-    def take_out(self, chosen: ErasureScope, falls_back: Mapping[Image, str], now: str) -> None:
-        """Remove all that was chosen, leave images what they fall back to, and a note that files are to be cleaned."""
+    def take_out(self, chosen: ErasureScope) -> None:
+        """Remove all that was chosen; note that files are to be cleaned, and what is to be made anew."""
+        ...
+
+    def renewals(self) -> list[Renewal]: ...
+    def make_summary_anew(self, renewal: Renewal, summary: NewSummary, upto: int) -> list[str] | None:
+        """The summary that was asked for. Returns what is gone; None, and nothing, when it is asked for no more."""
+        ...
+
+    def make_image_anew(
+        self, renewals: Sequence[Renewal], base: ImageVersion | None, text: str, now: str
+    ) -> bool:
+        """The image that was asked for, made from ``base``. False, and nothing, when either is not so any more."""
         ...
 
     def erasure_note(self) -> ErasureNote | None: ...
@@ -267,7 +312,7 @@ class ErasureStore(Protocol):
 class Store(
     SessionStore,
     DraftStore,
-    ImageVersionStore,
+    ImageStore,
     WordStore,
     TurnStore,
     VectorStore,

@@ -86,7 +86,8 @@ def test_what_was_made_from_it_is_made_anew_from_what_is_left(tmp_path, server, 
         erased = erase(first, chosen)
         assert (erased.summaries_anew, erased.images_anew) == (1, ("self", "user"))
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain. | The kettle is red."]
-        assert first.memory.image("user") == "user: I like rain. | The kettle is red."
+        left = "user: I like rain. | The kettle is red."
+        assert first.memory.image("user") == f"{left}\n{left}"
 
 
 def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
@@ -98,7 +99,7 @@ def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
         events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
         assert "erase.not_made_anew" in [getattr(event, "key", "") for event in events]
         assert first.rows("summary") == []
-        assert first.memory.image("user") == ""
+        assert first.memory.image("user") == "user: I like rain. | The kettle is red."
         assert holding(tmp_path) == []
 
 
@@ -119,7 +120,7 @@ def test_rounds_that_the_filter_refuses_are_left_out_of_what_is_made_anew_and_th
         plant(first)
         server.script(*[filtered] * 20)
         events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
-        assert keys(events) == ["fold.left_out"]
+        assert keys(events) == ["fold.left_out", "save.image_refused", "save.image_refused"]
         assert events[-1].summaries_anew == 1
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain."]
 
@@ -142,7 +143,7 @@ def test_where_every_round_is_refused_no_summary_is_claimed(tmp_path, server, cl
     ],
     ids=["refused", "lost"],
 )
-def test_an_image_that_cannot_be_made_anew_well_falls_back_to_the_one_before_and_that_is_told(
+def test_an_image_that_cannot_be_made_anew_well_stays_as_it_is_left_and_that_is_told(
     tmp_path, server, clock, new_id, log, answer, key
 ):
     def own(exchange):
@@ -156,7 +157,8 @@ def test_an_image_that_cannot_be_made_anew_well_falls_back_to_the_one_before_and
         events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
         assert keys(events) == [key]
         assert (events[-1].summaries_anew, events[-1].images_anew) == (1, ("self",))
-        assert first.memory.image("user") == kept
+        assert first.memory.image("user") == f"{kept}\nuser: I like rain. | The kettle is red."
+        assert first.memory.renewals() == []
 
 
 def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, log):

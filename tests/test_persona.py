@@ -38,7 +38,8 @@ def commit(store: SqliteStore, text: str) -> None:
 
 
 def erase(store: SqliteStore, *versions: ImageVersion) -> None:
-    store.take_out(ErasureScope(versions=versions), {}, NOON.isoformat())
+    left = tuple(version.text.replace("has a secret", "").strip() for version in versions)
+    store.take_out(ErasureScope(versions=versions, left=left))
 
 
 def texts(persona: Images) -> list[tuple[str, str]]:
@@ -220,21 +221,22 @@ def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Images, store
 
 def test_an_erased_version_does_not_come_back_through_its_file(persona: Images, store: SqliteStore) -> None:
     persona.write("user", "likes tea", "model")
-    last = persona.write("user", "has a secret", "model")
+    last = persona.write("user", "likes tea\nhas a secret", "model")
     assert last
     erase(store, last)
     assert persona.read("user") == "likes tea"
+    assert texts(persona) == [("likes tea", "model"), ("likes tea", "model")]
     assert persona.path("user").read_text() == "likes tea\n"
 
 
-def test_when_every_version_is_erased_the_file_goes_too(persona: Images, store: SqliteStore) -> None:
+def test_when_every_line_is_erased_the_file_is_empty_and_no_edit(persona: Images, store: SqliteStore) -> None:
     version = persona.write("user", "has a secret", "model")
     assert version
     erase(store, version)
     persona.publish()
     assert persona.read("user") == ""
-    assert not persona.path("user").exists()
-    assert persona.versions("user") == []
+    assert persona.path("user").read_bytes() == b""
+    assert texts(persona) == [("", "model")]
 
 
 def test_controls_and_surrogates_never_reach_an_image(persona: Images) -> None:

@@ -7,12 +7,12 @@ to the screen beside it. In a chat both are the same screen; with ``-p`` they ar
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable
 
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import Notice, ReasoningDelta, Retrying, TextDelta
-from domain.recollection import RecalledSummary, RecalledTurn, Recollection
+from domain.quotations import source_of
+from domain.recollection import Recollection
 from domain.text import Piece, QuotationSplitter
 from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.messages import Words
@@ -23,9 +23,6 @@ from interfaces.terminal.screen import Screen
 PATIENCE = 0.5
 #: Seconds between two writings: fifteen frames a second.
 _FRAME = 1 / 15
-_NOT_WORDS = re.compile(r"[\W_]+")
-#: A quotation shorter than this fits too many memories to say which one it is.
-_SHORTEST = 2
 
 
 def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
@@ -229,29 +226,3 @@ def recalled_line(words: Words, recollection: Recollection) -> str:
     counts = {"summary": len(recollection.summaries), "turn": sum(turn.hit for turn in recollection.turns)}
     some = [words.count(thing, count) for thing, count in counts.items() if count]
     return words.say("turn.recalled", what=words.say("turn.and").join(some))
-
-
-def source_of(quotation: str, recollection: Recollection) -> RecalledTurn | RecalledSummary | None:
-    """The memory that holds these words, or that these words hold; None where no memory does.
-
-    Punctuation, case and spacing do not count: a model seldom copies them.
-    """
-    wanted = _bare(quotation)
-    if len(wanted) < _SHORTEST:
-        return None
-    memories: Iterable[RecalledTurn | RecalledSummary] = (*recollection.turns, *recollection.summaries)
-    for memory in memories:
-        bare = _bare(memory.text)
-        if wanted in bare or (len(bare) > len(wanted) // 2 and bare in wanted):
-            return memory
-    return None
-
-
-def holds(text: str, quotation: str) -> bool:
-    """Whether a text says these words; punctuation, case and spacing do not count."""
-    wanted = _bare(quotation)
-    return len(wanted) >= _SHORTEST and wanted in _bare(text)
-
-
-def _bare(text: str) -> str:
-    return _NOT_WORDS.sub("", text.removeprefix("User: ").removeprefix("Assistant: ")).casefold()

@@ -1,8 +1,10 @@
-"""What is no round: input in flight, stages of a ``/save``, pinned lines, versions of the images."""
+"""What is no round: input in flight, stages of a ``/save``, what is to be made anew, pinned lines, the images."""
 
 from __future__ import annotations
 
-from domain.records import Image, ImageVersion, InFlight, Origin
+from collections.abc import Iterable, Sequence
+
+from domain.records import Image, ImageVersion, InFlight, Origin, Renewable, Renewal
 from storage.sqlite.database import Tables
 
 _IN_FLIGHT = "SELECT session_id, timestamp, text, partial FROM in_flight"
@@ -12,7 +14,7 @@ _LAID = "persona."
 
 
 class DraftTables(Tables):
-    """Reads and writes the tables ``in_flight``, ``save_stage``, ``pin`` and ``meta``."""
+    """Reads and writes the tables ``in_flight``, ``save_stage``, ``renewal``, ``pin`` and ``meta``."""
 
     def in_flight(self, session_id: str) -> InFlight | None:
         """What was typed in a session and has had no whole reply."""
@@ -62,15 +64,51 @@ class DraftTables(Tables):
         rows = self._read("SELECT text FROM pin WHERE image = ? ORDER BY number", image)
         return tuple(row["text"] for row in rows)
 
-    def pin(self, image: Image, now: str, text: str) -> None:
-        """Add a line that rewrites must keep."""
+    def pin(self, image: Image, now: str, text: str, *, added: bool = False) -> None:
+        """Add a line that rewrites must keep; ``added`` when it was put into the image with that."""
         with self._database.write() as sql:
-            sql("INSERT INTO pin (image, timestamp, text) VALUES (?, ?, ?)", (image, now, text))
+            columns = "(image, timestamp, text, added) VALUES (?, ?, ?, ?)"
+            sql(f"INSERT INTO pin {columns}", (image, now, text, int(added)))
 
-    def unpin(self, image: Image, text: str) -> None:
-        """Remove such a line."""
+    def unpin(self, image: Image, text: str) -> bool:
+        """Remove such a line. Returns whether it was put into the image with that."""
+        rows = self._read("SELECT max(added) FROM pin WHERE image = ? AND text = ?", image, text)
         with self._database.write() as sql:
             sql("DELETE FROM pin WHERE image = ? AND text = ?", (image, text))
+        return bool(rows[0][0])
+
+    def renewals(self) -> list[Renewal]:
+        """What is to be made anew, in the order of the sessions."""
+        query = (
+            "SELECT r.number, r.what, r.session_id, r.timestamp FROM renewal r JOIN session s USING (session_id)"
+            " ORDER BY s.position, r.number"
+        )
+        return [Renewal(*row) for row in self._read(query)]
+
+    def _ask_anew(self, what: Renewable, session_id: str, timestamp: str) -> None:
+        """Ask for something to be made anew; what is being made for an older wish does not count any more."""
+        columns = "(what, session_id, timestamp) VALUES (?, ?, ?)"
+        with self._database.write() as sql:
+            sql(f"INSERT OR REPLACE INTO renewal {columns}", (what, session_id, timestamp))
+
+    def _ask_again(self, session_id: str) -> None:
+        """A summary that is to be made anew has still more to be made from."""
+        for renewal in self.renewals():
+            if (renewal.what, renewal.session_id) == ("summary", session_id):
+                self._ask_anew("summary", session_id, renewal.timestamp)
+
+    def _drop_summary_renewal(self, session_id: str) -> None:
+        with self._database.write() as sql:
+            sql("DELETE FROM renewal WHERE what = 'summary' AND session_id = ?", (session_id,))
+
+    def _settle(self, renewals: Sequence[Renewal]) -> bool:
+        """Let go of wishes that are being fulfilled in this commit. False, and nothing, when one is not there now."""
+        if not {one.number for one in renewals} <= {one.number for one in self.renewals()}:
+            return False
+        with self._database.write() as sql:
+            for one in renewals:
+                sql("DELETE FROM renewal WHERE number = ?", (one.number,))
+        return True
 
     def _meta(self, key: str) -> str | None:
         """A small note by its key."""
@@ -130,9 +168,10 @@ class ImageTables(DraftTables):
         """Note which version the file says; None when there is no file."""
         self._set_meta(_LAID + image, None if number is None else str(number))
 
-    def _delete_versions(self, numbers: list[int]) -> None:
-        """Remove versions; a file that says one of them is not to be read again."""
+    def _leave_of_versions(self, versions: Iterable[tuple[ImageVersion, str]]) -> None:
+        """Leave less of versions; a file that says one of them as it was is not to be read again."""
         with self._database.write() as sql:
-            for number in numbers:
-                sql("DELETE FROM persona WHERE version = ?", (number,))
-                sql(f"UPDATE meta SET value = '0' WHERE key GLOB '{_LAID}*' AND value = ?", (str(number),))
+            for version, left in versions:
+                sql("UPDATE persona SET text = ? WHERE version = ?", (left, version.version))
+                laid = (_LAID + version.image, str(version.version))
+                sql("UPDATE meta SET value = '0' WHERE key = ? AND value = ?", laid)

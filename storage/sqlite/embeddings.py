@@ -62,7 +62,7 @@ class EmbeddingTables(Tables):
         for text_id in given:
             rows = self._read(
                 "SELECT later.text_id FROM conversation c JOIN conversation later"
-                " ON later.session_id = c.session_id AND later.position > c.position"
+                " ON later.session_id = c.session_id AND later.position > c.position AND NOT later.withheld"
                 " WHERE c.text_id = ? ORDER BY later.position LIMIT ?",
                 text_id,
                 reach,
@@ -196,11 +196,12 @@ class EmbeddingTables(Tables):
             yield [_row(row) for row in rows]
 
     def _texts(self) -> Ids:
-        """The ids of all texts, sorted."""
+        """The ids of all texts that may have a vector, sorted."""
         import numpy as np
 
         tables = [
-            self._ids(f"SELECT text_id FROM {kind} WHERE text_id > ?") for kind in ("conversation", "summary")
+            self._ids("SELECT text_id FROM conversation WHERE text_id > ? AND NOT withheld"),
+            self._ids("SELECT text_id FROM summary WHERE text_id > ?"),
         ]
         return np.sort(np.concatenate(tables))
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from domain.quotations import own_words, with_references
 from domain.records import PREFIX, Summary, Turn
-from domain.text import without_quotations
 from storage.sqlite.database import Database
 from storage.sqlite.embeddings import EmbeddingTables
 from storage.sqlite.lexicon import Lexicon
@@ -35,28 +35,15 @@ class IndexWriter(SessionTables, EmbeddingTables):
             self._lexicon.add(sql, "fact", seq, self._tokens(text))
 
     def _index_turns(self, turns: Iterable[Turn]) -> None:
-        """Turns can be found from this commit on."""
+        """Turns can be found from this commit on, but those that are withheld."""
         with self._database.write() as sql:
             for turn in turns:
-                self._lexicon.add(sql, "turn", turn.seq, self._tokens(without_quotations(turn.words)))
-                self._enqueue(turn.text_id, "conversation")
+                if not turn.withheld:
+                    self._lexicon.add(sql, "turn", turn.seq, self._tokens(own_words(turn)))
+                    self._enqueue(turn.text_id, "conversation")
 
-    def _index_summary(self, summary: Summary) -> None:
-        """A summary can be found from this commit on."""
-        with self._database.write() as sql:
-            self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
-            self._enqueue(summary.text_id, "summary")
-
-    def _take_out_quotations(self, turn: Turn) -> None:
-        """Take the quotations of older memories out of a turn."""
-        words = without_quotations(turn.words)
-        if words != turn.words:
-            self._set_words(turn, words)
-            self._index_turns([replace(turn, text=PREFIX[turn.role] + words)])
-            self._embed_again(self._dependents([turn.text_id]))
-
-    def _remove_turns(self, turns: Sequence[Turn]) -> None:
-        """Turns with their words, vectors and facts.
+    def _unindex_turns(self, turns: Sequence[Turn]) -> None:
+        """Turns cannot be found from this commit on, nor what was drawn from them.
 
         The vectors of the turns after them are made again, since their keys hold words of these.
         """
@@ -66,6 +53,25 @@ class IndexWriter(SessionTables, EmbeddingTables):
             self._lexicon.remove(sql, "turn", seqs)
             self._lexicon.remove(sql, "fact", self._remove_facts_of(seqs))
             self.forget_vectors(gone)
+
+    def _index_summary(self, summary: Summary) -> None:
+        """A summary can be found from this commit on."""
+        with self._database.write() as sql:
+            self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
+            self._enqueue(summary.text_id, "summary")
+
+    def _refer_to_memories(self, turn: Turn) -> None:
+        """Of quotations that were found in a memory leave a reference to it."""
+        words = with_references(turn)
+        if words != turn.words:
+            self._set_words(turn, words)
+            self._index_turns([replace(turn, text=PREFIX[turn.role] + words, quoted=())])
+            self._embed_again(self._dependents([turn.text_id]))
+
+    def _remove_turns(self, turns: Sequence[Turn]) -> None:
+        """Turns with their words, vectors and facts."""
+        with self._database.write():
+            self._unindex_turns(turns)
             self._delete_turns(turns)
 
     def _remove_facts_of(self, turns: Iterable[int]) -> list[int]:

@@ -158,3 +158,19 @@ CREATE TABLE in_flight (
 INSERT INTO in_flight SELECT session_id, timestamp, text, partial FROM in_flight_of_one;
 DROP TABLE in_flight_of_one;
 """
+
+#: What an erasure left to be made anew; what a person asked to have forgotten; quotations that were found in a memory
+#: when they were stored; and whether a pin put its line into the image.
+THIRD = """
+CREATE TABLE renewal (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    what TEXT NOT NULL CHECK (what IN ('summary', 'self', 'user')),
+    session_id TEXT NOT NULL REFERENCES session (session_id) ON DELETE CASCADE,
+    timestamp TEXT NOT NULL,
+    UNIQUE (what, session_id)
+);
+ALTER TABLE conversation ADD COLUMN withheld INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE conversation ADD COLUMN quoted TEXT NOT NULL DEFAULT '';
+CREATE INDEX conversation_withheld ON conversation (withheld) WHERE withheld;
+ALTER TABLE pin ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
+"""

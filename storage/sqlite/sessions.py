@@ -6,10 +6,11 @@ session stands among the others, and a turn in its session.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from domain.records import PREFIX, Finish, Round, Session, Summary, Turn
+from domain.records import PREFIX, Finish, Quoted, Round, Session, Summary, Turn, paired
 from storage.sqlite.database import Row, Tables
 from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
 from storage.store import NewSummary, NewTurn
@@ -22,7 +23,7 @@ _SESSION = (
 )
 TURN = (
     "SELECT c.seq, c.text_id, c.session_id, c.timestamp, c.role, c.text, c.round, c.finish, c.folded, c.stored_at,"
-    " c.position FROM conversation c"
+    " c.position, c.withheld, c.quoted FROM conversation c"
 )
 #: A summary stands where its session stands.
 SUMMARY = (
@@ -61,12 +62,13 @@ class SessionTables(Tables):
     def context(self, session_id: str) -> tuple[Round, ...]:
         """The rounds that are in the context, not yet folded, oldest first."""
         query = f"{TURN} WHERE session_id = ? AND folded = 0 ORDER BY position"
-        return _rounds(self._read(query, session_id))
+        return paired(map(turn_of, self._read(query, session_id)))
 
     def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]:
         """All rounds of a session, or its ``last`` ones, oldest first."""
         query = f"{TURN} WHERE session_id = ? ORDER BY position DESC LIMIT ?"
-        return _rounds(self._read(query, session_id, -1 if last is None else last * 2)[::-1])
+        rows = self._read(query, session_id, -1 if last is None else last * 2)
+        return paired(map(turn_of, rows[::-1]))
 
     def turns_of(self, session_id: str) -> list[Turn]:
         """Every turn of a session in order, also one whose partner was erased."""
@@ -87,8 +89,10 @@ class SessionTables(Tables):
         return [turn_of(row) for row in self._read(query, seq, most)]
 
     def before(self, turn: Turn, count: int) -> list[Turn]:
-        """Up to ``count`` turns of the same session that stand right before this one, oldest first."""
-        query = f"{TURN} WHERE session_id = ? AND position < ? ORDER BY position DESC LIMIT ?"
+        """Up to ``count`` turns of its session right before this one, oldest first, withheld ones left out."""
+        query = (
+            f"{TURN} WHERE session_id = ? AND position < ? AND NOT withheld ORDER BY position DESC LIMIT ?"
+        )
         return [turn_of(row) for row in self._read(query, turn.session_id, turn.position, count)[::-1]]
 
     def summary(self, session_id: str) -> Summary | None:
@@ -141,19 +145,17 @@ class SessionTables(Tables):
         number = self._read(
             "SELECT coalesce(max(round), 0) + 1 FROM conversation WHERE session_id = ?", session_id
         )[0][0]
-        columns = "text_id, session_id, timestamp, role, text, round, finish, stored_at, position"
+        columns = "text_id, session_id, timestamp, role, text, round, finish, stored_at, quoted, position"
         with self._database.write() as sql:
             at = self._room_before(before) if before else self._end_of(session_id)
             for place, turn in enumerate(turns, start=1):
                 text = PREFIX[turn.role] + turn.words
-                values = (turn.text_id, session_id, turn.timestamp, turn.role, text, number, finish, now)
-                sql(
-                    f"INSERT INTO conversation ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*values, at + place * TURN_SPACE),
-                )
+                said = (turn.text_id, session_id, turn.timestamp, turn.role, text, number, finish, now)
+                values = (*said, _quoted_column(turn.quoted), at + place * TURN_SPACE)
+                sql(f"INSERT INTO conversation ({columns}) VALUES ({', '.join('?' * len(values))})", values)
             self._count(session_id)
         query = f"{TURN} WHERE session_id = ? AND round = ? ORDER BY position"
-        return _rounds(self._read(query, session_id, number))[0]
+        return paired(map(turn_of, self._read(query, session_id, number)))[0]
 
     def _end_of(self, session_id: str) -> int:
         query = "SELECT coalesce(max(position), 0) FROM conversation WHERE session_id = ?"
@@ -174,11 +176,13 @@ class SessionTables(Tables):
         """Put back what was removed, as it was."""
         columns = (
             "seq, text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position"
+            ", withheld"
         )
         with self._database.write() as sql:
             for turn in turns:
-                values = [getattr(turn, name) for name in columns.split(", ")]
-                sql(f"INSERT INTO conversation ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+                values = [*(getattr(turn, name) for name in columns.split(", ")), _quoted_column(turn.quoted)]
+                marks = ", ".join("?" * len(values))
+                sql(f"INSERT INTO conversation ({columns}, quoted) VALUES ({marks})", values)
             if summary:
                 columns = "seq, text_id, session_id, timestamp, summary, upto_round, stored_at"
                 values = [getattr(summary, name) for name in columns.split(", ")]
@@ -221,13 +225,38 @@ class SessionTables(Tables):
                 (now, session_id),
             )
 
-    def resume(self, session_id: str, present: str) -> None:
-        """Make an archived session active in place of ``present``, which must be empty."""
+    def resume(self, session_id: str, present: str, now: str) -> None:
+        """Make an archived session active in place of ``present``, which goes when it is empty, or is archived."""
         with self._database.write() as sql:
-            self._delete_session(present)
+            if self.turns_of(present) or self.summary(present):
+                self._close_session(present, now)
+            else:
+                self._delete_session(present)
             sql(
                 "UPDATE session SET status = 'active', end_timestamp = NULL WHERE session_id = ?",
                 (session_id,),
+            )
+
+    def withheld(self) -> list[Turn]:
+        """The turns that the person asked to have forgotten, in their order of time."""
+        rows = self._read("SELECT text_id FROM conversation WHERE withheld")
+        return self.turns_with_ids([row[0] for row in rows])
+
+    def _set_withheld(self, turns: Iterable[Turn], withheld: bool) -> None:
+        with self._database.write() as sql:
+            for turn in turns:
+                sql("UPDATE conversation SET withheld = ? WHERE text_id = ?", (int(withheld), turn.text_id))
+
+    def _make_room(self, first: Sequence[Turn]) -> None:
+        """Let what stands in a session follow these turns, which are to be put back in front of it."""
+        if not first or not (present := self.turns_of(first[0].session_id)):
+            return
+        rounds = max(turn.round for turn in [*first, *present])
+        places = max(turn.position for turn in [*first, *present])
+        with self._database.write() as sql:
+            sql(
+                "UPDATE conversation SET round = round + ?, position = position + ? WHERE session_id = ?",
+                (rounds, places, first[0].session_id),
             )
 
     def _delete_session(self, session_id: str) -> None:
@@ -265,18 +294,15 @@ def _session(row: Row) -> Session:
 def turn_of(row: Sequence[Any]) -> Turn:
     """A turn out of a row that ``TURN`` reads."""
     values = list(row)
-    values[8] = bool(values[8])
+    values[8], values[11] = bool(values[8]), bool(values[11])
+    values[12] = tuple(Quoted(*one) for one in json.loads(values[12])) if values[12] else ()
     return Turn(*values)
+
+
+def _quoted_column(quoted: Sequence[Quoted]) -> str:
+    return json.dumps([(one.number, one.text_id, one.timestamp) for one in quoted]) if quoted else ""
 
 
 def summary_of(row: Row) -> Summary:
     """A summary out of a row that ``SUMMARY`` reads."""
     return Summary(*row)
-
-
-def _rounds(rows: Iterable[Row]) -> tuple[Round, ...]:
-    """Pair the turns of each round; a turn whose partner was erased is left out."""
-    paired: dict[int, dict[str, Turn]] = {}
-    for row in rows:
-        paired.setdefault(row["round"], {})[row["role"]] = turn_of(row)
-    return tuple(Round(pair["user"], pair["assistant"]) for pair in paired.values() if len(pair) == 2)

@@ -5,9 +5,21 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from domain.records import IMAGES, ErasureScope, Finish, Image, Removed, Round, Summary, Turn
+from domain.records import (
+    IMAGES,
+    ErasureScope,
+    Finish,
+    Image,
+    ImageVersion,
+    Removed,
+    Renewal,
+    Round,
+    Summary,
+    Turn,
+)
 from storage.sqlite.database import Database
 from storage.sqlite.drafts import ImageTables
 from storage.sqlite.index_writer import IndexWriter
@@ -79,6 +91,7 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
         with self._database.write():
             gone = self.renew_summary(session_id, summary, upto)
             self._mark_folded(session_id, upto)
+            self._ask_again(session_id)
         return gone
 
     def set_summary(self, session_id: str, summary: NewSummary) -> list[str]:
@@ -87,10 +100,11 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
             present = self.summary(session_id)
             gone = self.renew_summary(session_id, summary, present.upto_round if present else 0)
             self.drop_stages(session_id)
+            self._drop_summary_renewal(session_id)
         return gone
 
     def renew_summary(self, session_id: str, summary: NewSummary, upto: int) -> list[str]:
-        """A summary made anew from the rounds up to ``upto``. Returns what is gone."""
+        """A summary made from the rounds up to ``upto`` in place of the present one. Returns what is gone."""
         with self._database.write():
             gone = self._remove_summary(self.summary(session_id))
             if summary.text:
@@ -98,23 +112,28 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
         return gone
 
     def reset(self, session_id: str) -> Removed:
-        """Remove a session's rounds, its summary and what was on its way. Returns what went."""
+        """Remove a session's turns, its summary and what was on its way. Returns what went."""
         with self._database.write():
-            removed = Removed(session_id, self.rounds(session_id), self.summary(session_id))
+            removed = Removed(session_id, tuple(self.turns_of(session_id)), self.summary(session_id))
             self._remove_turns(removed.turns)
             self._remove_summary(removed.summary)
             self.drop_in_flight(session_id)
             self.drop_stages(session_id)
+            self._drop_summary_renewal(session_id)
         return removed
 
     def put_back(self, removed: Removed) -> list[str]:
-        """Put back what a reset removed; a summary that was written meanwhile gives way. Returns what is gone."""
+        """Put back what a reset removed; a summary gives way, rounds that stand there follow. Returns what is gone."""
         with self._database.write():
             gone = self._remove_summary(self.summary(removed.session_id))
+            self._make_room(removed.turns)
             self._restore(removed.turns, removed.summary)
             self._index_turns(removed.turns)
             if removed.summary:
                 self._index_summary(removed.summary)
+            elif folded := [turn for turn in removed.turns if turn.folded]:
+                self._ask_anew("summary", removed.session_id, folded[-1].timestamp)
+            self.drop_stages(removed.session_id)
         return gone
 
     def undo(self, session_id: str, count: int) -> tuple[Round, ...]:
@@ -128,12 +147,12 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
     def archive(
         self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str
     ) -> list[str]:
-        """Close a session with summary and images, quotations taken out, and start the next. Returns what is gone."""
+        """Close a session with summary and images, and start the next. Returns what is gone."""
         with self._database.write():
-            rounds, now = self.rounds(session_id), summary.timestamp
-            for turn in (turn for spoken in rounds for turn in spoken.turns):
-                self._take_out_quotations(turn)
-            gone = self.fold(session_id, rounds[-1].user.round if rounds else 0, summary)
+            turns, now = self.turns_of(session_id), summary.timestamp
+            for turn in turns:
+                self._refer_to_memories(turn)
+            gone = self.fold(session_id, turns[-1].round if turns else 0, summary)
             for image, text in images.items():
                 self.add_version(image, text, "model", now, session_id)
             self.drop_stages(session_id)
@@ -141,6 +160,27 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
             self._close_session(session_id, now)
             self.start_session(next_id, now)
         return gone
+
+    # -- withholding ---------------------------------------------------------------------------------------------
+
+    def withhold(self, text_ids: Sequence[str]) -> list[str]:
+        """Keep turns out of every index from now on; they stay stored. Returns what is gone."""
+        turns = self.turns_with_ids(text_ids)
+        gone = [turn.text_id for turn in turns]
+        with self._database.write():
+            self._unindex_turns(turns)
+            self._set_withheld(turns, True)
+            for session_id in {turn.session_id for turn in turns}:
+                self.drop_stages(session_id)
+        return gone
+
+    def release(self, text_ids: Sequence[str]) -> None:
+        """Let turns be found again."""
+        turns = [turn for turn in self.turns_with_ids(text_ids) if turn.withheld]
+        with self._database.write():
+            self._set_withheld(turns, False)
+            self._index_turns(replace(turn, withheld=False) for turn in turns)
+            self._embed_again(self._dependents(turn.text_id for turn in turns))
 
     # -- erasing -------------------------------------------------------------------------------------------------
 
@@ -152,33 +192,68 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
             for table, column in places.items()
         )
 
-    def take_out(self, chosen: ErasureScope, falls_back: Mapping[Image, str], now: str) -> None:
-        """Remove all that was chosen, leave images what they fall back to, and a note that files are to be cleaned."""
+    def take_out(self, chosen: ErasureScope) -> None:
+        """Remove all that was chosen; note that files are to be cleaned, and what is to be made anew."""
         texts: list[Turn | Summary] = [*chosen.turns, *chosen.summaries]
         with self._database.write():
             vectors = self._vector_bytes([text.text_id for text in texts])
+            self._ask_for_what_goes(chosen)
             self._remove_turns(chosen.turns)
             for summary in chosen.summaries:
                 self._remove_summary(summary)
-            self._delete_versions([version.version for version in chosen.versions])
-            for image, text in falls_back.items():
-                self.add_version(image, text, "erase", now)
-            self._take_out_drafts(chosen, {text.session_id for text in texts})
+            self._leave_of_versions(zip(chosen.versions, chosen.left, strict=True))
+            self._take_out_drafts(chosen)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
             note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}
             self._set_meta(_NOTE, json.dumps(note))
 
-    def _take_out_drafts(self, chosen: ErasureScope, touched: set[str]) -> None:
+    def _ask_for_what_goes(self, chosen: ErasureScope) -> None:
+        """Ask for the summaries that go, and for the images that lose a line of their newest version."""
+        gone = {session.session_id for session in chosen.sessions}
+        for session_id in chosen.affected:
+            self._ask_again(session_id)
+        for summary in chosen.summaries:
+            if summary.session_id not in gone:
+                self._ask_anew("summary", summary.session_id, summary.timestamp)
+        for image in IMAGES:
+            if self.newest_version(image) in chosen.versions:
+                for session_id in chosen.affected:
+                    self._ask_for_image(image, session_id)
+
+    def _ask_for_image(self, image: Image, session_id: str) -> None:
+        """Images are made from the summaries of sessions that have ended."""
+        session = self.session(session_id)
+        if session is not None and session.end_timestamp is not None:
+            self._ask_anew(image, session_id, session.end_timestamp)
+
+    def _take_out_drafts(self, chosen: ErasureScope) -> None:
+        """What is on its way; the stages of any save hold images as they were."""
         for pin in chosen.pins:
             for image in IMAGES:
                 self.unpin(image, pin)
         for session_id in chosen.in_flight:
             self.drop_in_flight(session_id)
-        for session_id in touched | {session.session_id for session in chosen.sessions}:
-            self.drop_stages(session_id)
-        if chosen.words:
-            self._drop_all_stages()
+        self._drop_all_stages()
+
+    def make_summary_anew(self, renewal: Renewal, summary: NewSummary, upto: int) -> list[str] | None:
+        """The summary that was asked for. Returns what is gone; None, and nothing, when it is asked for no more."""
+        with self._database.write():
+            if not self._settle([renewal]):
+                return None
+            return self.renew_summary(renewal.session_id, summary, upto)
+
+    def make_image_anew(
+        self, renewals: Sequence[Renewal], base: ImageVersion | None, text: str, now: str
+    ) -> bool:
+        """The image that was asked for, made from ``base``. False, and nothing, when either is not so any more."""
+        image: Image = "self" if renewals[0].what == "self" else "user"
+        with self._database.write():
+            if self.newest_version(image) != base or not self._settle(renewals):
+                return False
+            if text != (base.text if base else ""):
+                self.add_version(image, text, "model", now)
+        return True
 
     def erasure_note(self) -> ErasureNote | None:
         """What was taken out while files have still to be cleaned of it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from domain.records import ErasureScope
 from storage.store import Store
 from tests.contract.stores import Teller, at
@@ -65,11 +67,19 @@ def test_every_version_is_kept_and_the_newest_is_in_force(store: Store) -> None:
 
 
 def test_a_file_whose_version_was_erased_is_known_for_that(store: Store) -> None:
-    one = store.add_laid_version("user", "one", "model", at(1))
+    one = store.add_laid_version("user", "one\ntwo", "model", at(1))
     other = store.add_laid_version("self", "I", "model", at(1))
-    store.take_out(ErasureScope(versions=(one,)), {"user": ""}, at(2))
+    store.take_out(ErasureScope(versions=(one,), left=("two",), lines=("one",)))
     assert store.laid_version("user") == 0
     assert store.laid_version("self") == other.version
     newest = store.newest_version("user")
-    assert newest is not None
-    assert (newest.text, newest.origin) == ("", "erase")
+    assert newest == replace(one, text="two")
+
+
+def test_a_pin_says_whether_it_brought_its_line(store: Store) -> None:
+    store.pin("user", at(1), "brought", added=True)
+    store.pin("user", at(1), "was there")
+    assert store.unpin("user", "brought")
+    assert not store.unpin("user", "was there")
+    assert not store.unpin("user", "never pinned")
+    assert store.pins("user") == ()

@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from domain.records import ErasureScope, Removed
-from storage.store import Store
+from domain.records import ErasureScope, ImageVersion, Removed, Summary
+from storage.store import NewSummary, Store
 from tests.contract.stores import FORMS, Opens, Teller, at, holding, said
 from tests.contract.test_finding import embed_all, kept
 
@@ -31,8 +31,11 @@ def test_what_was_chosen_goes_with_its_words_vectors_and_drafts_and_a_note_stays
     store.note_in_flight("s1", at(3), "quokka?")
     summary = store.summary("s1")
     assert summary is not None
-    chosen = ErasureScope(secret.turns, (summary,), (version,), ("keep the quokka",), ("s1",), (), "quokka")
-    store.take_out(chosen, {"user": "likes animals"}, at(4))
+    chosen = ErasureScope(
+        secret.turns, (summary,), (version,), ("likes animals",), ("likes quokkas",),
+        pins=("keep the quokka",), in_flight=("s1",), words="quokka",
+    )  # fmt: skip
+    store.take_out(chosen)
     store.close()
     again = reopen()
     assert said(again, "s1") == ["plain words"]
@@ -61,10 +64,101 @@ def test_an_archived_session_goes_whole_and_the_others_stay(store: Store, teller
     assert session is not None
     assert summary is not None
     chosen = ErasureScope(tuple(store.turns_of("s1")), (summary,), sessions=(session,))
-    store.take_out(chosen, {}, at(9))
+    store.take_out(chosen)
     assert store.session("s1") is None
     assert said(store, "s2") == ["two"]
     assert store.session_counts() == (0, 1)
+
+
+def archived(store: Store, teller: Teller) -> tuple[Summary, ImageVersion]:
+    """A session with a secret, archived long ago with an image; its summary and the image."""
+    for words in ("a secret", "plain words"):
+        teller.say("s1", words)
+    store.archive(
+        "s1", NewSummary("m", at(30), "a secret and plain words"), {"user": "A secret.\nPlain."}, "s2"
+    )
+    (summary,), version = store.every_summary(), store.newest_version("user")
+    assert version is not None
+    return summary, version
+
+
+def test_what_is_to_be_made_anew_is_asked_for_in_the_commit_that_takes_it_out(
+    store: Store, teller: Teller, reopen: Callable[[], Store]
+) -> None:
+    summary, version = archived(store, teller)
+    store.take_out(ErasureScope(tuple(store.turns_of("s1")[:2]), (summary,), (version,), ("Plain.",)))
+    store.close()
+    again = reopen()
+    assert [(one.what, one.session_id, one.timestamp) for one in again.renewals()] == [
+        ("summary", "s1", at(30)),
+        ("user", "s1", at(30)),
+    ]
+    anew, image = again.renewals()
+    assert again.make_summary_anew(anew, NewSummary("m2", anew.timestamp, "plain words"), 2) == []
+    assert again.make_summary_anew(anew, NewSummary("m3", anew.timestamp, "twice"), 2) is None
+    (made,) = again.every_summary()
+    assert (made.summary, made.timestamp, made.upto_round, made.position) == (
+        "plain words", at(30), 2, summary.position,
+    )  # fmt: skip
+    base = again.newest_version("user")
+    assert base is not None
+    assert again.make_image_anew([image], base, "Plain words.", at(50))
+    assert not again.make_image_anew([image], base, "Twice.", at(51))
+    assert [one.text for one in again.versions("user")] == ["Plain.", "Plain words."]
+    assert again.renewals() == []
+    again.close()
+
+
+def test_an_image_that_was_edited_meanwhile_is_not_written_over(store: Store, teller: Teller) -> None:
+    summary, version = archived(store, teller)
+    store.take_out(ErasureScope(tuple(store.turns_of("s1")[:2]), (summary,), (version,), ("Plain.",)))
+    base = store.newest_version("user")
+    store.add_version("user", "By hand.", "hand", at(40))
+    image = store.renewals()[1]
+    assert not store.make_image_anew([image], base, "By a model.", at(50))
+    assert store.renewals()[1] == image
+    assert store.make_image_anew([image], store.newest_version("user"), "By hand.", at(50))
+    assert [one.text for one in store.versions("user")] == ["Plain.", "By hand."]
+
+
+def test_a_summary_that_is_made_anew_while_its_session_folds_on_is_asked_for_again(
+    store: Store, teller: Teller
+) -> None:
+    for words in ("one", "two", "three"):
+        teller.say("s1", words)
+    store.fold("s1", 1, teller.summary("one"))
+    (summary,) = store.every_summary()
+    store.take_out(ErasureScope(summaries=(summary,)))
+    (asked,) = store.renewals()
+    store.fold("s1", 2, teller.summary("two"))
+    assert store.make_summary_anew(asked, teller.summary("one"), 1) is None
+    (again,) = store.renewals()
+    assert again.number != asked.number
+    assert store.make_summary_anew(again, teller.summary("one, two"), 2) is not None
+    assert [one.summary for one in store.every_summary()] == ["one, two"]
+
+
+def test_a_summary_by_hand_or_a_reset_ends_the_wish_for_one(store: Store, teller: Teller) -> None:
+    for words in ("one", "two"):
+        teller.say("s1", words)
+    store.fold("s1", 1, teller.summary("one"))
+    store.take_out(ErasureScope(summaries=tuple(store.every_summary())))
+    removed = store.reset("s1")
+    assert store.renewals() == []
+    store.put_back(removed)
+    assert [one.what for one in store.renewals()] == ["summary"]
+    store.set_summary("s1", teller.summary("by hand"))
+    assert store.renewals() == []
+
+
+def test_with_a_session_goes_what_was_to_be_made_anew_of_it(store: Store, teller: Teller) -> None:
+    summary, version = archived(store, teller)
+    store.take_out(ErasureScope(tuple(store.turns_of("s1")[:2]), (summary,), (version,), ("Plain.",)))
+    session = store.session("s1")
+    assert session is not None
+    store.take_out(ErasureScope(tuple(store.turns_of("s1")), sessions=(session,)))
+    assert store.renewals() == []
+    assert store.problems() == []
 
 
 class AnyOrder(RuleBasedStateMachine):
@@ -152,7 +246,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(word=st.sampled_from(WORDS))
     def erase(self, word: str) -> None:
         turns = [turn for turn in self.store.turns_after(0, 9_999) if word in turn.words]
-        self.store.take_out(ErasureScope(tuple(turns), words=word), {}, at(1))
+        self.store.take_out(ErasureScope(tuple(turns), words=word))
         self.said = {name: [one for one in words if one != word] for name, words in self.said.items()}
         self.cleared.clear()
         self.store.end_erasure()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from domain.records import ErasureScope, Quoted
 from storage.store import NewTurn, Store
 from tests.contract.stores import Teller, at, holding, said
 
@@ -179,10 +180,8 @@ def test_a_reset_gives_back_what_it_took_also_when_a_summary_was_written_meanwhi
     assert holding(store, "two") == [turn.text_id for turn in rounds[1].turns]
 
 
-def test_archiving_takes_quotations_out_keeps_images_and_starts_the_next(
-    store: Store, teller: Teller
-) -> None:
-    teller.say("s1", "[Quote] plain words")
+def test_archiving_keeps_images_and_starts_the_next(store: Store, teller: Teller) -> None:
+    teller.say("s1", "plain words")
     store.keep_stage("s1", "summary", at(3), "{}")
     store.note_in_flight("s1", at(4), "and")
     store.archive("s1", teller.summary("the end"), {"user": "Ann."}, "s2")
@@ -197,8 +196,112 @@ def test_archiving_takes_quotations_out_keeps_images_and_starts_the_next(
     version = store.newest_version("user")
     assert version is not None
     assert (version.text, version.origin, version.session_id) == ("Ann.", "model", "s1")
-    store.resume("s1", "s2")
+    store.resume("s1", "s2", at(9))
     assert names(store) == ["s1"]
     active = store.newest_active()
     assert active is not None
     assert (active.session_id, active.end_timestamp) == ("s1", None)
+
+
+QUOTING = "I do: <blockquote>Kiwi is green</blockquote> and <blockquote>a yacht</blockquote>!"
+
+
+def quoting(store: Store, quoted: tuple[Quoted, ...]) -> None:
+    """A round in which both quote something."""
+    turns = (
+        NewTurn("u", at(1), "user", "Look: <blockquote>Kiwi is green</blockquote>"),
+        NewTurn("a", at(2), "assistant", QUOTING, quoted),
+    )
+    store.store_round("s1", turns, "stop", at(2))
+
+
+def test_of_a_quotation_that_was_found_in_a_memory_a_reference_stays_and_all_else_stays_word_for_word(
+    store: Store, teller: Teller
+) -> None:
+    quoting(store, (Quoted(0, "1a2b3c4d5e", at(0)),))
+    assert holding(store, "kiwi") == ["u"]
+    assert holding(store, "yacht") == ["a"]
+    store.archive("s1", teller.summary("the end"), {}, "s2")
+    (spoken,) = store.rounds("s1")
+    assert spoken.user.words == "Look: <blockquote>Kiwi is green</blockquote>"
+    assert spoken.assistant.words == "I do: [2026-03-01 · 1a2b3c4d] and <blockquote>a yacht</blockquote>!"
+    assert (holding(store, "kiwi"), holding(store, "yacht")) == (["u"], ["a"])
+
+
+def test_a_quotation_that_was_found_in_no_memory_stays(store: Store, teller: Teller) -> None:
+    quoting(store, ())
+    store.archive("s1", teller.summary("the end"), {}, "s2")
+    assert store.rounds("s1")[0].assistant.words == QUOTING
+
+
+def test_which_quotations_were_found_survives_a_reset_that_is_taken_back(store: Store) -> None:
+    quoting(store, (Quoted(1, "m", at(0)),))
+    (before,) = store.rounds("s1")
+    assert before.assistant.quoted == (Quoted(1, "m", at(0)),)
+    store.put_back(store.reset("s1"))
+    assert store.rounds("s1") == (before,)
+
+
+def test_a_session_of_which_a_lone_turn_is_left_is_archived_and_not_deleted_when_another_is_resumed(
+    store: Store, teller: Teller
+) -> None:
+    teller.say("s1", "long ago")
+    store.archive("s1", teller.summary("the end"), {}, "s2")
+    spoken = teller.say("s2", "a secret", "So you say.")
+    store.take_out(ErasureScope((spoken.user,)))
+    store.resume("s1", "s2", at(9))
+    left = store.session("s2")
+    assert left is not None
+    assert (left.status, left.end_timestamp) == ("archived", at(9))
+    assert [turn.words for turn in store.turns_of("s2")] == ["So you say."]
+    active = store.newest_active()
+    assert active is not None
+    assert active.session_id == "s1"
+    assert store.problems() == []
+
+
+def test_a_reset_takes_a_lone_turn_too_and_gives_it_back(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "a secret", "So you say.")
+    store.take_out(ErasureScope((spoken.user,)))
+    removed = store.reset("s1")
+    assert store.turns_of("s1") == []
+    store.put_back(removed)
+    assert [turn.words for turn in store.turns_of("s1")] == ["So you say."]
+
+
+def test_what_was_said_after_a_reset_follows_what_is_put_back(store: Store, teller: Teller) -> None:
+    for words in ("one", "two"):
+        teller.say("s1", words)
+    store.fold("s1", 1, teller.summary("one"))
+    removed = store.reset("s1")
+    teller.say("s1", "three")
+    store.fold("s1", 1, teller.summary("three"))
+    store.put_back(removed)
+    assert said(store, "s1") == ["one", "two", "three"]
+    assert store.summary("s1") == removed.summary
+    assert len({spoken.user.round for spoken in store.rounds("s1")}) == 3
+    assert store.problems() == []
+    assert teller.say("s1", "four") == store.rounds("s1")[-1]
+
+
+def test_what_is_withheld_stays_stored_and_is_found_by_nothing(store: Store, teller: Teller) -> None:
+    told, after = teller.say("s1", "a secret quokka"), teller.say("s1", "plain words")
+    store.learn_fact("f", "s1", at(3), "has a quokka", [told.user.seq])
+    store.withhold([turn.text_id for turn in told.turns])
+    assert [turn.text_id for turn in store.withheld()] == [turn.text_id for turn in told.turns]
+    assert [spoken.withheld for spoken in store.rounds("s1")] == [True, False]
+    assert holding(store, "quokka") == []
+    assert store.turns([turn.seq for turn in told.turns]) == []
+    assert [row.seq for row in store.after(0, 9)] == [turn.seq for turn in after.turns]
+    assert store.seqs_of([turn.text_id for turn in told.turns]) == {}
+    assert store.before(after.user, 9) == []
+    assert set(store.waiting(9)) == {turn.text_id for turn in after.turns}
+    store.take_stock("a model")
+    assert set(store.waiting(9)) == {turn.text_id for turn in after.turns}
+    store.put_back(store.reset("s1"))
+    assert holding(store, "quokka") == []
+    store.release([told.user.text_id])
+    assert holding(store, "quokka") == [told.user.text_id]
+    assert told.user.text_id in store.waiting(9)
+    store.release([told.assistant.text_id])
+    assert store.withheld() == []

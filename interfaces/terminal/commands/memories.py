@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from domain.quotations import holds, source_of
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from domain.records import IMAGES, ImageVersion, Role
 from domain.text import one_line, quotations
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.reply import holds, source_of
 from interfaces.terminal.session_view import local
 
 _LINES_OF_IMAGE = 6

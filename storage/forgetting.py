@@ -1,0 +1,90 @@
+"""How something leaves a memory: taken back, kept out of every prompt, or erased and made anew from what is left.
+
+Promises: each verb is one commit or nothing; what was reset can be put back until then; what was erased is in no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from domain.records import ErasureScope, Image, ImageVersion, Removed, Renewal
+from storage.erasure import Proof
+from storage.image_text import as_image
+from storage.reader import MemoryReader
+from storage.store import NewSummary
+
+
+class Forgetting(MemoryReader):
+    """The verbs of ``Memory`` by which something goes."""
+
+    def reset(self, session_id: str) -> Removed:
+        """Remove a session's turns and summary. Returns what went; ``put_back`` undoes it."""
+        removed = self._store.reset(session_id)
+        gone = [turn.text_id for turn in removed.turns]
+        self._tell_index([*gone, removed.summary.text_id] if removed.summary else gone)
+        return removed
+
+    def put_back(self, removed: Removed) -> None:
+        """Put back what a reset removed, in front of what was said since; a summary written since gives way."""
+        self._tell_index(self._store.put_back(removed))
+
+    def undo(self, session_id: str, count: int) -> int:
+        """Remove the last rounds of a session, as far as they are still in the context. Returns how many."""
+        rounds = self._store.undo(session_id, count)
+        self._tell_index([turn.text_id for spoken in rounds for turn in spoken.turns])
+        return len(rounds)
+
+    def withhold(self, text_ids: Sequence[str]) -> None:
+        """Keep turns out of every prompt and every index until they are erased or released; they stay stored."""
+        self._tell_index(self._store.withhold(text_ids))
+
+    def release(self, text_ids: Sequence[str]) -> None:
+        """Let withheld turns be told and found again."""
+        self._store.release(text_ids)
+        self._tell_index([])
+
+    def erase(self, chosen: ErasureScope) -> Proof:
+        """Erase what was chosen: in one commit, then out of every file, then proven."""
+        self.eraser.take_out(chosen)
+        return self.eraser.finish()
+
+    def finish_erasing(self) -> Proof | None:
+        """Finish an erasure that was cut short by a crash; None when there is none."""
+        return self.eraser.finish() if self.eraser.unfinished() else None
+
+    def make_summary_anew(self, renewal: Renewal, text: str, upto: int) -> bool:
+        """Store a summary that was to be made anew, dated as the one before; with "" there is none.
+
+        False, and nothing is stored, when it is not asked for any more, or from more by now.
+        """
+        summary = NewSummary(self._new_text_id(), renewal.timestamp, text)
+        gone = self._store.make_summary_anew(renewal, summary, upto)
+        self._tell_index(gone or [])
+        return gone is not None
+
+    def make_image_anew(self, renewals: Sequence[Renewal], base: ImageVersion | None, text: str) -> bool:
+        """Store an image that was to be made anew from the version ``base``.
+
+        False, and nothing is stored, when it is not asked for any more, or a newer version is in force by now.
+        """
+        made = self._store.make_image_anew(renewals, base, as_image(text), self._now())
+        self._images.publish()
+        return made
+
+    def pin(self, image: Image, text: str) -> None:
+        """Keep a line through every rewrite of an image; it stands in the image at once."""
+        self._images.pin(image, text)
+
+    def unpin(self, image: Image, text: str) -> None:
+        """Let go of a pin; its line leaves the image if the pin brought it and it stands there word for word."""
+        self._images.unpin(image, text)
+
+    def _tell_index(self, gone: Sequence[str]) -> None:
+        """Texts are new or gone."""
+        raise NotImplementedError
+
+    def _new_text_id(self) -> str:
+        raise NotImplementedError
+
+    def _now(self) -> str:
+        raise NotImplementedError
