@@ -33,13 +33,15 @@ from storage.erasure import ErasureScope
 
 #: How many messages before the input are looked at for what "she" and "that" mean.
 _RECENT = 5
+#: For so many turns after a long pause the model is told of it.
+_OPENING_ROUNDS = 3
 #: A pause of this length is worth mentioning, to the person and to the model.
 LARGE_GAP = timedelta(hours=6)
 
 
 @dataclass(frozen=True)
 class Opening:
-    """How a session stands when it is taken up, or begun."""
+    """How a session stands when it is taken up, or begun. ``last_spoken``: when the last round of any session ended."""
 
     session: Session
     resumed: bool
@@ -49,6 +51,7 @@ class Opening:
     gap: timedelta | None
     sessions_kept: int
     rounds_kept: int
+    last_spoken: str | None
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,7 @@ class Conversation:
             self._gap(rounds),
             sessions_kept,
             rounds_kept,
+            self.memory.last_spoken(),
         )
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
@@ -231,7 +235,7 @@ class Conversation:
             text=text,
             language=language,
             now=self._clock(),
-            gap=self._gap(rounds),
+            last_spoken=self._last_spoken(rounds, begun=summary is not None),
         )
 
     def _ask(self, layers: Layers, stop: Stop, stream: bool) -> Generator[TurnEvent, None, Reply]:
@@ -360,6 +364,23 @@ class Conversation:
             return None
         gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp)
         return gap if gap >= LARGE_GAP else None
+
+    def _last_spoken(self, rounds: tuple[Round, ...], *, begun: bool) -> datetime | None:
+        """When the two talked before the stretch of talk that begins now; None once it is well under way.
+
+        ``begun``: there was more in this session before ``rounds``.
+        """
+        later = self._clock()
+        for spoken in reversed(rounds[-_OPENING_ROUNDS:]):
+            earlier = datetime.fromisoformat(spoken.assistant.timestamp)
+            if later - earlier >= LARGE_GAP:
+                return earlier
+            later = datetime.fromisoformat(spoken.user.timestamp)
+        if begun or len(rounds) >= _OPENING_ROUNDS:
+            return None
+        last = self.memory.last_spoken(besides=self.session.session_id)
+        earlier = datetime.fromisoformat(last) if last else later
+        return earlier if later - earlier >= LARGE_GAP else None
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")

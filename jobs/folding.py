@@ -93,7 +93,10 @@ class Folding:
         before = self._memory.summary(session_id)
         so_far = before.summary if before else ""
         refused: list[Round] = []
-        text = self._llm.summarise(so_far, rounds, spoken_language(rounds), self._stop, refused.append)
+        following = self._memory.context(session_id)[len(rounds) :]
+        text = self._llm.summarise(
+            so_far, rounds, spoken_language(rounds), self._stop, refused.append, following
+        )
         self._stop.check()
         self._memory.fold(session_id, rounds[-1].user.round, text)
         if refused:

@@ -126,7 +126,10 @@ class Saving:
         text = current
         if summary:
             language = spoken_language(rounds)
-            text = yield from rewritten(self._memory, self._llm, image, current, summary, language, stop)
+            spoken = rounds[0].user.timestamp, rounds[-1].assistant.timestamp
+            text = yield from rewritten(
+                self._memory, self._llm, image, current, summary, language, stop, spoken
+            )
         stop.check()
         self._keep(session_id, image, base, text)
 
@@ -155,12 +158,19 @@ class Saving:
 
 
 def rewritten(
-    memory: Memory, llm: Llm, image: Image, current: str, summary: str, language: Language, stop: Stop
+    memory: Memory,
+    llm: Llm,
+    image: Image,
+    current: str,
+    summary: str,
+    language: Language,
+    stop: Stop,
+    spoken: tuple[str, str] | None = None,
 ) -> Generator[Notice, None, str]:
     """What the model makes of an image, or the image as it is where that is not good enough; the person is told why."""
     pins = memory.pins(image)
     try:
-        text = llm.rewrite_image(image, current, summary, pins, language, stop)
+        text = llm.rewrite_image(image, current, summary, pins, language, stop, spoken)
     except (errors.ContentFiltered, errors.ContextTooLong) as fault:
         # It would be refused the next time as well, and nothing may be stuck on it for good.
         yield Notice("save.image_refused", {"image": image, "error": fault})

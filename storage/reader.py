@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from domain.records import ErasureScope, Image, ImageVersion, InFlight, Round, Session, Summary, Turn
 from storage.erasure import Eraser
 from storage.images import Images
 from storage.store import Store
+
+#: How many of the newest sessions are looked at for the last words; one that was resumed stands among older ones.
+_LOOKED_AT = 20
 
 
 class MemoryReader:
@@ -35,6 +39,13 @@ class MemoryReader:
     def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]:
         """All rounds of a session, or its ``last`` ones, oldest first."""
         return self._store.rounds(session_id, last)
+
+    def last_spoken(self, besides: str = "") -> str | None:
+        """When the last round of any session but ``besides`` ended; None while there is none."""
+        others = [one.session_id for one in self._store.recent_sessions(_LOOKED_AT, 0)]
+        last = [self._store.rounds(one, 1) for one in others if one != besides]
+        ends = [rounds[-1].assistant.timestamp for rounds in last if rounds]
+        return max(ends, key=datetime.fromisoformat, default=None)
 
     def context(self, session_id: str) -> tuple[Round, ...]:
         """The rounds that are in the context, not yet folded, oldest first."""
