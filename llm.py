@@ -191,10 +191,11 @@ class Llm:
         try:
             return summary_of(self._whole(task, "fold", messages, how.stop))
         except (errors.ContextTooLong, errors.ContentFiltered) as error:
+            if how.following:
+                return self._fold(replace(how, following=()), summary, rounds, longest)
             if len(rounds) > 1:
                 half = len(rounds) // 2
-                rest = replace(how, following=rounds[half:])
-                first = self._fold(rest, summary, rounds[:half], longest)
+                first = self._fold(how, summary, rounds[:half], longest)
                 return self._fold(how, first, rounds[half:], longest)
             if isinstance(error, errors.ContextTooLong) and longest > _SHORTEST_TURN:
                 return self._fold(how, summary, rounds, longest // 4)
