@@ -24,6 +24,7 @@ from domain.settings import Settings
 from domain.text import MAX_INPUT_BYTES, clean, without_quotations
 from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
+from jobs.keeping import Keeping
 from jobs.saving import Saved, SaveEvent, Saving
 from llm import Answered, Layers, Llm
 from memory import Memory
@@ -33,15 +34,16 @@ from storage.erasure import ErasureScope
 
 #: How many messages before the input are looked at for what "she" and "that" mean.
 _RECENT = 5
-#: For so many turns after a long pause the model is told of it.
-_OPENING_ROUNDS = 3
 #: A pause of this length is worth mentioning, to the person and to the model.
 LARGE_GAP = timedelta(hours=6)
 
 
 @dataclass(frozen=True)
 class Opening:
-    """How a session stands when it is taken up, or begun. ``last_spoken``: when the last round of any session ended."""
+    """How a session stands when it is taken up, or begun. ``last_spoken``: when the last round of any session ended.
+
+    ``keeping``: how many sessions fell silent and are kept by themselves.
+    """
 
     session: Session
     resumed: bool
@@ -52,6 +54,7 @@ class Opening:
     sessions_kept: int
     rounds_kept: int
     last_spoken: str | None
+    keeping: int
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,7 @@ class Conversation:
         self._index_missing = False
         self._told_truncated = False
         self._folding = Folding(settings, memory, llm, log, clock)
+        self._keeping = Keeping(settings, memory, llm, log, clock)
         self._removed: Removed | None = None
         self.session, self._resumed = session, resumed
 
@@ -136,6 +140,7 @@ class Conversation:
             sessions_kept,
             rounds_kept,
             self.memory.last_spoken(),
+            len(self._keeping.due(self.session.session_id)),
         )
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
@@ -187,6 +192,7 @@ class Conversation:
             if stop.wait(0.05):
                 raise errors.Interrupted
         yield from self._folding.take_notices()
+        yield from self._keeping.take_notices()
 
     def _recall(
         self, text: str, rounds: tuple[Round, ...], stop: Stop
@@ -235,7 +241,7 @@ class Conversation:
             text=text,
             language=language,
             now=self._clock(),
-            last_spoken=self._last_spoken(rounds, begun=summary is not None),
+            last_spoken=self.memory.spoken_before(self.session.session_id, rounds, self._clock(), LARGE_GAP),
         )
 
     def _ask(self, layers: Layers, stop: Stop, stream: bool) -> Generator[TurnEvent, None, Reply]:
@@ -287,10 +293,15 @@ class Conversation:
         Raises ModelError or Interrupted: the session stays active, and the stages that are done are kept.
         """
         yield from self._settle_folding(stop)
-        for event in Saving(self.memory, self.llm).run(self.session, stop):
-            if isinstance(event, Saved):
-                self.switch_to(event.opened, resumed=False)
-            yield event
+        with self._keeping.paused(lambda: self.session.session_id):
+            for event in Saving(self.memory, self.llm).run(self.session, stop):
+                if isinstance(event, Saved):
+                    self.switch_to(event.opened, resumed=False)
+                yield event
+
+    def keep_silent(self) -> None:
+        """Save, in the background, what other sessions fell silent; called once everything is ready."""
+        self._keeping.begin(self.session.session_id)
 
     # -- clearing ----------------------------------------------------------------------------------------------
 
@@ -325,7 +336,8 @@ class Conversation:
         """
         yield from self._settle_folding(stop)
         self.last = self._removed = None
-        yield from Erasing(self.memory, self.llm).run(chosen, stop)
+        with self._keeping.paused(lambda: self.session.session_id):
+            yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------
 
@@ -354,6 +366,7 @@ class Conversation:
 
     def close(self) -> None:
         """Wait for a fold that is under way; everything else is stored already."""
+        self._keeping.wait(timeout=0)
         self._folding.wait(timeout=5)
 
     def _language(self, text: str, rounds: tuple[Round, ...]) -> Language:
@@ -364,23 +377,6 @@ class Conversation:
             return None
         gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp)
         return gap if gap >= LARGE_GAP else None
-
-    def _last_spoken(self, rounds: tuple[Round, ...], *, begun: bool) -> datetime | None:
-        """When the two talked before the stretch of talk that begins now; None once it is well under way.
-
-        ``begun``: there was more in this session before ``rounds``.
-        """
-        later = self._clock()
-        for spoken in reversed(rounds[-_OPENING_ROUNDS:]):
-            earlier = datetime.fromisoformat(spoken.assistant.timestamp)
-            if later - earlier >= LARGE_GAP:
-                return earlier
-            later = datetime.fromisoformat(spoken.user.timestamp)
-        if begun or len(rounds) >= _OPENING_ROUNDS:
-            return None
-        last = self.memory.last_spoken(besides=self.session.session_id)
-        earlier = datetime.fromisoformat(last) if last else later
-        return earlier if later - earlier >= LARGE_GAP else None
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")

@@ -65,8 +65,8 @@ class Saving:
         self._memory = memory
         self._llm = llm
 
-    def run(self, session: Session, stop: Stop) -> Iterator[SaveEvent]:
-        """Save a session; the last event is ``Saved`` or ``NothingToSave``.
+    def run(self, session: Session, stop: Stop, *, open_next: bool = True) -> Iterator[SaveEvent]:
+        """Save a session; the last event is ``Saved`` or ``NothingToSave``. ``open_next``: it was the present one.
 
         Raises ModelError or Interrupted: the session stays active and the stages that are done are kept.
         """
@@ -80,7 +80,10 @@ class Saving:
         stop.check()
         changes = self._changes(session.session_id)
         opened = self._memory.archive(
-            session.session_id, summary, {change.image: change.after for change in changes}
+            session.session_id,
+            summary,
+            {change.image: change.after for change in changes},
+            open_next=open_next,
         )
         archived = self._memory.session(session.session_id)
         assert archived is not None
