@@ -27,6 +27,7 @@ from domain.settings import Settings
 from domain.text import MAX_INPUT_BYTES, clean, without_quotations
 from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
+from jobs.keeping import Keeping
 from jobs.saving import Saved, SaveEvent, Saving
 from llm import Answered, Layers, Llm
 from memory import Memory
@@ -42,7 +43,10 @@ LARGE_GAP = timedelta(hours=6)
 
 @dataclass(frozen=True)
 class Opening:
-    """How a session stands when it is taken up, or begun."""
+    """How a session stands when it is taken up, or begun. ``last_spoken``: when the last round of any session ended.
+
+    ``keeping``: how many sessions fell silent and are kept by themselves.
+    """
 
     session: Session
     resumed: bool
@@ -52,6 +56,8 @@ class Opening:
     gap: timedelta | None
     sessions_kept: int
     rounds_kept: int
+    last_spoken: str | None
+    keeping: int
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,7 @@ class Conversation:
         self._index_missing = False
         self._told_truncated = False
         self._folding = Folding(settings, memory, llm, log, clock)
+        self._keeping = Keeping(settings, memory, llm, log, clock)
         self._removed: Removed | None = None
         self.session, self._resumed = session, resumed
 
@@ -135,6 +142,8 @@ class Conversation:
             self._gap(rounds),
             sessions_kept,
             rounds_kept,
+            self.memory.last_spoken(),
+            len(self._keeping.due(self.session.session_id)),
         )
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
@@ -192,6 +201,7 @@ class Conversation:
             if stop.wait(0.05):
                 raise errors.Interrupted
         yield from self._folding.take_notices()
+        yield from self._keeping.take_notices()
 
     def _recall(
         self, text: str, rounds: tuple[Round, ...], stop: Stop
@@ -240,7 +250,7 @@ class Conversation:
             text=text,
             language=language,
             now=self._clock(),
-            gap=self._gap(rounds),
+            last_spoken=self.memory.spoken_before(self.session.session_id, rounds, self._clock(), LARGE_GAP),
         )
 
     def _ask(self, layers: Layers, stop: Stop, stream: bool) -> Generator[TurnEvent, None, Reply]:
@@ -305,10 +315,15 @@ class Conversation:
         Raises ModelError or Interrupted: the session stays active, and the stages that are done are kept.
         """
         yield from self._settle_folding(stop)
-        for event in Saving(self.memory, self.llm).run(self.session, stop):
-            if isinstance(event, Saved):
-                self.switch_to(event.opened, resumed=False)
-            yield event
+        with self._keeping.paused(lambda: self.session.session_id):
+            for event in Saving(self.memory, self.llm).run(self.session, stop):
+                if isinstance(event, Saved):
+                    self.switch_to(event.opened, resumed=False)
+                yield event
+
+    def keep_silent(self) -> None:
+        """Save, in the background, what other sessions fell silent; called once everything is ready."""
+        self._keeping.begin(self.session.session_id)
 
     # -- clearing ----------------------------------------------------------------------------------------------
 
@@ -344,7 +359,8 @@ class Conversation:
         """
         yield from self._settle_folding(stop)
         self.last = self._removed = None
-        yield from Erasing(self.memory, self.llm).run(chosen, stop)
+        with self._keeping.paused(lambda: self.session.session_id):
+            yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------
 
@@ -373,6 +389,7 @@ class Conversation:
 
     def close(self) -> None:
         """Wait for a fold that is under way; everything else is stored already."""
+        self._keeping.wait(timeout=0)
         self._folding.wait(timeout=5)
 
     def _language(self, text: str, rounds: tuple[Round, ...]) -> Language:

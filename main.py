@@ -38,6 +38,7 @@ from interfaces.terminal.interrupting import Wishes, heard
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import is_gone
 from interfaces.terminal.wiring import Streams, warmer, wired, words_for
+from jobs.keeping import session_to_open
 from llm import Llm
 from memory import Memory
 
@@ -80,7 +81,7 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
         if options.check:
             return _check(settings, debug, streams, options, wishes)
         with _opened(settings, debug, options) as conversation:
-            warm = warmer(debug.log, then=conversation.memory.start)
+            warm = warmer(debug.log, then=partial(_ready, conversation))
             connect = partial(Llm, log=debug.log, clock=_now)
             with wired(
                 conversation, debug, options, streams, wishes,
@@ -109,6 +110,12 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
         debug.close()
 
 
+def _ready(conversation: Conversation) -> None:
+    """What begins once the prompt stands and the libraries are loaded."""
+    conversation.memory.start()
+    conversation.keep_silent()
+
+
 def chat(repl: Repl) -> None:
     """Read, then a command or a turn, then show; until the person leaves."""
     repl.open()
@@ -122,7 +129,7 @@ def _opened(settings: Settings, debug: DebugLog, options: Options) -> Iterator[C
     llm = Llm(settings, debug.log, clock=_now)
     memory = _memory(settings, debug, llm)
     try:
-        session, resumed = memory.resume_or_start()
+        session, resumed = session_to_open(memory, settings, _now())
         conversation = Conversation(
             settings, memory, llm, debug.log,
             session=session, resumed=resumed, clock=_now, new_id=_new_id, incognito=options.incognito,

@@ -225,17 +225,19 @@ class Memory(Forgetting):
         """Keep the result of a stage of ``/save``."""
         self._store.keep_stage(session_id, stage, self._now(), result)
 
-    def archive(self, session_id: str, summary: str, images: Mapping[Image, str]) -> Session:
+    def archive(
+        self, session_id: str, summary: str, images: Mapping[Image, str], *, open_next: bool = True
+    ) -> Session:
         """Archive a session with its final summary and new images, and open the next one, in one commit.
 
-        Of quotations that were found in a memory a reference to it stays. Returns the new session.
+        Of quotations that were found in a memory a reference to it stays. Returns the session that is open.
         """
-        following = self._session_id()
+        following = self._session_id() if open_next else None
         texts = {image: as_image(text) for image, text in images.items()}
         gone = self._store.archive(session_id, self._new_summary(summary), texts, following)
         self._images.publish()
         self._tell_index(gone)
-        return self._known(following)
+        return self._known(following or session_id)
 
     def resume(self, session_id: str, present: str) -> Session:
         """Make an archived session active again in place of the present one, which goes if it is empty."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -41,6 +42,7 @@ class Settings:
     log_dir: Path
     debug: bool
     request_timeout: float
+    archive_after: timedelta
     language: Literal["auto", "en", "zh"]
     companion_name: str
     user_name: str
@@ -121,6 +123,16 @@ def _seconds(value: str) -> float:
     if not 0 < seconds <= 86_400:
         raise Wrong("seconds")
     return seconds
+
+
+def _hours(value: str) -> timedelta:
+    try:
+        hours = float(value)
+    except ValueError:
+        raise Wrong("hours") from None
+    if not 0 <= hours <= 100_000:
+        raise Wrong("hours")
+    return timedelta(hours=hours)
 
 
 def _switch(value: str) -> bool:
@@ -256,6 +268,13 @@ TABLE: tuple[Setting, ...] = (
         "120",
         "Seconds to wait for a sign of life from the model server.",
         "等待模型服务器响应的秒数。",
+    ),
+    Setting(
+        "ARCHIVE_AFTER",
+        _hours,
+        "8",
+        "Hours of silence after which a session is saved by itself at the next start. 0: never.",
+        "会话沉默多少小时后，下次启动时自动保存。0 为从不。",
     ),
     Setting(
         "LANGUAGE",

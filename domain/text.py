@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 #: The longest message taken from a person, in bytes of UTF-8.
 MAX_INPUT_BYTES = 1_000_000
@@ -262,6 +263,14 @@ def date_of(timestamp: str) -> str:
     '2026-05-04 13:05'
     """
     return timestamp[:16].replace("T", " ")
+
+
+def day_of(timestamp: str) -> date | None:
+    """The day of an ISO 8601 timestamp, where it was written; None for what is none."""
+    try:
+        return date.fromisoformat(timestamp[:10])
+    except ValueError:
+        return None
 
 
 def _one_line(encoded_text: str) -> str:

@@ -93,8 +93,11 @@ class Folding:
         before = self._memory.summary(session_id)
         text = before.summary if before else ""
         refused: list[Round] = []
+        following = not_withheld(self._memory.context(session_id)[len(rounds) :])
         if told := not_withheld(rounds):
-            text = self._llm.summarise(text, told, spoken_language(told), self._stop, refused.append)
+            text = self._llm.summarise(
+                text, told, spoken_language(told), self._stop, refused.append, following
+            )
         self._stop.check()
         self._memory.fold(session_id, rounds[-1].user.round, text)
         if refused:

@@ -61,12 +61,19 @@ def renew(memory: Memory, llm: Llm, stop: Stop) -> Iterator[RenewEvent]:
 
 
 def rewritten(
-    memory: Memory, llm: Llm, image: Image, current: str, summary: str, language: Language, stop: Stop
+    memory: Memory,
+    llm: Llm,
+    image: Image,
+    current: str,
+    summary: str,
+    language: Language,
+    stop: Stop,
+    spoken: tuple[str, str] | None = None,
 ) -> Generator[Notice, None, str]:
     """What the model makes of an image, or the image as it is where that is not good enough; the person is told why."""
     pins = memory.pins(image)
     try:
-        text = llm.rewrite_image(image, current, summary, pins, language, stop)
+        text = llm.rewrite_image(image, current, summary, pins, language, stop, spoken)
     except (errors.ContentFiltered, errors.ContextTooLong) as fault:
         # It would be refused the next time as well, and nothing may be stuck on it for good.
         yield Notice("save.image_refused", {"image": image, "error": fault})

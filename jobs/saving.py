@@ -63,8 +63,8 @@ class Saving:
         self._memory = memory
         self._llm = llm
 
-    def run(self, session: Session, stop: Stop) -> Iterator[SaveEvent]:
-        """Save a session; the last event is ``Saved`` or ``NothingToSave``.
+    def run(self, session: Session, stop: Stop, *, open_next: bool = True) -> Iterator[SaveEvent]:
+        """Save a session; the last event is ``Saved`` or ``NothingToSave``. ``open_next``: it was the present one.
 
         Raises ModelError or Interrupted: the session stays active and the stages that are done are kept.
         """
@@ -79,7 +79,10 @@ class Saving:
         stop.check()
         changes = self._changes(session.session_id)
         opened = self._memory.archive(
-            session.session_id, summary, {change.image: change.after for change in changes}
+            session.session_id,
+            summary,
+            {change.image: change.after for change in changes},
+            open_next=open_next,
         )
         archived = self._memory.session(session.session_id)
         assert archived is not None
@@ -130,7 +133,10 @@ class Saving:
         text = current
         if summary:
             language = spoken_language(rounds)
-            text = yield from rewritten(self._memory, self._llm, image, current, summary, language, stop)
+            spoken = rounds[0].user.timestamp, rounds[-1].assistant.timestamp
+            text = yield from rewritten(
+                self._memory, self._llm, image, current, summary, language, stop, spoken
+            )
         stop.check()
         self._keep(session_id, image, base, text)
 

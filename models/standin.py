@@ -33,6 +33,8 @@ _SENTENCE = re.compile(
 )
 _ENDED = re.compile(r"[.!?。！？…][”’\"'」』）)]*$")
 _QUESTION = re.compile(r"[?？][”’\"'」』）)!！]*$")
+#: The mark of a day, before the words that were said on it.
+_DAY = re.compile(r"\A\[[^\[\]\n]*\d{4}-\d{2}-\d{2}[^\[\]\n]*\]\n")
 _ATTRIBUTED = re.compile(r"(\d{4}-\d{2}-\d{2}) (.{1,80}?)(?: said: |说：)(.+)")
 _OF_ONESELF = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b|[我咱]", re.IGNORECASE)
 _OF_THE_OTHER = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
@@ -142,7 +144,7 @@ def reply_to(messages: Sequence[tuple[str, str]], about: Mapping[str, str]) -> s
 
 def _talk(messages: Sequence[tuple[str, str]], companion: str) -> str:
     """A sentence that was said once where one fits, else a plain word about what this is."""
-    said = _without_fence(messages[-1][1]).strip() if messages else ""
+    said = _DAY.sub("", _without_fence(messages[-1][1]).strip()) if messages else ""
     memories = [memory for role, content in messages if role == "user" for memory in _fenced(content)]
     found = _nearest(said, [one for memory in memories for one in _statements(memory)], companion)
     words = _ZH if _CJK.search(said) else _EN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from domain.records import (
@@ -19,6 +20,11 @@ from domain.records import (
 from storage.erasure import Eraser
 from storage.images import Images
 from storage.store import Store
+
+#: How many of the newest sessions are looked at for the last words; one that was resumed stands among older ones.
+_LOOKED_AT = 20
+#: After so many rounds a talk is under way.
+_OPENING_ROUNDS = 3
 
 
 class MemoryReader:
@@ -45,6 +51,51 @@ class MemoryReader:
     def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]:
         """All rounds of a session, or its ``last`` ones, oldest first."""
         return self._store.rounds(session_id, last)
+
+    def last_spoken(self, besides: str = "") -> str | None:
+        """When the last round of any session but ``besides`` ended; None while there is none."""
+        others = [one.session_id for one in self._store.recent_sessions(_LOOKED_AT, 0)]
+        last = [self._store.rounds(one, 1) for one in others if one != besides]
+        ends = [rounds[-1].assistant.timestamp for rounds in last if rounds]
+        return max(ends, key=datetime.fromisoformat, default=None)
+
+    def spoken_before(
+        self, session_id: str, rounds: Sequence[Round], now: datetime, pause: timedelta
+    ) -> datetime | None:
+        """When the last talk ended, at least a ``pause`` before the one that begins now; None once that is under way.
+
+        ``rounds`` are those of the session that are in the context.
+        """
+        later = now
+        for spoken in reversed(rounds[-_OPENING_ROUNDS:]):
+            earlier = datetime.fromisoformat(spoken.assistant.timestamp)
+            if later - earlier >= pause:
+                return earlier
+            later = datetime.fromisoformat(spoken.user.timestamp)
+        if len(rounds) >= _OPENING_ROUNDS or self.summary(session_id):
+            return None
+        last = self.last_spoken(besides=session_id)
+        earlier = datetime.fromisoformat(last) if last else later
+        return earlier if later - earlier >= pause else None
+
+    def fell_silent(self, session_id: str, now: datetime, after: timedelta) -> bool:
+        """Whether nothing was said in a session for ``after``, which is never where that is nothing.
+
+        One without rounds, or with a message that waits for its reply, has not fallen silent.
+        """
+        last = self._store.rounds(session_id, 1)
+        if not after or not last or self._store.in_flight(session_id):
+            return False
+        return now - datetime.fromisoformat(last[-1].assistant.timestamp) >= after
+
+    def silent_sessions(self, now: datetime, after: timedelta, besides: str) -> tuple[Session, ...]:
+        """The active sessions but ``besides`` that fell silent, oldest first."""
+        active = [one for one in self._store.recent_sessions(-1, 0) if one.status == "active"]
+        return tuple(
+            one
+            for one in reversed(active)
+            if one.session_id != besides and self.fell_silent(one.session_id, now, after)
+        )
 
     def context(self, session_id: str) -> tuple[Round, ...]:
         """The rounds that are in the context, not yet folded, oldest first."""

@@ -162,7 +162,7 @@ class SessionStore(Protocol):
     def undo(self, session_id: str, count: int) -> tuple[Round, ...]: ...
 
     def archive(
-        self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str
+        self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str | None
     ) -> list[str]:
         """Close a session with summary and images, and start the next. Returns what is gone.
 

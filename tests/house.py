@@ -14,6 +14,7 @@ from typing import Any
 import config
 from conversation import Conversation, Replied
 from domain.events import Stop
+from jobs.keeping import session_to_open
 from jobs.saving import Saved, SaveEvent
 from llm import Llm
 from memory import Memory
@@ -68,7 +69,7 @@ class House:
             also_searched=[self.settings.log_dir],
         )
         self.memory.start_index()
-        session, resumed = self.memory.resume_or_start()
+        session, resumed = session_to_open(self.memory, self.settings, clock())
         self.talk = Conversation(
             self.settings, self.memory, self.llm, log,
             session=session, resumed=resumed, clock=clock, new_id=new_id,

@@ -335,3 +335,19 @@ def test_a_round_that_the_filter_refuses_is_left_out_of_the_summary(server, llm)
 
 def test_the_last_event_is_the_reply(server, llm):
     assert isinstance(played(llm.chat(ASKED, Stop())).events[-1], Reply)
+
+
+def test_what_follows_a_fold_is_done_without_where_the_model_refuses_it(server, llm):
+    from tests.talking import spoken
+
+    def filtered(exchange):
+        refused = "poison" in exchange.json["messages"][1]["content"]
+        (status(400, "flagged", error_code="content_filter") if refused else say("Summary."))(exchange)
+
+    server.script(*[filtered] * 3)
+    following = [spoken("poison", "ok", 2), spoken("later", "ok", 3), spoken("last", "ok", 4)]
+    assert llm.summarise("", [spoken("one", "ok", 1)], "en", Stop(), following=following) == "Summary."
+    first, second = (request["messages"][1]["content"] for request in server.chats)
+    assert "later" in first
+    assert "last" not in first
+    assert "next_rounds" not in second

@@ -41,6 +41,8 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
         context.tell("open.incognito", "warning")
     for notice in context.settings.notices:
         context.aside.line(context.words.notice(notice), "warning")
+    if opening.keeping:
+        context.tell("opening.keeping", "quiet", sessions=context.words.count("session", opening.keeping))
     context.aside.line()
     if opening.resumed:
         _earlier(context, opening)

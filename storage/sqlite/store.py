@@ -145,7 +145,7 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
         return rounds
 
     def archive(
-        self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str
+        self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str | None
     ) -> list[str]:
         """Close a session with summary and images, and start the next. Returns what is gone."""
         with self._database.write():
@@ -158,7 +158,8 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
             self.drop_stages(session_id)
             self.drop_in_flight(session_id)
             self._close_session(session_id, now)
-            self.start_session(next_id, now)
+            if next_id:
+                self.start_session(next_id, now)
         return gone
 
     # -- withholding ---------------------------------------------------------------------------------------------

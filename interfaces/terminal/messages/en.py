@@ -45,6 +45,7 @@ MESSAGES: Mapping[str, str] = {
     "settings.key_without_spaces": "{name}={value}: a key has no spaces, line breaks or special letters. Paste it again.",
     "settings.url": "{name}={value}: must be a URL like https://api.openai.com/v1.",
     "settings.whole_number": "{name}={value}: must be a whole number from 1 to 100000.",
+    "settings.hours": "{name}={value}: must be hours, 0 (never) to 100000.",
     "settings.seconds": "{name}={value}: must be seconds, above 0 and at most 86400.",
     "settings.switch": "{name}={value}: must be 1 or 0.",
     "settings.language": "{name}={value}: must be auto, en or zh.",
@@ -136,6 +137,9 @@ MESSAGES: Mapping[str, str] = {
     "open.in_flight": "Your last message got no reply; it is back at the prompt. Enter sends it.",
     "open.partial": "What had come of the reply:",
     "open.incognito": "Incognito: nothing of this is written.",
+    "opening.keeping": "Talk that fell silent ({sessions}) is being saved by itself in the background.",
+    "opening.kept": "Talk that fell silent was saved by itself. Sessions: {sessions}.",
+    "opening.keeping_failed": "Talk that fell silent could not be saved now ({error}) It is tried again at the next start.",
     "open.gap": "{gap} later",
     # -- counting: one, and many
     "count.hour": "{count} hour",

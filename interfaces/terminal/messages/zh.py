@@ -45,6 +45,7 @@ MESSAGES: Mapping[str, str] = {
     "settings.key_without_spaces": "{name}={value}：密钥里没有空格、换行或特殊字母。请重新粘贴。",
     "settings.url": "{name}={value}：应是网址，例如 https://api.openai.com/v1。",
     "settings.whole_number": "{name}={value}：应是 1 到 100000 的整数。",
+    "settings.hours": "{name}={value}：应是小时数，0（从不）到 100000。",
     "settings.seconds": "{name}={value}：应是秒数，大于 0，不超过 86400。",
     "settings.switch": "{name}={value}：应是 1 或 0。",
     "settings.language": "{name}={value}：应是 auto、en 或 zh。",
@@ -133,6 +134,9 @@ MESSAGES: Mapping[str, str] = {
     "open.in_flight": "你上一句没有得到回复，已放回输入处。按 Enter 发送。",
     "open.partial": "回复已到的部分：",
     "open.incognito": "隐身：以下内容一概不写下。",
+    "opening.keeping": "沉默已久的对话（{sessions}）正在后台自动保存。",
+    "opening.kept": "沉默已久的对话已自动保存。会话数：{sessions}。",
+    "opening.keeping_failed": "沉默已久的对话这次没能保存（{error}）下次启动时再试。",
     "open.gap": "{gap}后",
     # -- 计数
     "count.hour": "{count} 小时",

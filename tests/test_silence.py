@@ -1,0 +1,149 @@
+"""Days and silence: what fell silent is kept by itself, and the model knows when the two last talked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from domain.events import Stop
+from domain.records import Session
+from tests.house import House, friend, house, marked
+from tests.server import ScriptedServer, status
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as started:
+        started.answer = friend
+        yield started
+
+
+@pytest.fixture
+def opened(tmp_path, server, clock, new_id, log):
+    """Opens the house again and again on one folder."""
+    return lambda **settings: house(tmp_path, server, clock, new_id, log, **settings)
+
+
+def kept(at: House) -> list[tuple[str, str]]:
+    """Keep what fell silent, to the end; which sessions there are and how they stand, oldest first."""
+    at.talk.keep_silent()
+    at.talk._keeping.wait()
+    return statuses(at)
+
+
+def statuses(at: House) -> list[tuple[str, str]]:
+    sessions: list[Session] = at.memory.recent_sessions(-1)[::-1]
+    return [(session.session_id, session.status) for session in sessions]
+
+
+def told(at: House) -> list[str]:
+    """The keys of the notices of a turn."""
+    return [event.key for event in at.talk.turn("Hello?", Stop()) if hasattr(event, "key")]
+
+
+def system_of_last_turn(server: ScriptedServer) -> str:
+    return str(server.chats[-1]["messages"][0]["content"])
+
+
+def test_a_session_that_fell_silent_is_kept_by_itself_at_the_next_start(opened, clock, server):
+    with opened() as before:
+        before.say("I have a cat called Mimi")
+        old = before.talk.session.session_id
+    clock.pass_by(hours=9)
+    with opened() as after:
+        new = after.talk.session.session_id
+        assert after.talk.open().keeping == 1
+        assert kept(after) == [(old, "archived"), (new, "active")]
+        assert "Mimi" in after.memory.summary(old).summary
+        assert "Mimi" in after.memory.image("user")
+        assert told(after) == ["opening.kept"]
+        assert told(after) == []
+        assert after.talk.open().keeping == 0
+
+
+@pytest.mark.parametrize(("hours", "setting"), [(7, "8"), (900, "0"), (9, "10.5")])
+def test_before_that_it_is_gone_on_with(opened, clock, hours, setting):
+    with opened(ARCHIVE_AFTER=setting) as before:
+        before.say("Hello")
+        old = before.talk.session.session_id
+    clock.pass_by(hours=hours)
+    with opened(ARCHIVE_AFTER=setting) as after:
+        assert after.talk.session.session_id == old
+        assert kept(after) == [(old, "active")]
+
+
+def test_what_could_not_be_kept_is_kept_at_the_next_start_and_told(opened, clock, server):
+    with opened() as before:
+        before.say("I have a cat called Mimi")
+        old = before.talk.session.session_id
+    clock.pass_by(days=3)
+    server.script(status(401, "no"))
+    with opened() as after:
+        assert dict(kept(after))[old] == "active"
+        assert "opening.keeping_failed" in [one.key for one in after.talk._keeping.take_notices()]
+    with opened() as again:
+        assert dict(kept(again))[old] == "archived"
+        assert again.memory.rounds(old)[0].user.words == "I have a cat called Mimi"
+
+
+def test_a_message_that_waits_for_its_reply_is_offered_again_however_long_ago(opened, clock):
+    with opened() as before:
+        before.say("Hello")
+        before.memory.note_in_flight(before.talk.session.session_id, "Are you there?")
+        old = before.talk.session.session_id
+    clock.pass_by(days=3)
+    with opened() as after:
+        assert after.talk.session.session_id == old
+        assert after.talk.open().in_flight.text == "Are you there?"
+
+
+def test_whoever_saves_meanwhile_comes_first_and_nothing_is_lost_or_doubled(opened, clock, server):
+    with opened() as before:
+        before.say("I have a cat called Mimi")
+        old = before.talk.session.session_id
+    clock.pass_by(days=3)
+    with opened() as after:
+        after.say("I have a dog called Rex")
+        after.talk.keep_silent()
+        new = after.save().archived.session_id
+        after.talk._keeping.wait()
+        assert dict(statuses(after))[old] == dict(statuses(after))[new] == "archived"
+        assert {"Mimi", "Rex"} <= set(after.memory.image("user").split())
+
+
+def test_the_first_three_turns_of_a_talk_know_when_the_two_last_talked(opened, clock, server):
+    with opened() as before:
+        before.say("Hello")
+    last = "Before this talk, you last talked on Sunday 1 March 2026, 55 days ago."
+    clock.pass_by(days=55)
+    with opened(ARCHIVE_AFTER="8") as after:
+        assert after.talk.open().last_spoken.startswith("2026-03-01")
+        for turn in range(4):
+            after.say("Hi again")
+            assert (last in system_of_last_turn(server)) is (turn < 3), turn
+
+
+def test_a_pause_in_the_middle_of_a_session_is_told_and_its_days_are_marked(opened, clock, server):
+    with opened(ARCHIVE_AFTER="0") as talk:
+        talk.say("Hello")
+        clock.pass_by(days=2)
+        talk.say("Hi again")
+        assert "you last talked on Sunday 1 March 2026, 2 days ago." in system_of_last_turn(server)
+        said = [message["content"] for message in server.chats[-1]["messages"][1:]]
+        assert said == ["[Sunday 2026-03-01]\nHello", "Reply to: Hello", "[Tuesday 2026-03-03]\nHi again"]
+        talk.say("And now?")
+        assert server.chats[-1]["messages"][3]["content"] == "[Tuesday 2026-03-03]\nHi again"
+
+
+def test_images_are_told_the_dates_of_the_talk_they_are_rewritten_from(opened, clock, server):
+    with opened() as before:
+        before.say("I have a cat")
+    clock.pass_by(days=3)
+    with opened() as after:
+        kept(after)
+    asked = [request for request in server.chats if marked(request, "self") or marked(request, "user")]
+    assert len(asked) == 2
+    for request in asked:
+        assert '"today": "Wednesday 2026-03-04"' in request["messages"][1]["content"]
+        assert '"dates_of_the_conversation": "Sunday 2026-03-01"' in request["messages"][1]["content"]
