@@ -10,7 +10,7 @@ import difflib
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from domain import errors
 from domain.events import Notice
@@ -24,6 +24,12 @@ from domain.settings import (
     Source,
     Wrong,
 )
+
+if TYPE_CHECKING:
+    from dotenv.parser import Original
+
+#: The notice of a line of ``.env`` that cannot be read: whatever it was meant to set is not set.
+ENV_LINE = "settings.env_line"
 
 
 def load(
@@ -39,7 +45,7 @@ def load(
     """
     path = env_file or home / ".env"
     problems: list[tuple[str, dict[str, object]]] = []
-    written = _read_env(path, env_file is not None, problems)
+    written, unread = _read_env(path, env_file is not None, problems)
     places: tuple[tuple[Source, Mapping[str, str]], ...] = (
         ("flag", flags or {}),
         ("environment", environment),
@@ -59,26 +65,40 @@ def load(
         raise errors.SettingsError(tuple(problems))
     _complete(values, home, sources)
     return Settings(
-        **values, env_file=path, sources=sources, notices=_notices(path, written, values, sources)
+        **values, env_file=path, sources=sources, notices=(*unread, *_notices(path, written, values, sources))
     )
 
 
-def _read_env(path: Path, demanded: bool, problems: list[tuple[str, dict[str, object]]]) -> dict[str, str]:
+def _read_env(
+    path: Path, demanded: bool, problems: list[tuple[str, dict[str, object]]]
+) -> tuple[dict[str, str], list[Notice]]:
+    """What the file gives, and a notice for each of its lines that cannot be read."""
     import io
 
-    from dotenv import dotenv_values
+    from dotenv.parser import parse_stream
 
     try:
         content = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         if demanded:
             problems.append(("settings.env_missing", {"path": str(path)}))
-        return {}
+        return {}, []
     except (OSError, UnicodeDecodeError) as fault:
         problems.append(("settings.env_unreadable", {"path": str(path), "reason": type(fault).__name__}))
-        return {}
-    found = dotenv_values(stream=io.StringIO(content), interpolate=False)
-    return {name: value for name, value in found.items() if value is not None}
+        return {}, []
+    read = list(parse_stream(io.StringIO(content)))
+    unread = [
+        Notice(ENV_LINE, {"path": str(path), "line": _line_of(one.original)})
+        for one in read
+        if one.error or (one.key in BY_NAME and one.value is None)
+    ]
+    return {one.key: one.value for one in read if one.key and one.value is not None}, unread
+
+
+def _line_of(original: Original) -> int:
+    """The line on which something begins; the parser counts from the empty lines before it."""
+    before = original.string[: len(original.string) - len(original.string.lstrip())]
+    return original.line + before.count("\n")
 
 
 def _first(setting: Setting, places: tuple[tuple[Source, Mapping[str, str]], ...]) -> tuple[str, Source]:
@@ -134,7 +154,11 @@ def _complete(values: dict[str, Any], home: Path, sources: Mapping[str, Source])
 def _notices(
     path: Path, written: Mapping[str, str], values: Mapping[str, Any], sources: Mapping[str, Source]
 ) -> tuple[Notice, ...]:
-    return (*_misspelt(written), *_readable_by_others(path), *_key_from_elsewhere(values, sources))
+    return (
+        *_misspelt(written),
+        *_readable_by_others(path, written),
+        *_key_from_elsewhere(values, sources),
+    )
 
 
 def _misspelt(written: Mapping[str, str]) -> list[Notice]:
@@ -146,7 +170,10 @@ def _misspelt(written: Mapping[str, str]) -> list[Notice]:
     return notices
 
 
-def _readable_by_others(path: Path) -> list[Notice]:
+def _readable_by_others(path: Path, written: Mapping[str, str]) -> list[Notice]:
+    """A file that holds a key and is for more than its owner; one without a key may be read by anybody."""
+    if not any(written.get(setting.name) for setting in TABLE if setting.secret):
+        return []
     try:
         mode = path.stat().st_mode
     except OSError:

@@ -91,9 +91,17 @@ def test_a_misspelt_name_is_pointed_out_with_the_nearest_real_one(tmp_path):
 
 
 def test_an_env_file_that_others_can_read_is_pointed_out(tmp_path):
-    load(tmp_path, env="DEBUG=0\n")
+    load(tmp_path, env="OPENAI_API_KEY=sk-1\n")
     (tmp_path / ".env").chmod(0o644)
     assert [notice.key for notice in load(tmp_path).notices] == ["settings.env_readable"]
+
+
+def test_a_line_of_the_env_file_that_cannot_be_read_is_named_by_its_number(tmp_path, caplog):
+    settings = load(tmp_path, env="# mine\nDEBUG=1\nthis is no setting\n\nMAX_CONV_NUM='9\nUSER_NAME=Ann\n")
+    told = [(notice.key, notice.details["line"]) for notice in settings.notices]
+    assert told == [("settings.env_line", 3), ("settings.env_line", 5)]
+    assert (settings.debug, settings.user_name) == (True, "Ann")
+    assert not caplog.records
 
 
 def test_a_key_from_the_environment_beside_a_base_from_the_file_is_pointed_out(tmp_path):

@@ -219,6 +219,13 @@ def test_a_world_readable_env_is_pointed_out(tmp_path, server):
     assert "chmod" not in run(tmp_path, "--env-file", str(written), "-p", "Hello").err
 
 
+def test_an_env_without_a_key_may_be_read_by_all(tmp_path):
+    written = tmp_path / ".env"
+    written.write_text("OPENAI_API_KEY=\nMAX_CONV_NUM=9\n")
+    written.chmod(0o644)
+    assert "chmod" not in run(tmp_path, "--env-file", str(written), "-p", "Hello").err
+
+
 def test_a_quiet_logger_writes_nothing(tmp_path):
     debug = DebugLog(tmp_path / "logs")
     debug.log.debug("nothing")

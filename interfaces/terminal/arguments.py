@@ -15,10 +15,14 @@ from interfaces.terminal.messages import Words
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for. ``say`` is the text of ``-p``, ``batch`` the file of ``--batch``, ``-`` stdin."""
+    """What was asked for. ``say`` is the text of ``-p``, ``batch`` the file of ``--batch``, ``-`` stdin.
+
+    ``here``: what ``-p`` says belongs to the present session.
+    """
 
     say: str | None = None
     batch: str | None = None
+    here: bool = False
     json: bool = False
     new: bool = False
     incognito: bool = False
@@ -54,6 +58,8 @@ def parse(arguments: Sequence[str], words: Words) -> Options:
     options = Options(**found)
     if options.json and options.say is None:
         raise errors.UsageError("usage.json_needs_p")
+    if options.here and options.say is None:
+        raise errors.UsageError("usage.here_needs_p")
     if options.say is not None and options.batch is not None:
         raise errors.UsageError("usage.one_of_p_batch")
     return options
@@ -72,6 +78,7 @@ class _Parser(argparse.ArgumentParser):
 
 #: What argparse says, and the message that says it in the person's language.
 _WRONG = {
+    "usage.bare": re.compile(r"unrecognized arguments: ([^-].*)", re.DOTALL),
     "usage.unknown": re.compile(r"unrecognized arguments: (.*)", re.DOTALL),
     "usage.needs_value": re.compile(r"argument (\S+): expected one argument"),
     "usage.no_value": re.compile(r"argument (\S+): ignored explicit argument .*", re.DOTALL),
@@ -97,6 +104,7 @@ def _parser(words: Words) -> argparse.ArgumentParser:
         group.add_argument(*names, help=words.say(f"flag.{key}"), **how)
 
     add("-p", dest="say", metavar="TEXT")
+    add("--here", action="store_true")
     add("--batch", metavar="FILE")
     add("--json", action="store_true")
     add("--new", action="store_true")

@@ -9,6 +9,7 @@ import json
 import os
 import select
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TextIO
 
 from conversation import Replied
@@ -16,7 +17,7 @@ from domain import errors
 from domain.errors import Exit
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection
 from domain.records import Kind
-from domain.text import clean
+from domain.text import clean, one_line
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext, explain
 from interfaces.terminal.interrupting import Wishes
@@ -27,16 +28,16 @@ from interfaces.terminal.wiring import Streams
 #: Seconds between two looks at whether Ctrl-C was pressed.
 _LOOK = 0.1
 _AT_ONCE = 65_536
+#: How much of what was said stands in the summary of a session that holds nothing else.
+_SUMMARY = 300
 
 
 def run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
     """Say and do what the command line or the pipe gives. Returns the exit code."""
     wishes = repl.context.wishes
     _say_what_is_there(repl.context)
-    if options.json:
-        return _say_as_json(repl, said(options, streams, wishes))
     if options.say is not None:
-        return _say_once(repl, said(options, streams, wishes))
+        return _say_alone(repl, said(options, streams, wishes), options)
     if options.batch in (None, "-"):
         return _run_lines(repl, lines_of(streams.stdin, wishes))
     try:
@@ -54,12 +55,42 @@ def said(options: Options, streams: Streams, wishes: Wishes) -> str:
     return "\n\n".join(clean(part).strip() for part in parts if part.strip())
 
 
-def _say_once(repl: Repl, text: str) -> Exit:
+def _say_alone(repl: Repl, text: str, options: Options) -> Exit:
+    """Say what ``-p`` says: in a session of its own, unless the present one is meant.
+
+    A command is always about the present session, and ``--new`` has just begun one.
+    """
     entered = parse(Typed(text, pasted="\n" in text), repl.context.commands)
-    repl.do(TypedMessage(text) if isinstance(entered, Farewell) else entered)
-    if not text:
-        raise errors.UsageError("input.empty")
+    message = options.json or isinstance(entered, TypedMessage | Farewell)
+    with nullcontext() if options.here or options.new or not message else _apart(repl.context):
+        if options.json:
+            return _say_as_json(repl, text)
+        if not text:
+            raise errors.UsageError("input.empty")
+        repl.do(TypedMessage(text) if isinstance(entered, Farewell) else entered)
     return repl.exit
+
+
+@contextmanager
+def _apart(context: CommandContext) -> Iterator[None]:
+    """A session of its own; afterwards it is archived under what was said, and the one before is present again.
+
+    Nothing is left of it when nothing was stored.
+    """
+    memory, present = context.memory, context.conversation.session
+    own = memory.start_session()
+    context.conversation.switch_to(own, resumed=False)
+    try:
+        yield
+    finally:
+        with memory.in_one_commit():
+            last = own
+            if rounds := memory.rounds(own.session_id):
+                said = one_line(rounds[0].user.words, _SUMMARY)
+                last = memory.archive(own.session_id, context.words.say("batch.summary", said=said), {})
+            memory.drop_in_flight(own.session_id)
+            memory.resume(present.session_id, last.session_id)
+        context.conversation.switch_to(present, resumed=True)
 
 
 def _run_lines(repl: Repl, lines: Iterable[str]) -> Exit:

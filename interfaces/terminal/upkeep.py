@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
+from config import ENV_LINE
 from domain import errors
 from domain.errors import Exit
 from domain.events import Stop
@@ -24,6 +25,8 @@ from storage.backup import back_up, restore
 
 #: Seconds that the index has to catch up while it is examined.
 _PATIENCE = 20.0
+#: What the file itself is to blame for when it is restored from.
+_NO_BACKUP = ("storage.damaged", "storage.not_ours", "storage.failed")
 _LOOKS: dict[str, Meaning] = {"ok": "good", "note": "warning", "bad": "trouble"}
 
 
@@ -59,8 +62,12 @@ class Check:
 
     def _settings(self) -> None:
         for notice in self.settings.notices:
-            self._line("note", "settings", self.words.notice(notice))
-        self._line("ok", "settings", self.words.say("check.settings_ok"))
+            if notice.key == ENV_LINE:
+                self._bad("settings", errors.SettingsError(((notice.key, dict(notice.details)),)))
+            else:
+                self._line("note", "settings", self.words.notice(notice))
+        if not self.settings.notices:
+            self._line("ok", "settings", self.words.say("check.settings_ok"))
 
     def _examine(self, part: str, examination: Callable[[], str]) -> None:
         """Run one examination; what it returns is said, what it raises is bad."""
@@ -129,7 +136,28 @@ def restore_from(
     backup: Path, folder: Path, words: Words, out: TextIO, clock: Callable[[], datetime]
 ) -> Exit:
     """Put a backup in the place of the memory in ``folder``. Raises StorageError."""
-    former = restore(backup, folder, clock)
+    try:
+        former = restore(backup, folder, clock)
+    except errors.StorageError as error:
+        if error.details.get("path") != str(backup) or error.key not in _NO_BACKUP:
+            raise
+        raise _refused(backup, error) from error
     key = "backup.restored_over" if former else "backup.restored"
     out.write(words.say(key, path=backup, former=former) + "\n")
     return Exit.OK
+
+
+def _refused(backup: Path, error: errors.StorageError) -> errors.Damaged:
+    """Why a file is not restored: it is no backup at all, or one that is damaged."""
+    if error.key == "storage.damaged" and _is_database(backup):
+        return errors.Damaged("backup.damaged", path=str(backup), reason=error.details.get("reason"))
+    return errors.Damaged("backup.not_one", path=str(backup))
+
+
+def _is_database(path: Path) -> bool:
+    """Whether a file begins as SQLite's files do."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False

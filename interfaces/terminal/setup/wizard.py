@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from domain import errors
 from domain.events import Stop
 from domain.settings import BY_NAME, Settings
-from interfaces.terminal.command_context import CommandContext, Next, Restart, masked
+from interfaces.terminal.command_context import CommandContext, Next, Restart, is_yes, masked
 from interfaces.terminal.setup.envfile import write
 from interfaces.terminal.setup.providers import (
     KNOWN,
@@ -27,7 +27,9 @@ from llm import Message
 
 _NAMES_SHOWN = 30
 #: What an address says that lists models, perhaps, but is not where the chat is.
-_NO_CHAT_HERE = ("model.no_such_path", "model.html_reply")
+_NO_CHAT_HERE = ("model.no_such_path", "model.html_reply", "model.redirected")
+_NO_SUCH_MODEL = ("model.no_such_model", "model.not_found")
+_ADDRESS_AT_FAULT = (errors.Unreachable, errors.BadReply)
 
 
 class _BrokenOffError(Exception):
@@ -73,6 +75,15 @@ def _point_out_environment(context: CommandContext, answers: Answers) -> None:
         context.tell("setup.environment", "warning", names=", ".join(stronger))
 
 
+@dataclass(frozen=True)
+class _Server:
+    """The answers that are tried together."""
+
+    base: str
+    key: str
+    model: str = ""
+
+
 class _Wizard:
     """Asks one question after the other."""
 
@@ -83,20 +94,14 @@ class _Wizard:
     def ask(self) -> Answers:
         """All answers. Raises _BrokenOffError."""
         provider, answered = self._where()
-        key = self._key(provider) if answered is None else ""
-        answered = answered or self._probed(provider, key)
-        base = answered.base if answered else provider.base
-        names = answered.names if answered else ()
-        model = self._model(provider, names)
-        base = self._answering(base, key, model)
-        embedding = self._embedding(base, key, embedding_of(provider, names))
+        server, names = self._listed(provider, answered)
+        server = self._answering(replace(server, model=self._model(provider, names)), names)
         values = {
-            "OPENAI_API_BASE": base,
-            "OPENAI_API_KEY": key,
-            "CHAT_MODEL": model,
-            "EMBEDDING_MODEL": embedding,
+            "OPENAI_API_BASE": server.base,
+            "OPENAI_API_KEY": server.key,
+            "CHAT_MODEL": server.model,
         }
-        values |= {"EMBEDDING_API_BASE": "", "EMBEDDING_API_KEY": ""}
+        values |= self._embedding(server, embedding_of(provider, names))
         values["COMPANION_NAME"] = self._line("setup.companion", default=self._companion())
         values["USER_NAME"] = self._line("setup.person", default=self._context.settings.user_name)
         return Answers(values, self._line("setup.image"))
@@ -135,42 +140,71 @@ class _Wizard:
                 return int(answer)
             self._context.tell("setup.choose_wrong", "warning", most=most)
 
-    def _base(self) -> str:
+    def _base(self, before: str = "") -> str:
         while True:
-            base = self._line("setup.base")
+            base = self._line("setup.base_again" if before else "setup.base", default=before)
             if "://" not in base and base:
                 base = f"http://{base}"
             if _allowed("OPENAI_API_BASE", base):
                 return base
             self._context.tell("setup.base_wrong", "warning")
 
-    def _key(self, provider: Provider) -> str:
+    def _key(self, base: str) -> str:
         settings = self._context.settings
-        kept = settings.openai_api_key if settings.openai_api_base == provider.base else ""
-        question = "setup.key_kept" if kept else "setup.key"
+        return self._key_or(settings.openai_api_key if settings.openai_api_base == base else "")
+
+    def _key_or(self, kept: str) -> str:
+        """A key; Enter alone stays with the one that is kept."""
+        question = self._context.words.say("setup.key_kept" if kept else "setup.key", key=masked(kept))
         while True:
-            key = self._context.reader.ask(
-                self._context.words.say(question, key=masked(kept)) + " ", hidden=True
-            )
+            key = self._context.reader.ask(question + " ", hidden=True)
             if key is None:
                 raise _BrokenOffError
             if not key or _allowed("OPENAI_API_KEY", key):
                 return key or kept
             self._context.tell("settings.key_without_spaces", "warning", name="OPENAI_API_KEY", value="…")
 
-    def _probed(self, provider: Provider, key: str) -> Answered | None:
+    def _listed(self, provider: Provider, answered: Answered | None) -> tuple[_Server, tuple[str, ...]]:
+        """The server with its key, and the models that it lists: none where it lists none."""
+        if answered is not None:
+            return _Server(answered.base, ""), answered.names
+        server = _Server(provider.base, self._key(provider.base))
+        while True:
+            try:
+                answered = self._probed(server)
+                return replace(server, base=answered.base), answered.names
+            except errors.ModelError as error:
+                mended = self._mended(server, error)
+                if mended == server:
+                    self._context.tell("setup.by_hand", "quiet", base=server.base)
+                    return server, ()
+                server = mended
+
+    def _probed(self, server: _Server) -> Answered:
         context = self._context
-        note = context.words.say("setup.probing", base=provider.base)
-        try:
-            answered = context.waited(
-                lambda: probe(self._connect, context.settings, provider.base, key), note
-            )
-        except errors.ModelError as error:
-            context.tell("setup.no_answer", "warning", base=provider.base, reason=error)
-            return None
-        if answered.base != provider.base:
+        note = context.words.say("setup.probing", base=server.base)
+        answered = context.waited(
+            lambda: probe(self._connect, context.settings, server.base, server.key), note
+        )
+        if answered.base != server.base:
             context.tell("setup.base_fixed", base=answered.base)
         return answered
+
+    def _mended(self, server: _Server, error: errors.ModelError, names: tuple[str, ...] = ()) -> _Server:
+        """The server with another answer to the question that is at fault; the same when the person stays with it."""
+        if isinstance(error, errors.Unauthorized):
+            forbidden = error.key == "model.forbidden"
+            key = "setup.key_forbidden" if forbidden else "setup.key_refused"
+            self._context.tell(key, "warning", base=server.base)
+            return replace(server, key=self._key_or(server.key))
+        if error.key in _NO_SUCH_MODEL and server.model:
+            self._context.tell("setup.no_model", "warning", base=server.base, model=server.model)
+            return replace(server, model=self._model_or(server.model, names))
+        if isinstance(error, _ADDRESS_AT_FAULT) or error.key in _NO_CHAT_HERE:
+            self._context.tell("setup.address_fails", "warning", reason=_said(error))
+            return replace(server, base=self._base(server.base))
+        self._context.tell("setup.no_answer", "warning", base=server.base, reason=_said(error))
+        return server
 
     def _model(self, provider: Provider, names: tuple[str, ...]) -> str:
         chats = [name for name in names if "embed" not in name.lower()] or list(names)
@@ -178,58 +212,91 @@ class _Wizard:
             more = " …" if len(chats) > _NAMES_SHOWN else ""
             self._context.tell("setup.models", "quiet", names=", ".join(chats[:_NAMES_SHOWN]) + more)
         default = provider.suggested if provider.suggested in chats or not chats else chats[0]
+        return self._model_or(default, tuple(chats))
+
+    def _model_or(self, default: str, names: tuple[str, ...]) -> str:
         while True:
             question = self._context.words.say("setup.model", default=default)
-            answer = self._context.reader.ask(question + " ", choices=chats, default=default)
+            answer = self._context.reader.ask(question + " ", choices=names, default=default)
             if answer is None:
                 raise _BrokenOffError
             if answer and _allowed("CHAT_MODEL", answer):
                 return answer
             self._context.tell("setup.model_needed", "warning")
 
-    def _answering(self, base: str, key: str, model: str) -> str:
-        """The address that answers one short message: the base, or with ``/v1`` where that knows no chat.
+    def _answering(self, server: _Server, names: tuple[str, ...]) -> _Server:
+        """The server that answers one short message. What is at fault is asked again.
 
-        What does not work is known now; the person may keep it all the same.
+        Whoever stays with an answer that does not work may keep it all the same.
         """
-        context = self._context
-        fault: errors.ModelError | None = None
-        for address in addresses(base):
+        while True:
             try:
-                self._hello(address, key, model)
+                return self._tried(server)
+            except errors.ModelError as error:
+                mended = self._mended(server, error, names)
+            if mended == server and self._yes("setup.keep_anyway"):
+                return server
+            server = mended
+
+    def _tried(self, server: _Server) -> _Server:
+        """The server at the address that chats: its own, or with ``/v1`` where that knows no chat."""
+        fault: errors.ModelError | None = None
+        for address in addresses(server.base):
+            found = replace(server, base=address)
+            try:
+                self._hello(found)
             except errors.ModelError as error:
                 fault = fault or error
                 if error.key not in _NO_CHAT_HERE:
                     break
             else:
-                if address != base:
-                    context.tell("setup.base_fixed", base=address)
-                context.tell("setup.chat_works", "good", model=model)
-                return address
-        context.tell("setup.chat_fails", "warning", model=model, reason=fault)
-        if not context.sure("setup.keep_anyway"):
-            raise _BrokenOffError from fault
-        return base
+                if found != server:
+                    self._context.tell("setup.base_fixed", base=address)
+                self._context.tell("setup.chat_works", "good", model=server.model)
+                return found
+        assert fault is not None
+        raise fault
 
-    def _hello(self, base: str, key: str, model: str) -> None:
-        settings = replace(aimed_at(self._context.settings, base, key), chat_model=model)
-        note = self._context.words.say("setup.trying", model=model)
+    def _hello(self, server: _Server) -> None:
+        settings = replace(aimed_at(self._context.settings, server.base, server.key), chat_model=server.model)
+        note = self._context.words.say("setup.trying", model=server.model)
         self._context.waited(lambda: _say_hello(self._connect, settings, self._context.stop), note)
 
-    def _embedding(self, base: str, key: str, model: str) -> str:
-        """The embedding model if it works, else nothing: the built-in embedder is used then."""
+    def _embedding(self, server: _Server, model: str) -> dict[str, str]:
+        """The settings of embeddings: the chat's server only where it makes vectors and the person wants that.
+
+        A server of its own for embeddings stays as it is.
+        """
+        if self._context.settings.embedding_api_base:
+            return {}
+        used = self._embeds(server, model) and self._yes("setup.embedding_ask", base=server.base, model=model)
+        return {"EMBEDDING_MODEL": model if used else ""}
+
+    def _embeds(self, server: _Server, model: str) -> bool:
+        """Whether the model makes vectors; nothing is sent but one word."""
         if not model:
-            return ""
+            return False
         context = self._context
-        settings = replace(aimed_at(context.settings, base, key), embedding_model=model)
+        settings = replace(aimed_at(context.settings, server.base, server.key), embedding_model=model)
         note = context.words.say("setup.trying", model=model)
         try:
             context.waited(lambda: _embed_hello(self._connect, settings), note)
+        except errors.Interrupted:
+            raise
         except errors.OldFriendError as error:
-            context.tell("setup.embedding_fails", "quiet", model=model, reason=error)
-            return ""
-        context.tell("setup.embedding_works", "good", model=model)
-        return model
+            context.tell("setup.embedding_fails", "quiet", model=model, reason=_said(error))
+            return False
+        return True
+
+    def _yes(self, key: str, **details: str) -> bool:
+        """Whether the answer is a yes; Enter alone is a no."""
+        return is_yes(self._line(key, **details))
+
+
+def _said(error: errors.OldFriendError) -> errors.OldFriendError:
+    """The error without the hints that only a chat in progress can give."""
+    error.details |= {"key_hint": "", "nearest_hint": ""}
+    return error
 
 
 def _say_hello(connect: Connect, settings: Settings, stop: Stop) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -82,7 +84,7 @@ def test_batch_plays_messages_and_commands_and_asks_nothing(tmp_path: Path, serv
 
 def test_new_saves_the_present_session_first(tmp_path: Path, server: ScriptedServer) -> None:
     server.script("Hello.", "A summary.", "An image.", "Another image.", "Again hello.")
-    said(tmp_path, "-p", "hi", **connected(server.base))
+    said(tmp_path, "-p", "hi", "--here", **connected(server.base))
     done = said(tmp_path, "--new", "-p", "hi again", **connected(server.base))
     assert done.out == "Again hello.\n"
     assert "is archived" in done.err
@@ -93,6 +95,7 @@ def test_new_saves_the_present_session_first(tmp_path: Path, server: ScriptedSer
     [
         (["--nonsense"], 2),
         (["--json"], 2),
+        (["--here"], 2),
         (["-p", "x", "--batch", "y"], 2),
         (["--batch", "/nowhere/at/all"], 2),
         (["--env-file", "/nowhere/env", "-p", "x"], 2),
@@ -191,7 +194,7 @@ def test_help_and_what_is_wrong_are_in_the_language_of_the_locale(tmp_path: Path
 
 
 def test_new_says_what_it_does_first(tmp_path: Path) -> None:
-    run(tmp_path, "-p", "my boat is blue")
+    run(tmp_path, "-p", "my boat is blue", "--here")
     told = run(tmp_path, "--new", "-p", "hello").err
     assert told.index("is saved first; Ctrl-C") < told.index("1/3")
 
@@ -223,6 +226,125 @@ def test_check_gives_a_verdict_a_line(tmp_path: Path, server: ScriptedServer) ->
     broken = said(tmp_path, "--check", **connected(server.base))
     assert broken.code == 1
     assert "bad" in broken.out
+
+
+def test_check_is_not_in_order_with_a_line_of_env_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "env").write_text("MAX_CONV_NUM=9\nCHAT MODEL = best\n")
+    done = said(tmp_path, "--check")
+    settings = [line for line in done.out.splitlines() if "settings" in line]
+    assert done.code == 2
+    assert len(settings) == 1
+    assert settings[0].startswith("bad")
+    assert "Line 2 of" in settings[0]
+    assert done.err == ""
+
+
+def test_a_line_of_env_that_cannot_be_read_is_said_at_every_start(tmp_path: Path) -> None:
+    (tmp_path / "env").write_text("CHAT MODEL = best\n")
+    assert "Line 1 of" in said(tmp_path, "-p", "hello").err
+
+
+@pytest.mark.parametrize("junk", [b"junk", b"no database " * 1000, b""], ids=["short", "long", "empty"])
+def test_restoring_from_what_is_no_backup_says_just_that(tmp_path: Path, junk: bytes) -> None:
+    said(tmp_path, "-p", "my boat is blue", "--here")
+    (tmp_path / "junk").write_bytes(junk)
+    done = said(tmp_path, "--restore", str(tmp_path / "junk"))
+    assert (done.code, done.out) == (4, "")
+    assert done.err.startswith(f"{tmp_path / 'junk'} is no backup of Old Friend.")
+    assert len(done.err.splitlines()) == 1
+    assert "my boat is blue" in said(tmp_path, "-p", "/history").out + said(tmp_path, "-p", "/history").err
+
+
+def test_a_folder_or_the_database_of_another_program_is_no_backup(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as database:
+        database.execute("CREATE TABLE things (name)")
+        database.commit()
+    for chosen in (tmp_path, other):
+        done = said(tmp_path, "--restore", str(chosen))
+        assert done.code == 4
+        assert "is no backup of Old Friend" in done.err
+
+
+def test_a_backup_that_is_damaged_is_said_to_be_one(tmp_path: Path) -> None:
+    said(tmp_path, "-p", "my boat is blue")
+    kept = tmp_path / "kept.db"
+    said(tmp_path, "--backup", str(kept))
+    kept.write_bytes(kept.read_bytes()[:5000] + b"\xff" * 20_000)
+    assert "The backup" in said(tmp_path, "--restore", str(kept)).err
+
+
+def sessions(home: Path) -> list[tuple[str, str, list[str]]]:
+    """Each session's id and status, and what the person said in it."""
+    with closing(sqlite3.connect(home / "data" / "memory.db")) as database:
+        query = "SELECT session_id, status FROM session ORDER BY position"
+        spoken = "SELECT text FROM conversation WHERE session_id = ? AND role = 'user' ORDER BY position"
+        return [
+            (name, status, [row[0].removeprefix("User: ") for row in database.execute(spoken, [name])])
+            for name, status in database.execute(query).fetchall()
+        ]
+
+
+def test_p_has_a_session_of_its_own_beside_the_one_you_are_in(tmp_path: Path, server: ScriptedServer) -> None:
+    settings = connected(server.base)
+    said(tmp_path, "--batch", "-", given="I sail tomorrow\n", **settings)
+    present = sessions(tmp_path)[0][0]
+    server.script("It is a parrot.")
+    done = said(tmp_path, "-p", "what is a Kakariki?", **settings)
+    assert done.out == "It is a parrot.\n"
+    assert all(one["content"] != "I sail tomorrow" for one in server.chats[-1]["messages"])
+    said(tmp_path, "--batch", "-", given="I am back\n", **settings)
+    assert [(status, texts) for _, status, texts in sessions(tmp_path)] == [
+        ("active", ["I sail tomorrow", "I am back"]),
+        ("archived", ["what is a Kakariki?"]),
+    ]
+    assert sessions(tmp_path)[0][0] == present
+    found = said(tmp_path, "-p", "/memory search Kakariki", **settings)
+    assert "Kakariki" in found.out + found.err
+
+
+def test_here_says_it_in_the_present_session_and_a_command_is_always_about_it(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    settings = connected(server.base)
+    said(tmp_path, "--batch", "-", given="I sail tomorrow\n", **settings)
+    said(tmp_path, "-p", "on a boat", "--here", **settings)
+    assert "I sail tomorrow" in [one["content"] for one in server.chats[-1]["messages"]]
+    history = said(tmp_path, "-p", "/history", **settings)
+    assert "on a boat" in history.out + history.err
+    assert [texts for *_, texts in sessions(tmp_path)] == [["I sail tomorrow", "on a boat"]]
+
+
+@pytest.mark.parametrize("more", [("--incognito",), ("--json",), ()], ids=["incognito", "json", "failing"])
+def test_nothing_is_left_of_a_session_in_which_nothing_was_stored(
+    tmp_path: Path, server: ScriptedServer, more: tuple[str, ...]
+) -> None:
+    settings = connected(server.base)
+    said(tmp_path, "--batch", "-", given="I sail tomorrow\n", **settings)
+    if "--incognito" not in more:
+        server.script(status(401))
+    said(tmp_path, "-p", "hello there", *more, **settings)
+    assert [(status, texts) for _, status, texts in sessions(tmp_path)] == [("active", ["I sail tomorrow"])]
+
+
+def test_beside_an_open_chat_one_line_says_who_holds_the_data_and_what_to_do(tmp_path: Path) -> None:
+    holding = started(tmp_path, "--env-file", str(tmp_path / "env"), "--batch", "-")
+    assert holding.stderr
+    holding.stderr.readline()
+    done = said(tmp_path, "-p", "hello")
+    ended(holding)
+    assert done.code == 4
+    assert len(done.err.splitlines()) == 1
+    assert f"process {holding.pid}" in done.err
+    assert "Close it" in done.err
+
+
+def test_a_bare_argument_is_told_how_to_say_something(tmp_path: Path) -> None:
+    for language, told in (("en_US.UTF-8", "To say one thing"), ("zh_CN.UTF-8", "只说一句")):
+        done = run(tmp_path, "hello there", LANG=language)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(told)
+        assert 'main.py -p "hello there"' in done.err
 
 
 def test_wrong_settings_are_a_line_each_in_the_language_of_the_locale(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dotenv import dotenv_values
 
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
-from tests.server import Exchange, ScriptedServer, status
+from tests.server import Exchange, ScriptedServer, closed_port, status
 
 KEY = "sk-setup-0123456789abcdef"
 
@@ -49,7 +49,9 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     terminal.wait(lambda: "chat-small" in terminal.line(), "the completed model")
     terminal.send("\r")
     terminal.see("chat-small answers.")
-    terminal.see("text-embed-1 makes vectors.")
+    terminal.see("Send every message")
+    terminal.see("[y/N]")
+    terminal.send("y\r")
     terminal.see("What is your companion called?")
     terminal.send("Ada\r")
     terminal.see("What should it call you?")
@@ -149,18 +151,101 @@ def test_settings_that_stood_in_the_file_are_kept(chat: Chat, server: ScriptedSe
     )
 
 
-def test_a_model_that_does_not_answer_is_written_only_after_a_yes(
+def test_a_model_that_does_not_answer_is_asked_again_and_written_only_after_a_yes(
     chat: Chat, server: ScriptedServer, tmp_path: Path
 ) -> None:
-    server.script(status(404, "The model `x` does not exist", error_code="model_not_found"))
+    missing = status(404, "The model `x` does not exist", error_code="model_not_found")
+    server.script(missing, missing)
     terminal = chat(columns=110)
     other(terminal, server.base)
     terminal.see("Key (not shown")
     terminal.send("\r")
     terminal.see("Model [")
     terminal.send("wrong-name\r")
-    terminal.see("wrong-name did not answer")
+    terminal.see("has no model wrong-name. Give another name.")
+    terminal.see("Model [wrong-name]:")
+    terminal.send("\r")
     terminal.see("Write it all the same?")
     terminal.send("\r")
+    terminal.see("Model [wrong-name]:", times=2)
+    terminal.send("right-name\r")
+    terminal.see("right-name answers.")
+    terminal.see("What is your companion called?")
+    terminal.send("\x03")
     terminal.see("Nothing was changed.")
     assert (tmp_path / "env").read_text() == ""
+
+
+class AsksForAKey(ScriptedServer):
+    """Takes one key and no other."""
+
+    def play(self, exchange: Exchange) -> None:
+        if KEY not in exchange.request.headers.get("authorization", ""):
+            status(401)(exchange)
+        else:
+            super().play(exchange)
+
+
+def test_a_wrong_key_is_said_in_one_sentence_and_asked_again(chat: Chat, tmp_path: Path) -> None:
+    with AsksForAKey() as server:
+        terminal = chat(columns=110, rows=40)
+        other(terminal, server.base)
+        terminal.see("Key (not shown")
+        terminal.send("sk-wrong-0123456789\r")
+        terminal.see(f"{server.base} does not take this key. Give another one.\n")
+        terminal.see("Key (not shown; Enter keeps …6789):")
+        terminal.send(f"{KEY}\r")
+        for question in ("Model [", "What is your companion", "What should it call", "Who is it?"):
+            terminal.see(question)
+            terminal.send("\r")
+        terminal.see("is written")
+        assert "?." not in terminal.text()
+        assert "Nothing was changed" not in terminal.text()
+        assert env(tmp_path)["OPENAI_API_KEY"] == KEY
+
+
+def test_an_address_where_nothing_answers_is_asked_again(
+    chat: Chat, server: ScriptedServer, tmp_path: Path
+) -> None:
+    terminal = chat(columns=150, rows=40)
+    nowhere = f"http://127.0.0.1:{closed_port()}/v1"
+    other(terminal, nowhere)
+    terminal.see("Key (not shown")
+    terminal.send("\r")
+    terminal.see("Give the address again.")
+    terminal.see(f"Base URL (Enter stays with {nowhere}):")
+    terminal.send(f"{server.base}\r")
+    for question in ("Model [", "What is your companion", "What should it call", "Who is it?"):
+        terminal.see(question)
+        terminal.send("\r")
+    terminal.see("is written")
+    assert env(tmp_path)["OPENAI_API_BASE"] == server.base
+
+
+def test_no_message_is_sent_for_vectors_unless_the_person_says_yes(
+    chat: Chat, server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.models = ["chat-large", "text-embed-1"]
+    terminal = chat(columns=140, rows=40)
+    other(terminal, server.base)
+    for question in ("Key (not shown", "Model [", f"Send every message to {server.base}"):
+        terminal.see(question)
+        terminal.send("\r")
+    for question in ("What is your companion", "What should it call", "Who is it?"):
+        terminal.see(question)
+        terminal.send("\r")
+    terminal.see("is written")
+    assert not env(tmp_path).get("EMBEDDING_MODEL")
+
+
+def test_a_server_of_its_own_for_embeddings_stays(chat: Chat, server: ScriptedServer, tmp_path: Path) -> None:
+    kept = {"EMBEDDING_MODEL": "mine", "EMBEDDING_API_BASE": server.base, "EMBEDDING_API_KEY": "sk-own-12345"}
+    (tmp_path / "env").write_text("".join(f"{name}={value}\n" for name, value in kept.items()))
+    server.models = ["chat-large", "text-embed-1"]
+    terminal = chat(columns=110, rows=40)
+    other(terminal, server.base)
+    for question in ("Key (not", "Model [", "What is your companion", "What should it call", "Who is it?"):
+        terminal.see(question)
+        terminal.send("\r")
+    terminal.see("is written")
+    assert kept.items() <= env(tmp_path).items()
