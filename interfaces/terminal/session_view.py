@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from conversation import LARGE_GAP, Opening
 from domain.records import Round
@@ -31,10 +32,15 @@ _UNIT = {
     "hour": timedelta(hours=1),
 }
 
+#: From which hour on each part of a day is.
+_PARTS_OF_DAY = ((0, "night"), (5, "morning"), (12, "afternoon"), (18, "evening"))
+#: A day of the week is named while it can only be the last one of that name.
+_DAYS_OF_WEEK = 7
+
 
 def show_opening(context: CommandContext, opening: Opening) -> str:
     """Show how the session stands. Returns what is to stand at the prompt: a message that got no reply."""
-    context.aside.line(_headline(context, opening), "title")
+    context.aside.one_row(_headline(context, opening), "title")
     if context.conversation.llm.describe().standin:
         context.tell("open.standin", "quiet")
     if context.conversation.incognito:
@@ -50,25 +56,36 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
 
 
 def _headline(context: CommandContext, opening: Opening) -> str:
-    """Companion, session, start, model, and how much is remembered, on one line."""
-    words, described = context.words, context.conversation.llm.describe()
-    line = words.say(
-        "open.resumed" if opening.resumed else "open.new",
-        companion=context.conversation.companion(words.language),
-        session=opening.session.session_id,
-        started=local(opening.session.start_timestamp),
-        model=words.say("open.standin_model") if described.standin else described.model,
+    """Who is there, when both last spoke, and how much is remembered, on one line."""
+    say = context.words.say
+    spoken = _last_spoken(context, opening)
+    when = spoken_when(context.words, spoken, context.clock()) if spoken else ""
+    return say(
+        "open.line",
+        companion=context.conversation.companion(context.words.language),
+        spoken=say("open.spoken", when=when) if when else say("open.never"),
+        kept=_kept(context, opening),
     )
-    return f"{line} · {_kept(words, opening)}"
 
 
-def _kept(words: Words, opening: Opening) -> str:
-    """How much is remembered."""
+def _last_spoken(context: CommandContext, opening: Opening) -> str:
+    """When the last round of any session ended; "" while there is none."""
+    rounds = opening.rounds[-1:]
+    if not rounds:
+        older = (context.memory.rounds(each.session_id, 1) for each in context.memory.recent_sessions(20))
+        rounds = next((found for found in older if found), ())
+    return rounds[-1].assistant.timestamp if rounds else ""
+
+
+def _kept(context: CommandContext, opening: Opening) -> str:
+    """How much is remembered: evenings, where all of it was said in the evening, else conversations."""
     if not opening.rounds_kept:
-        return words.say("open.kept_nothing")
-    counts = {"session": opening.sessions_kept, "round": opening.rounds_kept}
-    told = [words.count(thing, count) for thing, count in counts.items() if count]
-    return words.say("open.kept", what=words.say("open.kept_and").join(told))
+        return context.words.say("open.kept_nothing")
+    ends = [_here(each.end_timestamp) for each in context.memory.recent_sessions(-1) if each.end_timestamp]
+    ends += [_here(spoken.assistant.timestamp) for spoken in opening.rounds[-1:]]
+    evenings = {end.date() for end in ends if part_of_day(end) == "evening"}
+    thing = "evening" if len(evenings) == len(ends) else "conversation"
+    return context.words.say("open.kept", what=context.words.count(thing, max(1, len(ends))))
 
 
 def _earlier(context: CommandContext, opening: Opening) -> None:
@@ -134,13 +151,40 @@ def _rows(text: str, width: int) -> int:
     return sum(1 + cells_of(line) // max(1, width) for line in text.split("\n"))
 
 
+def part_of_day(moment: datetime) -> str:
+    """Morning, afternoon, evening, or night: the hours after midnight.
+
+    >>> part_of_day(datetime(2026, 3, 1, 20, 15))
+    'evening'
+    """
+    begun = takewhile(lambda part: part[0] <= moment.hour, _PARTS_OF_DAY)
+    return [name for _, name in begun][-1]
+
+
+def spoken_when(words: Words, then: str, now: datetime) -> str:
+    """When that was, as one says it, in days of the calendar here: "yesterday evening", "on Sunday"."""
+    moment = _here(then)
+    days = (now.astimezone().date() - moment.date()).days
+    if days < 0:
+        return words.say("when.date", date=moment.date())
+    if days < 2:
+        return words.say("when.yesterday." + part_of_day(moment) if days else "when.today")
+    if days < _DAYS_OF_WEEK:
+        return words.say(f"when.weekday.{moment.weekday()}")
+    return words.say("when.days", days=words.count("day", days))
+
+
+def _here(timestamp: str) -> datetime:
+    return datetime.fromisoformat(timestamp).astimezone()
+
+
 def local(timestamp: str) -> str:
     """A stored time, here.
 
     >>> local("2026-03-01T10:00:00+00:00")[:4]
     '2026'
     """
-    return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d %H:%M")
+    return _here(timestamp).strftime("%Y-%m-%d %H:%M")
 
 
 def pause(words: Words, gap: timedelta) -> str:

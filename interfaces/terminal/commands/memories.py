@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.quotations import holds, source_of
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
-from domain.records import IMAGES, ImageVersion, Role
+from domain.records import IMAGES, Image, ImageVersion, Role
 from domain.text import one_line, quotations
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.session_view import local
@@ -58,15 +58,20 @@ def _beginning(context: CommandContext, text: str, command: str) -> None:
 
 
 def _changes(context: CommandContext) -> None:
-    versions = [version for image in IMAGES for version in context.memory.image_versions(image)]
+    versions = [each for image in IMAGES for each in numbered_versions(context, image)]
     if not versions:
         return
     context.tell("memory.changes", "title")
-    for version in sorted(versions, key=lambda version: version.version)[: -_LAST_CHANGES - 1 : -1]:
-        context.aside.line(version_line(context, version), "quiet")
+    for number, version in sorted(versions, key=lambda each: -each[1].version)[:_LAST_CHANGES]:
+        context.aside.line(version_line(context, number, version), "quiet")
 
 
-def version_line(context: CommandContext, version: ImageVersion) -> str:
+def numbered_versions(context: CommandContext, image: Image) -> list[tuple[int, ImageVersion]]:
+    """The versions of one image, oldest first, by the numbers that a person sees: each image counts from 1."""
+    return list(enumerate(context.memory.image_versions(image), 1))
+
+
+def version_line(context: CommandContext, number: int, version: ImageVersion) -> str:
     """One version of an image, on one line."""
     say = context.words.say
     return say(
@@ -74,7 +79,7 @@ def version_line(context: CommandContext, version: ImageVersion) -> str:
         when=local(version.timestamp),
         image=say(f"image.{version.image}"),
         origin=say(f"origin.{version.origin}"),
-        version=version.version,
+        version=number,
     )
 
 

@@ -7,7 +7,7 @@ import difflib
 from domain.records import IMAGES, Image
 from interfaces.terminal import own_files
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.commands.memories import version_line
+from interfaces.terminal.commands.memories import numbered_versions, version_line
 from interfaces.terminal.commands.talk import number
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning
@@ -46,7 +46,7 @@ def persona_choices(context: CommandContext, words: tuple[str, ...]) -> list[str
         return [*ACTIONS]
     if words[-1] == "restore" and words[0] in IMAGES:
         image: Image = "self" if words[0] == "self" else "user"
-        return [str(version.version) for version in context.memory.image_versions(image)]
+        return [str(number) for number, _ in numbered_versions(context, image)]
     return []
 
 
@@ -55,21 +55,21 @@ def _show(context: CommandContext, image: Image) -> None:
     context.tell(f"memory.{image}", "title", path=memory.image_path(image))
     text = memory.image(image)
     context.aside.line(text or context.words.say("memory.empty"), "words" if text else "quiet")
-    for version in memory.image_versions(image):
-        context.aside.line(version_line(context, version), "quiet")
+    for number, version in numbered_versions(context, image):
+        context.aside.line(version_line(context, number, version), "quiet")
     context.aside.line()
 
 
 def _compare(context: CommandContext, image: Image) -> None:
-    versions = context.memory.image_versions(image)
+    versions = numbered_versions(context, image)
     shown = context.words.say(f"image.{image}")
     if len(versions) < 2:
         key = "persona.one_version" if versions else "persona.never_changed"
         context.tell(key, image=shown)
         return
-    for version in versions[-2:]:
-        context.aside.line(version_line(context, version), "quiet")
-    show_difference(context.aside, versions[-2].text, versions[-1].text, most=200)
+    for number, version in versions[-2:]:
+        context.aside.line(version_line(context, number, version), "quiet")
+    show_difference(context.aside, versions[-2][1].text, versions[-1][1].text, most=200)
 
 
 def _edit(context: CommandContext, image: Image) -> None:
@@ -79,23 +79,23 @@ def _edit(context: CommandContext, image: Image) -> None:
     if after == before:
         context.tell("kept")
         return
-    version = memory.write_image(image, after, "hand")
-    context.tell(
-        "persona.saved", image=context.words.say(f"image.{image}"), version=version.version if version else ""
-    )
+    memory.write_image(image, after, "hand")
+    newest = len(memory.image_versions(image))
+    context.tell("persona.saved", image=context.words.say(f"image.{image}"), version=newest)
 
 
 def _restore(context: CommandContext, image: Image, wanted: str) -> None:
-    version = number(context, wanted or "?", 0)
-    if version is None:
+    chosen = number(context, wanted or "?", 0)
+    if chosen is None:
         return
     memory, shown = context.memory, context.words.say(f"image.{image}")
-    if version not in [known.version for known in memory.image_versions(image)]:
-        context.tell("persona.no_version", "warning", version=version, image=shown, which=image)
+    version = dict(numbered_versions(context, image)).get(chosen)
+    if version is None:
+        context.tell("persona.no_version", "warning", version=chosen, image=shown, which=image)
         return
     before = memory.image(image)
-    memory.restore_image(version)
-    context.tell("persona.restored", version=version, image=shown)
+    memory.restore_image(version.version)
+    context.tell("persona.restored", version=chosen, image=shown)
     show_difference(context.aside, before, memory.image(image))
 
 

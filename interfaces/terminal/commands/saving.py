@@ -80,7 +80,7 @@ def show_saved(context: CommandContext, saved: Saved, done: str) -> None:
     context.aside.line()
     if not saved.changes:
         context.tell("save.unchanged", "quiet")
-    context.tell(done, session=saved.archived.session_id, opened=saved.opened.session_id)
+    context.tell(done)
 
 
 def _take_back(context: CommandContext, change: ImageChange) -> None:
@@ -90,9 +90,9 @@ def _take_back(context: CommandContext, change: ImageChange) -> None:
 
 
 def previous_version(context: CommandContext, image: Image) -> int | None:
-    """The number of the version before the present one."""
+    """The number of the version before the present one; each image counts from 1."""
     versions = context.memory.image_versions(image)
-    return versions[-2].version if len(versions) > 1 else None
+    return len(versions) - 1 if len(versions) > 1 else None
 
 
 def reset(context: CommandContext, argument: str) -> Next:

@@ -27,7 +27,7 @@ SHOWN = {
     "why": ("looked for: where do I live", "查找：where do I live"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
     "pin": ("Nothing is pinned.", "没有固定的内容。"),
-    "persona": ("Image of you", "你的形象"),
+    "persona": ("Image of you", "我眼里的你"),
     "sessions": ("· present", "· 当前"),
     "show": ("Which session?", "哪次会话？"),
     "resume": ("Which session?", "哪次会话？"),
@@ -185,7 +185,7 @@ def test_a_persona_is_edited_compared_and_restored(
     terminal.say("/persona user diff")
     terminal.see("+ Ann likes tea.")
     terminal.prompt()
-    terminal.say("/persona user restore 2")
+    terminal.say("/persona user restore 1")
     terminal.see("is in force again")
     terminal.prompt()
     assert (tmp_path / "data/persona/user_image.txt").read_text() == "Ann lives in Oslo.\n"

@@ -55,8 +55,7 @@ def test_a_new_session_is_one_line_and_the_stand_in_says_so(chat: Chat) -> None:
     terminal = chat(columns=120)
     terminal.prompt()
     first, second = terminal.text().splitlines()[:2]
-    assert first.startswith("Old Friend · new session ")
-    assert first.endswith("· stand-in · nothing remembered yet")
+    assert first == "Old Friend · we have not spoken yet · nothing remembered yet"
     assert "/setup" in second
 
 
@@ -74,7 +73,7 @@ def test_a_resumed_session_shows_its_rounds_dim_in_order(
     assert terminal.ended() == 0
     again = chat(columns=100, **connected)
     again.prompt()
-    assert ", begun " in again.text().splitlines()[0]
+    assert "we last spoke earlier today" in again.text().splitlines()[0]
     assert again.text().split("> I am Ann")[1].split(">")[0].strip() == live
     assert b"\x1b[1;2m" in again.raw or b"\x1b[2m" in again.raw
 
@@ -133,7 +132,7 @@ def test_a_long_session_is_shown_on_one_screen_and_a_half_at_most(
 def test_the_first_line_is_in_the_persons_language(chat: Chat, settings: dict[str, str]) -> None:
     terminal = chat(**settings)
     terminal.prompt()
-    assert "老友 · 新会话" in terminal.text()
+    assert "老友 · 还没有聊过" in terminal.text()
 
 
 def test_a_key_from_elsewhere_is_pointed_out_once(chat: Chat, server: ScriptedServer, tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""The first line of a chat: who is there, when both last spoke, how much is remembered, and no ids."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from interfaces.terminal.messages import Words
+from interfaces.terminal.session_view import spoken_when
+from tests.interfaces.terminal.conftest import Chat
+from tests.interfaces.terminal.pseudo import Terminal
+from tests.server import ScriptedServer
+
+#: A Wednesday.
+NOW = datetime(2026, 3, 4, 9, 0).astimezone()
+
+
+def ago(days: int, hour: int) -> str:
+    return (NOW - timedelta(days=days)).replace(hour=hour).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("then", "en", "zh"),
+    [
+        (ago(0, 8), "earlier today", "今天早些时候"),
+        (ago(1, 20), "yesterday evening", "昨天晚上"),
+        (ago(1, 23), "yesterday evening", "昨天晚上"),
+        (ago(1, 2), "yesterday before dawn", "昨天凌晨"),
+        (ago(1, 9), "yesterday morning", "昨天上午"),
+        (ago(3, 20), "on Sunday", "星期天"),
+        (ago(6, 20), "on Thursday", "星期四"),
+        (ago(7, 20), "7 days ago", "7 天前"),
+        (ago(55, 20), "55 days ago", "55 天前"),
+        (ago(-2, 20), "on 2026-03-06", "2026-03-06"),
+    ],
+)
+def test_when_both_last_spoke_is_told_in_days_of_the_calendar(then: str, en: str, zh: str) -> None:
+    assert spoken_when(Words("en"), then, NOW) == en
+    assert spoken_when(Words("zh"), then, NOW).strip() == zh
+
+
+def moved_back(tmp_path: Path, when: datetime) -> None:
+    """All that was said was said then."""
+    with closing(sqlite3.connect(tmp_path / "data" / "memory.db")) as database:
+        database.execute("UPDATE conversation SET timestamp = ?", (when.isoformat(timespec="seconds"),))
+        database.commit()
+
+
+def first_row(terminal: Terminal) -> str:
+    terminal.prompt()
+    return terminal.text().splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "Mei · we last spoke yesterday evening · 1 evening remembered"),
+        ("zh", "Mei · 上次聊天是昨天晚上 · 记得 1 个晚上的话"),
+    ],
+)
+def test_the_first_line_says_when_both_last_spoke_and_what_is_remembered(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path, language: str, line: str
+) -> None:
+    settings = {**connected, "COMPANION_NAME": "Mei", "LANGUAGE": language}
+    terminal = chat(**settings)
+    terminal.prompt()
+    terminal.say("hello")
+    terminal.see("You said: hello")
+    terminal.prompt()
+    terminal.send("\x04")
+    assert terminal.ended() == 0
+    moved_back(tmp_path, (datetime.now().astimezone() - timedelta(days=1)).replace(hour=20, minute=15))
+    assert "".join(first_row(chat(**settings)).split()) == "".join(line.split())
+
+
+def test_the_first_line_is_one_row_whatever_the_name(chat: Chat) -> None:
+    terminal = chat(columns=60, COMPANION_NAME="A name of a most uncommon length, of many words indeed")
+    assert first_row(terminal).endswith("…")
+    assert terminal.text().splitlines()[1].startswith("No model is connected")
+
+
+def test_ids_live_in_status_alone(chat: Chat, tmp_path: Path) -> None:
+    terminal = chat(columns=120, rows=60)
+    terminal.prompt()
+    with closing(sqlite3.connect(tmp_path / "data" / "memory.db")) as database:
+        ((session_id,),) = database.execute("SELECT session_id FROM session").fetchall()
+    assert session_id not in terminal.text()
+    terminal.say("/status")
+    terminal.see(session_id)
+
+
+def test_the_versions_of_each_image_count_from_one(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path
+) -> None:
+    terminal = chat(columns=100, rows=60, **connected)
+    terminal.prompt()
+    for at in (1, 2):
+        server.script("Good evening.")
+        terminal.say(f"evening {at}")
+        terminal.see("Good evening.", times=at)
+        terminal.prompt()
+        server.script(f"Summary {at}.", f"I am a friend, {at}.", f"Ann lives in Oslo, {at}.")
+        terminal.say("/save")
+        terminal.see("is archived", times=at)
+        terminal.prompt()
+    assert "To take it back: /persona user restore 1" in terminal.text()
+    terminal.say("/persona user")
+    terminal.see("image of you · rewritten at /save · version 2")
+    terminal.prompt()
+    assert "version 4" not in terminal.text()
+    terminal.say("/persona user restore 1")
+    terminal.see("Version 1 of the image of you is in force again.")
+    assert (tmp_path / "data/persona/user_image.txt").read_text() == "Ann lives in Oslo, 1.\n"
