@@ -94,6 +94,18 @@ MESSAGES: Mapping[str, str] = {
     "storage.damaged": (
         "The database {path} is damaged ({reason}). It was left as it is. Copy it aside, then put a backup in its place."
     ),
+    "storage.misshapen": (
+        "The database {path} cannot be used: {what} is missing or of another form. It was left as it is. "
+        "Copy it aside, then put a backup in its place."
+    ),
+    "storage.added": (
+        "The database {path} cannot be used: somebody added {what} to it. It was left as it is. "
+        "Copy it aside, then put a backup in its place."
+    ),
+    "storage.unreadable": (
+        "The database {path} cannot be used: a value in {what} is not what belongs there. It was left as it is. "
+        "Mend the value, or put a backup in its place."
+    ),
     "backup.done": "The whole memory is in {path} ({size}). Keep it where only you can read it.",
     "backup.restored": "The memory is that of {path} again.",
     "backup.restored_over": "The memory is that of {path} again. What was there before is kept as {former}.",
@@ -340,6 +352,12 @@ MESSAGES: Mapping[str, str] = {
     "index.rebuilding": "being rebuilt",
     "index.embedding": "catching up",
     "index.failed": "out of order; recall goes by words",
+    "index.folder_name": (
+        "LanceDB takes no folder with a control character in its name ({path}). "
+        "Recall goes on by words; rename the folder, or choose another --data-dir."
+    ),
+    "index.fault": "LanceDB failed ({reason}). Recall goes on by words; it is tried again later.",
+    "index.stalled": "For {seconds} s it came no further. Recall goes on by words; start again to try again.",
     "index.ended": "closed",
     "status.version": "version",
     "status.settings": "Settings",
@@ -360,6 +378,7 @@ MESSAGES: Mapping[str, str] = {
     "reindex.start": "Rebuilding the index from what is stored.",
     "reindex.progress": "{done} of {total}",
     "reindex.done": "The index is whole: {vectors} vectors.",
+    "reindex.failed": "The index cannot be built: {reason}",
     "reindex.stopped": "Stopped. Recall goes on by words; /reindex goes on from there.",
     "batch.no_file": "{path} cannot be read ({reason}).",
     "batch.needs_terminal": "{command} needs a terminal.",
