@@ -115,10 +115,13 @@ class Indexing:
 
     def start(self) -> None:
         """Begin in the background: check the index, then embed what waits."""
+        self._moved = time.monotonic()
         self._worker.start()
 
     def wake(self) -> None:
         """Texts were enqueued."""
+        if self._worker.rest(0):
+            self._moved = time.monotonic()
         self._worker.wake()
 
     def pause(self) -> None:
@@ -156,7 +159,7 @@ class Indexing:
         """Take rows out of the index soon. Call it after the commit that removed their texts."""
         with self._lock:
             self._dropped += text_ids
-        self._worker.wake()
+        self.wake()
 
     def scrub(self, timeout: float) -> bool:
         """Make the index anew so that no byte of a dropped row is left, and wait for it."""
@@ -166,7 +169,6 @@ class Indexing:
 
     def reindex(self) -> None:
         """Make the index anew from the vectors in the store, and try texts again that were set aside."""
-        self._moved = time.monotonic()
         self._store.try_again()
         self._server.worked()
         self._index.worked()
@@ -226,11 +228,9 @@ class Indexing:
 
     def _step(self) -> Again:
         """One piece of work; says when to come again."""
-        self._moved = time.monotonic()
         try:
-            if not self._index.left() and self._tend_index():
-                return AT_ONCE
-            if not self._server.left() and self._embed_pending():
+            if self._one_piece():
+                self._moved = time.monotonic()
                 return AT_ONCE
             if self._new >= _MANY_NEW and not self._index.left():
                 self._upkeep()
@@ -241,7 +241,15 @@ class Indexing:
             self._note("embeddings", fault)
         except errors.StorageError as fault:
             self._index_failed(fault)
+            if self._index.left() == math.inf:
+                return AT_ONCE
         return self._when_again()
+
+    def _one_piece(self) -> bool:
+        """Do what comes next, if it may be tried now; False when nothing was done."""
+        if not self._index.left() and self._tend_index():
+            return True
+        return not self._server.left() and self._embed_pending()
 
     def _proceed(self) -> bool:
         """Whether to go on after a piece of the work, which is then done."""
@@ -314,11 +322,14 @@ class Indexing:
         with self._lock:
             self._builds_asked += 1
             asked = self._builds_asked
-        self._worker.wake()
+        self.wake()
         return asked
 
     def _index_failed(self, fault: errors.StorageError) -> None:
-        """Go on by words, and make the index anew later. A full disk gets its room back, and no old byte stays."""
+        """Go on by words, and make the index anew later. A full disk gets its room back, and no old byte stays.
+
+        Texts get their vectors also where no index can ever be.
+        """
         self._failure = fault
         if fault.key == HOPELESS:
             self._index.give_up()

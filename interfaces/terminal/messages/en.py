@@ -342,6 +342,7 @@ MESSAGES: Mapping[str, str] = {
     "status.debug_off": "debug off",
     "status.index": "index",
     "status.index_value": "{state}, {vectors} vectors, {waiting} waiting",
+    "status.trouble": "why",
     "status.set_aside": "set aside",
     "status.set_aside_value": "{count} texts that the embedding model refuses; they are found by words",
     "status.degraded": "degraded",

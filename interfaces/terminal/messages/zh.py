@@ -330,6 +330,7 @@ MESSAGES: Mapping[str, str] = {
     "status.debug_off": "调试已关",
     "status.index": "索引",
     "status.index_value": "{state}，{vectors} 个向量，{waiting} 个待做",
+    "status.trouble": "原因",
     "status.set_aside": "搁置",
     "status.set_aside_value": "{count} 段文字被向量模型拒绝，只能按词语找到",
     "status.degraded": "受限",
