@@ -1,7 +1,8 @@
 """A backup is one file: a whole copy of the database, from which everything else is made.
 
 The images lie in it as versions, vectors as bytes, so that one file holds the friend. Promises: a backup may be made
-while another program chats; it is checked before it counts; restoring keeps what was there, under another name.
+while another program chats; it is checked before it counts, in its shape and in every value; restoring keeps what was
+there, under another name.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from storage.files import make_private, put_in_place
 from storage.owner import Owner
 from storage.sqlite.database import as_ours
 from storage.sqlite.migrations import refuse_unknown
+from storage.sqlite.shape import refuse_misshapen
 
 _DATABASE = "memory.db"
 
@@ -104,5 +106,6 @@ def _examine(path: Path) -> None:
         found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
         if found != ["ok"] or not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
             raise errors.Damaged(path=str(path), reason=found[0] if found != ["ok"] else "empty")
+        refuse_misshapen(connection, path, whole=True)
     finally:
         connection.close()

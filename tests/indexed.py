@@ -78,7 +78,10 @@ class IndexedStore:
     def add_session(self, session_id: str) -> None:
         with self.database.write() as sql:
             columns = "session_id, start_timestamp, status"
-            sql(f"INSERT INTO session ({columns}) VALUES (?, '2026-01-01', 'archived')", (session_id,))
+            sql(
+                f"INSERT INTO session ({columns}) VALUES (?, '2026-01-01T09:00:00+00:00', 'archived')",
+                (session_id,),
+            )
 
     def add_turns(self, session_id: str, texts: Sequence[str], first: int = 0) -> list[str]:
         """Rounds of a session, each of two turns, their texts as given."""
@@ -89,7 +92,7 @@ class IndexedStore:
                 role = "assistant" if number % 2 else "user"
                 sql(
                     "INSERT INTO conversation (text_id, session_id, timestamp, role, text, round, position)"
-                    " VALUES (?, ?, '2026-01-01', ?, ?, ?, ?)",
+                    " VALUES (?, ?, '2026-01-01T09:00:00+00:00', ?, ?, ?, ?)",
                     (text_id, session_id, role, text, number // 2 + 1, number),
                 )
                 self.store._enqueue(text_id, "conversation")
@@ -102,7 +105,7 @@ class IndexedStore:
         with self.database.write() as sql:
             sql(
                 "INSERT INTO summary (text_id, session_id, timestamp, summary, upto_round)"
-                " VALUES (?, ?, '2026-01-01', ?, 1)",
+                " VALUES (?, ?, '2026-01-01T09:00:00+00:00', ?, 1)",
                 (text_id, session_id, text),
             )
             self.store._enqueue(text_id, "summary")

@@ -116,3 +116,25 @@ def test_a_step_that_fails_at_any_statement_leaves_the_first_version_as_it_was(
     store = opened(path)
     assert len(store.rounds("s-now")) == 3
     store.close()
+
+
+def test_a_step_may_drop_a_column_that_the_examination_looks_at(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(path).close()
+    later = "ALTER TABLE conversation DROP COLUMN stored_at;\n"
+    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, later))
+    store = opened(path)
+    assert store.problems() == []
+    store.close()
+
+
+def test_a_tampered_first_version_is_refused_before_any_step_is_taken(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE conversation SET timestamp = '0001-01-01T00:00:00' WHERE round = 2")
+    before = path.read_bytes()
+    with pytest.raises(errors.Damaged) as refused:
+        opened(path)
+    assert refused.value.details["what"] == "conversation.timestamp"
+    assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir()] == ["memory.db"]

@@ -105,8 +105,8 @@ class Check:
         memory.start_index()
         memory.settle_index(_PATIENCE)
         status = memory.index_status()
-        if status.doing == "failed":
-            raise errors.StorageError("index.failed", reason=status.fault)
+        if status.trouble:
+            raise status.trouble
         return self.words.say("check.index_ok", vectors=status.vectors, waiting=status.waiting)
 
     def _persona(self, memory: Memory) -> str:

@@ -1,8 +1,8 @@
 """The door to SQLite, the only truth. SQL outside of ``storage/`` is a mistake.
 
 Promises: a committed transaction survives a power cut (``synchronous=FULL``); a write is all or nothing
-(``BEGIN IMMEDIATE``); deleted content is overwritten (``secure_delete``); a database that is damaged or newer
-is refused and left as it is. Every statement can be watched with its values on the injected logger.
+(``BEGIN IMMEDIATE``); deleted content is overwritten (``secure_delete``); a database that is damaged, newer or of
+another shape is refused and left as it is. Every statement can be watched with its values on the injected logger.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from domain import errors
 from storage.files import make_private, put_in_place, read_start
-from storage.sqlite import migrations
+from storage.sqlite import migrations, shape
 
 #: Below this version several connections can corrupt a WAL that is being reset (sqlite.org/wal.html).
 _WAL_IS_SAFE = (3, 51, 3)
@@ -74,6 +74,7 @@ class Database:
         try:
             with as_ours(self.path):
                 migrations.refuse_unknown(self._connection, path)
+                shape.refuse_misshapen(self._connection, path)
                 self._prepare(self._connection)
             self._refuse_cut()
         except BaseException:
@@ -124,13 +125,27 @@ class Database:
         run("PRAGMA foreign_keys=ON")
         run("PRAGMA cell_size_check=ON")
         migrations.migrate(connection, self.path)
+        shape.mend(connection)
 
     def read(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """All rows of one query."""
         with self._lock, as_ours(self.path):
-            rows = self._connection.execute(sql, parameters).fetchall()
+            rows = self._rows(sql, parameters)
             self._trace("read", sql, parameters, rows)
             return rows
+
+    def _rows(self, sql: str, parameters: Parameters) -> list[Row]:
+        """Rows as they are; only where a text is no UTF-8, U+FFFD stands for what cannot be read."""
+        try:
+            return self._connection.execute(sql, parameters).fetchall()
+        except sqlite3.OperationalError as fault:
+            if "decode to UTF-8" not in str(fault):
+                raise
+        self._connection.text_factory = _lenient
+        try:
+            return self._connection.execute(sql, parameters).fetchall()
+        finally:
+            self._connection.text_factory = str
 
     @contextmanager
     def write(self) -> Iterator[Sql]:
@@ -191,6 +206,10 @@ class Database:
             self._log.debug(
                 "database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _shown(parameters), shown
             )
+
+
+def _lenient(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def _shown(values: Row | Parameters) -> tuple[object, ...]:

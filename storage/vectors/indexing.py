@@ -15,6 +15,7 @@ always comes after whatever the worker was about to add.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -24,6 +25,7 @@ from typing import Literal
 from domain import errors
 from domain.vectors import Embedder
 from storage.store import SetAside, VectorStore
+from storage.vectors.lance import HOPELESS
 from storage.vectors.pending import PendingEmbedder
 from storage.vectors.reconcile import Reconciler
 from storage.vectors.table import Vectors
@@ -36,6 +38,9 @@ _MANY_NEW = 1_000
 _DELAYS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 #: With more texts waiting than this, recall by meaning is not what it could be.
 _MANY_WAITING = 64
+#: Seconds without any progress after which nobody waits any longer for work that was asked for. The longest single
+#: step, the index for nearest vectors of millions of texts, takes some minutes.
+_MOST_WITHOUT_PROGRESS = 900.0
 
 Missing = Literal["embeddings", "index"]
 Doing = Literal["starting", "ready", "rebuilding", "embedding", "failed", "ended"]
@@ -52,7 +57,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """What ``/status`` tells of the index. ``fault`` is for logs and for the curious, not translated."""
+    """What ``/status`` tells of the index. ``fault`` is for logs and for the curious, not translated.
+
+    ``trouble`` is why it is out of order; None when it is not.
+    """
 
     doing: Doing
     model: str
@@ -62,6 +70,7 @@ class IndexStatus:
     set_aside: tuple[SetAside, ...]
     degraded: tuple[Missing, ...]
     fault: str
+    trouble: errors.StorageError | None = None
 
 
 class Indexing:
@@ -81,6 +90,7 @@ class Indexing:
         log: logging.Logger,
         *,
         delays: Sequence[float] = _DELAYS,
+        most_without_progress: float = _MOST_WITHOUT_PROGRESS,
     ) -> None:
         self._store = store
         self._vectors = vectors
@@ -97,15 +107,21 @@ class Indexing:
         self._commits = self._new = 0
         self._most_waiting = 0
         self._fault = ""
+        self._failure: errors.StorageError | None = None
+        self._patience = most_without_progress
+        self._moved = time.monotonic()
 
     # -- for everybody ---------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin in the background: check the index, then embed what waits."""
+        self._moved = time.monotonic()
         self._worker.start()
 
     def wake(self) -> None:
         """Texts were enqueued."""
+        if self._worker.rest(0):
+            self._moved = time.monotonic()
         self._worker.wake()
 
     def pause(self) -> None:
@@ -143,7 +159,7 @@ class Indexing:
         """Take rows out of the index soon. Call it after the commit that removed their texts."""
         with self._lock:
             self._dropped += text_ids
-        self._worker.wake()
+        self.wake()
 
     def scrub(self, timeout: float) -> bool:
         """Make the index anew so that no byte of a dropped row is left, and wait for it."""
@@ -169,7 +185,9 @@ class Indexing:
         return tuple(missing)
 
     def progress(self) -> Progress | None:
-        """How far the work is that takes long; None when there is none."""
+        """How far the work is that takes long; None when there is none. It "failed" when waiting for it is no use."""
+        if self.trouble is not None:
+            return Progress("failed", self._reconciler.built, self._reconciler.total)
         if self._vectors.state == "rebuilding":
             return Progress("rebuilding", self._reconciler.built, self._reconciler.total)
         if self._catching_up():
@@ -177,6 +195,18 @@ class Indexing:
             self._most_waiting = max(self._most_waiting, waiting)
             return Progress("embedding", self._most_waiting - waiting, self._most_waiting)
         return None
+
+    @property
+    def trouble(self) -> errors.StorageError | None:
+        """Why the index is out of order, or will not be whole however long somebody waits; None when all is well."""
+        if self._index.failures:
+            return self._failure
+        if self._has_work() and time.monotonic() - self._moved > self._patience:
+            return errors.StorageError("index.stalled", seconds=round(self._patience))
+        return None
+
+    def _has_work(self) -> bool:
+        return self._worker.alive and (not self._worker.rest(0) or bool(self._store.waiting(1)))
 
     def status(self) -> IndexStatus:
         """Everything about the index at this moment."""
@@ -191,6 +221,7 @@ class Indexing:
             set_aside=tuple(self._store.set_aside()),
             degraded=self.degraded,
             fault=self._fault,
+            trouble=self.trouble,
         )
 
     # -- in the worker's thread ------------------------------------------------------------------------------
@@ -198,9 +229,8 @@ class Indexing:
     def _step(self) -> Again:
         """One piece of work; says when to come again."""
         try:
-            if not self._index.left() and self._tend_index():
-                return AT_ONCE
-            if not self._server.left() and self._embed_pending():
+            if self._one_piece():
+                self._moved = time.monotonic()
                 return AT_ONCE
             if self._new >= _MANY_NEW and not self._index.left():
                 self._upkeep()
@@ -211,7 +241,20 @@ class Indexing:
             self._note("embeddings", fault)
         except errors.StorageError as fault:
             self._index_failed(fault)
+            if self._index.left() == math.inf:
+                return AT_ONCE
         return self._when_again()
+
+    def _one_piece(self) -> bool:
+        """Do what comes next, if it may be tried now; False when nothing was done."""
+        if not self._index.left() and self._tend_index():
+            return True
+        return not self._server.left() and self._embed_pending()
+
+    def _proceed(self) -> bool:
+        """Whether to go on after a piece of the work, which is then done."""
+        self._moved = time.monotonic()
+        return self._worker.proceed()
 
     def _tend_index(self) -> bool:
         """One piece of the work that comes before new texts; False when there is none."""
@@ -236,14 +279,14 @@ class Indexing:
         model = self._embedder.model
         wanted = self._store.take_stock(model)
         self._most_waiting = self._store.effort()[0]
-        self._opened = self._reconciler.open(model, wanted, self._worker.proceed)
+        self._opened = self._reconciler.open(model, wanted, self._proceed)
         self._commits = self._vectors.versions()
 
     def _rebuild(self) -> None:
         """Everything asked for before now is met: what was dropped is not in the store any more."""
         asked = self._builds_asked
         self._take_dropped()
-        if self._reconciler.rebuild(self._embedder.model, self._worker.proceed):
+        if self._reconciler.rebuild(self._embedder.model, self._proceed):
             self._builds_done = asked
             self._commits = self._new = 0
 
@@ -251,7 +294,7 @@ class Indexing:
         """Embed a portion and bring it into the index; False when nothing waits."""
         model = self._embedder.model
         before, effort = self._store.dimension(model), self._store.effort()
-        made = self._pending.embed(self._worker.proceed)
+        made = self._pending.embed(self._proceed)
         if effort != (0, 0):
             self._server.worked()
         if not made:
@@ -260,7 +303,7 @@ class Indexing:
             self._reconciler.distrust(made, model)
             return True
         if self._store.dimension(model) != before or not self._vectors.has_table:
-            self._opened = self._reconciler.rebuild(model, self._worker.proceed)
+            self._opened = self._reconciler.rebuild(model, self._proceed)
         else:
             self._reconciler.put(model, made)
             self._commits += 1
@@ -279,12 +322,19 @@ class Indexing:
         with self._lock:
             self._builds_asked += 1
             asked = self._builds_asked
-        self._worker.wake()
+        self.wake()
         return asked
 
     def _index_failed(self, fault: errors.StorageError) -> None:
-        """Go on by words, and make the index anew later. A full disk gets its room back, and no old byte stays."""
-        self._index.failed()
+        """Go on by words, and make the index anew later. A full disk gets its room back, and no old byte stays.
+
+        Texts get their vectors also where no index can ever be.
+        """
+        self._failure = fault
+        if fault.key == HOPELESS:
+            self._index.give_up()
+        else:
+            self._index.failed()
         self._note("the vector index", fault)
         self._opened = False
         self._vectors.close()
@@ -300,14 +350,14 @@ class Indexing:
         self._log.warning("%s: %s; trying again later", what, fault)
 
     def _when_again(self) -> Again:
-        waits = [wait for wait in (self._index.left(), self._server.left()) if wait]
+        waits = [wait for wait in (self._index.left(), self._server.left()) if 0 < wait < math.inf]
         return min(waits) if waits else None
 
     def _catching_up(self) -> bool:
         return self._most_waiting > _MANY_WAITING and len(self._store.waiting(1)) > 0
 
     def _doing(self) -> Doing:
-        if self._index.failures:
+        if self.trouble is not None:
             return "failed"
         if not self._opened:
             return "rebuilding" if self._vectors.state == "rebuilding" else "starting"

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 #: An id may stand in a predicate only when it looks like this.
 _ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
+#: What LanceDB takes in no part of a path.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+#: The key of the one fault that will never pass by itself.
+HOPELESS = "index.folder_name"
 _INDEX_CACHE = 128 << 20
 _METADATA_CACHE = 32 << 20
 #: glibc keeps a heap for each thread and LanceDB has many: two heaps halve what a large table holds resident.
@@ -29,7 +33,12 @@ _ARENA_MAX, _ARENAS = -8, 2
 
 
 def connect(folder: Path) -> Any:
-    """A connection with bounded caches. The import takes a second, so it waits until here."""
+    """A connection with bounded caches. The import takes a second, so it waits until here.
+
+    Raises StorageError ``index.folder_name`` where no try will ever succeed.
+    """
+    if _CONTROL.search(str(folder.absolute())):
+        raise errors.StorageError(HOPELESS, path=one_line(str(folder)))
     os.environ.setdefault("LANCEDB_LOG", "error")
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
@@ -111,7 +120,7 @@ def _as_ours(fault: BaseException, act: str, folder: Path) -> errors.StorageErro
     elif "Read-only file system" in said or "ermission denied" in said:
         kind = errors.ReadOnly
     details = {"act": act, "path": str(folder), "reason": one_line(said or type(fault).__name__)}
-    return kind(None if kind is not errors.StorageError else "index.failed", **details)
+    return kind(None if kind is not errors.StorageError else "index.fault", **details)
 
 
 def empty_folder(folder: Path) -> None:

@@ -75,7 +75,7 @@ class Vectors:
                 self._table = database.open_table(_TABLE)
                 if not lance.is_made_for(self._table.schema, model, dimension):
                     self._table = None
-                    raise errors.StorageError("index.failed", act="open", reason="made for another model")
+                    raise errors.StorageError("index.fault", act="open", reason="made for another model")
             else:
                 self._table = database.create_table(_TABLE, schema=lance.schema_of(model, dimension))
                 lance.make_private_below(self.folder)
@@ -222,7 +222,7 @@ class Vectors:
         try:
             return normalised(vector, self._dimension)
         except errors.EmbeddingError as fault:
-            raise errors.StorageError("index.failed", act="search", reason=str(fault)) from fault
+            raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
 
     def _search(
         self, table: Any, query: Half, kind: Kind, exclude_session: str | None, limit: int

@@ -6,6 +6,7 @@ It knows nothing of what it does: a ``step`` does one piece of work and says whe
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -31,12 +32,17 @@ class Backoff:
         self.failures += 1
         self._until = time.monotonic() + delay
 
+    def give_up(self) -> None:
+        """No later try can succeed: none is made until ``worked``."""
+        self.failures += 1
+        self._until = math.inf
+
     def worked(self) -> None:
         """All is well again."""
         self.failures, self._until = 0, 0.0
 
     def left(self) -> float:
-        """Seconds to wait; 0 when it may be tried now."""
+        """Seconds to wait; 0 when it may be tried now, infinite when never."""
         return max(0.0, self._until - time.monotonic())
 
 

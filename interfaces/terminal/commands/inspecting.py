@@ -132,6 +132,8 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
         ("log", say("status.debug_on" if context.debug.on else "status.debug_off", path=log)),
     ]
+    if index.trouble:
+        rows.append(("trouble", context.words.error(index.trouble)))
     if index.set_aside:
         rows.append(("set_aside", say("status.set_aside_value", count=len(index.set_aside))))
     if index.degraded:

@@ -68,7 +68,12 @@ def reindex(context: CommandContext, argument: str) -> Next:
             context.aside.clear_status()
             context.tell("recall.degraded", "warning", parts=("embeddings",))
             return None
-        if progress := memory.index_progress():
+        progress = memory.index_progress()
+        if progress and progress.doing == "failed":
+            context.aside.clear_status()
+            context.tell("reindex.failed", "trouble", reason=memory.index_status().trouble)
+            return None
+        if progress:
             context.aside.status(
                 context.words.say("reindex.progress", done=progress.done, total=progress.total)
             )

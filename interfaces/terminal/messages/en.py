@@ -99,6 +99,18 @@ MESSAGES: Mapping[str, str] = {
     "storage.damaged": (
         "The database {path} is damaged ({reason}). It was left as it is. Copy it aside, then put a backup in its place."
     ),
+    "storage.misshapen": (
+        "The database {path} cannot be used: {what} is missing or of another form. It was left as it is. "
+        "Copy it aside, then put a backup in its place."
+    ),
+    "storage.added": (
+        "The database {path} cannot be used: somebody added {what} to it. It was left as it is. "
+        "Copy it aside, then put a backup in its place."
+    ),
+    "storage.unreadable": (
+        "The database {path} cannot be used: a value in {what} is not what belongs there. It was left as it is. "
+        "Mend the value, or put a backup in its place."
+    ),
     "backup.done": "The whole memory is in {path} ({size}). Keep it where only you can read it.",
     "backup.restored": "The memory is that of {path} again.",
     "backup.restored_over": "The memory is that of {path} again. What was there before is kept as {former}.",
@@ -358,6 +370,7 @@ MESSAGES: Mapping[str, str] = {
     "status.debug_off": "debug off",
     "status.index": "index",
     "status.index_value": "{state}, {vectors} vectors, {waiting} waiting",
+    "status.trouble": "why",
     "status.set_aside": "set aside",
     "status.set_aside_value": "{count} texts that the embedding model refuses; they are found by words",
     "status.degraded": "degraded",
@@ -368,6 +381,12 @@ MESSAGES: Mapping[str, str] = {
     "index.rebuilding": "being rebuilt",
     "index.embedding": "catching up",
     "index.failed": "out of order; recall goes by words",
+    "index.folder_name": (
+        "LanceDB takes no folder with a control character in its name ({path}). "
+        "Recall goes on by words; rename the folder, or choose another --data-dir."
+    ),
+    "index.fault": "LanceDB failed ({reason}). Recall goes on by words; it is tried again later.",
+    "index.stalled": "For {seconds} s it came no further. Recall goes on by words; start again to try again.",
     "index.ended": "closed",
     "status.version": "version",
     "status.settings": "Settings",
@@ -388,6 +407,7 @@ MESSAGES: Mapping[str, str] = {
     "reindex.start": "Rebuilding the index from what is stored.",
     "reindex.progress": "{done} of {total}",
     "reindex.done": "The index is whole: {vectors} vectors.",
+    "reindex.failed": "The index cannot be built: {reason}",
     "reindex.stopped": "Stopped. Recall goes on by words; /reindex goes on from there.",
     "batch.summary": "Said on its own with -p: {said}",
     "batch.no_file": "{path} cannot be read ({reason}).",

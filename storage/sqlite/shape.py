@@ -1,0 +1,258 @@
+"""Whether a database is shaped as ours, and holds what can be read: looked at before anything is written.
+
+    tables, columns and rules as the steps lay them down? -> values of the right kind, dates that are dates?
+
+A file may come out of a backup, out of another tool, or from somebody's hand. Promises: one that would fail later is
+refused at once, by the name of its table and column, and left as it is. Mended is only what loses nothing: an index
+that is missing or strange is made anew, and a vector that is none goes, since it is made again from its text.
+
+What is looked for in large tables has an index that holds only rows that cannot be read, so that looking costs nothing
+however much is remembered.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from domain import errors
+from storage.sqlite import migrations
+
+#: Tables that grow with what is remembered; the others are read through at each start.
+_LARGE = ("session", "conversation", "summary", "embedding", "pending", "persona", "fact")
+#: What is drawn from texts and made anew from them: rows that cannot be read go.
+_DRAWN = ("embedding", "pending")
+#: Large, drawn from texts, and read by the program in a way that takes any value: examined in a backup only.
+_NUMBERS = ("fact_turn", "turn_length", "summary_length", "fact_length")
+
+_CHECK = re.compile(r"CHECK \((?:[^()]|\([^()]*\))*\)")
+_KINDS = {"TEXT": "text", "INTEGER": "integer", "BLOB": "blob"}
+_TO_THE_SECOND = "[12][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]"
+_OFFSET = "[+-][01][0-9]:[0-5][0-9]"
+#: What may follow the seconds of a date.
+_ENDS = [
+    fraction + offset
+    for fraction in ("", "." + 3 * "[0-9]", "." + 6 * "[0-9]")
+    for offset in ("Z", _OFFSET, f"{_OFFSET}:[0-5][0-9]")
+]
+
+
+class _Column(NamedTuple):
+    name: str
+    type: str
+    not_null: int
+    key: int
+
+
+@dataclass(frozen=True)
+class _Table:
+    """How a table stands in a database. ``script`` is set for one that a module of SQLite keeps."""
+
+    name: str
+    columns: tuple[_Column, ...]
+    unique: frozenset[tuple[str, ...]]
+    checks: frozenset[str]
+    script: str = ""
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether the program itself writes its rows."""
+        return not self.script and "_words_" not in self.name
+
+
+def refuse_misshapen(connection: sqlite3.Connection, path: Path, *, whole: bool = False) -> None:
+    """Refuse a database that is not shaped as its steps lay it down, or holds what cannot be read.
+
+    ``whole``: every row of every table is looked at, whatever its indexes say. Raises Damaged; nothing is written.
+    """
+    version = migrations.version_of(connection)
+    if not version:
+        return
+    wanted, found = _laid_down(version)[0], _tables(connection)
+    for table in wanted.values():
+        if lacking := _lacking(table, found.get(table.name)):
+            raise errors.Damaged("storage.misshapen", path=str(path), what=lacking)
+    for added in _never_made(connection, wanted.values()):
+        raise errors.Damaged("storage.added", path=str(path), what=added)
+    for table in wanted.values():
+        if table.is_ordinary and table.name not in _DRAWN and (whole or table.name not in _NUMBERS):
+            _refuse_unreadable(connection, table, path, whole=whole)
+
+
+def mend(connection: sqlite3.Connection) -> None:
+    """Make missing and strange indexes anew, and let go of vectors that are none."""
+    tables, indexes = _laid_down(migrations.version_of(connection))
+    found = _indexes(connection, tables)
+    wanted = indexes | {migrations.GUARD + name: _guard(tables[name]) for name in _LARGE if name in tables}
+    changed = [name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)]
+    unsound = [
+        name for name in _DRAWN if name in tables and _first_unsound(connection, tables[name], changed)
+    ]
+    if not changed and not unsound:
+        return
+    with _one_commit(connection):
+        for name in changed:
+            connection.execute(f'DROP INDEX IF EXISTS "{name.replace(chr(34), chr(34) * 2)}"')
+        for name in unsound:
+            connection.execute(f"DELETE FROM {name} WHERE {_unsound(tables[name])}")
+        for name in changed:
+            if name in wanted:
+                connection.execute(wanted[name])
+
+
+class _one_commit:
+    """One transaction, or nothing."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, fault: object, trace: object) -> None:
+        self._connection.execute("ROLLBACK" if fault else "COMMIT")
+
+
+# -- shape -------------------------------------------------------------------------------------------------------
+
+
+def _laid_down(version: int) -> tuple[dict[str, _Table], dict[str, str]]:
+    """The tables and the indexes (name: script) of a database that has just taken so many steps."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        for step in migrations.STEPS[:version]:
+            for statement in migrations.statements(step):
+                fresh.execute(statement)
+        tables = _tables(fresh)
+        return tables, _indexes(fresh, tables)
+
+
+def _tables(connection: sqlite3.Connection) -> dict[str, _Table]:
+    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+    return {
+        str(name): _table(connection, str(name), _plain(script))
+        for name, script in rows
+        if not str(name).startswith("sqlite_")
+    }
+
+
+def _table(connection: sqlite3.Connection, name: str, script: str) -> _Table:
+    if script.upper().startswith("CREATE VIRTUAL"):
+        return _Table(name, (), frozenset(), frozenset(), script)
+    columns = connection.execute('SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?)', (name,))
+    return _Table(
+        name,
+        tuple(_Column(*row) for row in columns.fetchall()),
+        frozenset(_unique(connection, name)),
+        frozenset(_CHECK.findall(script)),
+    )
+
+
+def _unique(connection: sqlite3.Connection, table: str) -> Iterator[tuple[str, ...]]:
+    """The columns of each rule of a table that no two rows may be alike."""
+    made = "SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND origin <> 'c'"
+    for (index,) in connection.execute(made, (table,)).fetchall():
+        yield tuple(row[0] for row in connection.execute("SELECT name FROM pragma_index_info(?)", (index,)))
+
+
+def _lacking(wanted: _Table, found: _Table | None) -> str:
+    """What a table lacks, as TABLE or TABLE.COLUMN; "" when nothing. A column too many does no harm."""
+    if found is None or found.script != wanted.script:
+        return wanted.name
+    for column in wanted.columns:
+        if column not in found.columns:
+            return f"{wanted.name}.{column.name}"
+    if not (wanted.unique <= found.unique and wanted.checks <= found.checks):
+        return wanted.name
+    return ""
+
+
+def _never_made(connection: sqlite3.Connection, tables: Iterable[_Table]) -> Iterator[str]:
+    """What acts by itself (triggers), and columns that must be filled and that nobody here fills."""
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        yield str(name)
+    must = 'SELECT name FROM pragma_table_xinfo(?) WHERE "notnull" AND dflt_value IS NULL'
+    for table in (table for table in tables if not table.script):
+        known = {column.name for column in table.columns}
+        for (name,) in connection.execute(must, (table.name,)).fetchall():
+            if name not in known:
+                yield f"{table.name}.{name}"
+
+
+def _indexes(connection: sqlite3.Connection, tables: Iterable[str]) -> dict[str, str]:
+    """The indexes of these tables that somebody made by name, with their scripts."""
+    rows = connection.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'index'").fetchall()
+    ours = set(tables)
+    return {str(name): _plain(script) for name, table, script in rows if script and table in ours}
+
+
+def _plain(script: object) -> str:
+    return " ".join(str(script).split())
+
+
+# -- values ------------------------------------------------------------------------------------------------------
+
+
+def _guard(table: _Table) -> str:
+    """The script of the index that holds the rows of a table that cannot be read: none."""
+    first = table.columns[0].name
+    return f"CREATE INDEX {migrations.GUARD}{table.name} ON {table.name} ({first}) WHERE {_unsound(table)}"
+
+
+def _refuse_unreadable(connection: sqlite3.Connection, table: _Table, path: Path, *, whole: bool) -> None:
+    past = () if not whole else (migrations.GUARD + table.name,)
+    if not _first_unsound(connection, table, past):
+        return
+    for column in table.columns:
+        wrong = _wrong(column)
+        if wrong and connection.execute(f"SELECT 1 FROM {table.name} WHERE {wrong} LIMIT 1").fetchone():
+            raise errors.Damaged("storage.unreadable", path=str(path), what=f"{table.name}.{column.name}")
+
+
+def _first_unsound(connection: sqlite3.Connection, table: _Table, distrusted: Iterable[str]) -> bool:
+    """Whether a table holds a row that cannot be read: by its guard where there is a right one, else row by row."""
+    if not (unsound := _unsound(table)):
+        return False
+    name = migrations.GUARD + table.name
+    made = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'index' AND name = ?", (name,))
+    script = made.fetchone()
+    guarded = script is not None and _plain(script[0]) == _guard(table) and name not in distrusted
+    how = f"INDEXED BY {name}" if guarded else "NOT INDEXED"
+    return bool(connection.execute(f"SELECT 1 FROM {table.name} {how} WHERE {unsound} LIMIT 1").fetchone())
+
+
+def _unsound(table: _Table) -> str:
+    """The condition that holds for a row that cannot be read; "" when every row can."""
+    wrong = [wrong for column in table.columns if (wrong := _wrong(column))]
+    if table.name == "embedding":
+        wrong.append("length(vector) <> 2 * dimension")
+    return " OR ".join(wrong)
+
+
+def _wrong(column: _Column) -> str:
+    """The condition that holds for a value of a column that cannot be read."""
+    kind = _KINDS.get(column.type)
+    if kind is None or (kind == "integer" and column.key):
+        return ""
+    name = column.name
+    wrong = f"typeof({name}) <> '{kind}'"
+    if name == "stored_at":
+        wrong += f" OR ({name} <> '' AND {_no_date(name)})"
+    elif name.endswith("timestamp"):
+        wrong += f" OR {_no_date(name)}"
+    return f"({wrong})" if column.not_null else f"({name} IS NOT NULL AND ({wrong}))"
+
+
+def _no_date(name: str) -> str:
+    """A date has the form that is written, an offset, and stands in the calendar; the year 1 is no year of a talk.
+
+    The calendar is asked only of what has the form, since SQLite takes "now" for a date too; without a step of no days
+    it would give back a 31st of February as it is.
+    """
+    end = " OR ".join(f"substr({name}, 20) GLOB '{end}'" for end in _ENDS)
+    calendar = f"datetime(substr({name}, 1, 19), '+0 days') IS NOT replace(substr({name}, 1, 19), 'T', ' ')"
+    return f"(CASE WHEN {name} GLOB '{_TO_THE_SECOND}*' AND ({end}) THEN {calendar} ELSE 1 END)"

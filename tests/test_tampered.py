@@ -1,0 +1,291 @@
+"""A database that somebody changed is refused in one clear line and left as it is, or mended where nothing is lost."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from domain import errors
+from domain.errors import Exit
+from interfaces.terminal.messages import LANGUAGES, Words
+from storage.backup import restore
+from storage.sqlite.database import Database
+from tests.house import friend, house
+from tests.server import ScriptedServer
+from tests.test_promises import run_program
+
+QUIET = logging.Logger("quiet", logging.CRITICAL)
+
+#: What somebody did, and the table and column that the refusal names.
+TAMPERED = {
+    "a table without a column": (
+        "DROP INDEX unsound_conversation; ALTER TABLE conversation DROP COLUMN folded",
+        "conversation.folded",
+    ),
+    "a session without a column": (
+        "DROP INDEX unsound_session; ALTER TABLE session DROP COLUMN stored_at",
+        "session.stored_at",
+    ),
+    "a table that is gone": ("DROP TABLE pin", "pin"),
+    "a table of words that is gone": ("DROP TABLE turn_postings", "turn_postings"),
+    "a view for a table": ("DROP TABLE meta; CREATE VIEW meta AS SELECT 1 AS key, 2 AS value", "meta"),
+    "a table copied without its rules": (
+        "CREATE TABLE copy AS SELECT * FROM persona; DROP TABLE persona; ALTER TABLE copy RENAME TO persona",
+        "persona.version",
+    ),
+    "a table that takes everything twice": (
+        "CREATE TABLE copy (text_id TEXT NOT NULL, model TEXT NOT NULL, dimension INTEGER NOT NULL,"
+        " digest TEXT NOT NULL, vector BLOB NOT NULL);"
+        "INSERT INTO copy SELECT * FROM embedding; DROP TABLE embedding; ALTER TABLE copy RENAME TO embedding",
+        "embedding",
+    ),
+    "a table that takes any image": (
+        "CREATE TABLE copy (number INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL,"
+        " timestamp TEXT NOT NULL, text TEXT NOT NULL); DROP TABLE pin; ALTER TABLE copy RENAME TO pin",
+        "pin",
+    ),
+    "a trigger": (
+        "CREATE TRIGGER gone AFTER INSERT ON conversation BEGIN DELETE FROM summary; END",
+        "gone",
+    ),
+    "a column that nobody fills": (
+        "CREATE TABLE copy (key TEXT PRIMARY KEY, value TEXT NOT NULL, other INTEGER NOT NULL) WITHOUT ROWID;"
+        "DROP TABLE meta; ALTER TABLE copy RENAME TO meta",
+        "meta.other",
+    ),
+    "a date that is none": ("UPDATE conversation SET timestamp = 'yesterday'", "conversation.timestamp"),
+    "a date called now": ("UPDATE conversation SET timestamp = 'now'", "conversation.timestamp"),
+    "an empty date": ("UPDATE summary SET timestamp = ''", "summary.timestamp"),
+    "a date without offset": (
+        "UPDATE conversation SET timestamp = '2026-03-01T09:00:00'",
+        "conversation.timestamp",
+    ),
+    "a date without a time": ("UPDATE session SET start_timestamp = '2026-03-01'", "session.start_timestamp"),
+    "a date of the year 1": (
+        "UPDATE session SET end_timestamp = '0001-01-01T00:00:00+00:00'",
+        "session.end_timestamp",
+    ),
+    "a date that no calendar has": (
+        "UPDATE persona SET timestamp = '2026-02-31T09:00:00+00:00'",
+        "persona.timestamp",
+    ),
+    "an hour that no clock has": (
+        "UPDATE pin SET timestamp = '2026-02-01T29:00:00+00:00'",
+        "pin.timestamp",
+    ),
+    "an offset that is none": (
+        "UPDATE pin SET timestamp = '2026-02-01T09:00:00+00:00 or so'",
+        "pin.timestamp",
+    ),
+    "a strange date of storing": ("UPDATE conversation SET stored_at = 'soon'", "conversation.stored_at"),
+    "a blob for a text": ("UPDATE conversation SET text = x'00ff00'", "conversation.text"),
+    "a blob for a summary": ("UPDATE summary SET summary = x'ff'", "summary.summary"),
+    "a blob for an image": ("UPDATE persona SET text = CAST(text AS BLOB)", "persona.text"),
+    "a text for a number": ("UPDATE conversation SET round = 'first'", "conversation.round"),
+    "a blob for a name": ("UPDATE meta SET value = x'00'", "meta.value"),
+}
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database of somebody who said a few things and saved, with a row in every table that is tampered with."""
+    from tests.conftest import Count, SetClock
+
+    folder = tmp_path_factory.mktemp("lived")
+    with ScriptedServer() as server:
+        server.answer = friend
+        with house(folder, server, SetClock(), Count(), QUIET) as first:
+            first.say("My violin is by Amati.")
+            first.save()
+            first.say("Second evening.")
+            first.memory.pin("user", "Call her Ann.")
+    return folder / "data" / "memory.db"
+
+
+@pytest.fixture
+def path(lived: Path, tmp_path: Path) -> Path:
+    shutil.copyfile(lived, tmp_path / "memory.db")
+    return tmp_path / "memory.db"
+
+
+def tamper(path: Path, script: str) -> bytes:
+    """Change a database as another tool would; what the file holds then."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA legacy_alter_table=ON")
+        connection.executescript(script)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is(path: Path, name: str) -> None:
+    script, what = TAMPERED[name]
+    before = tamper(path, script)
+    with pytest.raises(errors.Damaged) as refused:
+        Database(path, QUIET)
+    assert refused.value.details["what"] == what
+    assert refused.value.exit_code == Exit.DATA
+    assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir()] == ["memory.db"]
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_p15_a_tampered_backup_is_refused_and_the_memory_stays(
+    path: Path, lived: Path, tmp_path: Path, clock, name: str
+) -> None:
+    script, what = TAMPERED[name]
+    tamper(path, script)
+    (tmp_path / "data").mkdir()
+    shutil.copyfile(lived, tmp_path / "data" / "memory.db")
+    with pytest.raises(errors.Damaged) as refused:
+        restore(path, tmp_path / "data", clock)
+    assert refused.value.details["what"] == what
+    assert (tmp_path / "data" / "memory.db").read_bytes() == lived.read_bytes()
+    assert [entry.name for entry in (tmp_path / "data").iterdir()] == ["memory.db"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["a table without a column", "a trigger", "a date without offset"])
+def test_a_refusal_says_in_one_line_what_is_wrong_where_and_what_to_do(
+    path: Path, name: str, language
+) -> None:
+    script, what = TAMPERED[name]
+    tamper(path, script)
+    with pytest.raises(errors.Damaged) as refused:
+        Database(path, QUIET)
+    said = Words(language).error(refused.value)
+    assert what in said
+    assert str(path) in said
+    assert ("backup" if language == "en" else "备份") in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("how", ["start", "restore"])
+def test_the_program_refuses_a_tampered_database_with_the_exit_code_of_a_damaged_one(
+    path: Path, tmp_path: Path, how: str
+) -> None:
+    before = tamper(path, TAMPERED["a blob for a text"][0])
+    (tmp_path / "data").mkdir()
+    if how == "start":
+        path = path.rename(tmp_path / "data" / "memory.db")
+    done = run_program(tmp_path, *(["-p", "hello"] if how == "start" else ["--restore", str(path)]))
+    assert done.returncode == Exit.DATA
+    assert "conversation.text" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert path.read_bytes() == before
+
+
+def contents(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return {
+            table: connection.execute(f"SELECT * FROM {table}").fetchall()
+            for table in ("session", "conversation", "summary", "persona", "pin")
+        }
+
+
+def indexes(path: Path) -> set[str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return {row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'index'")}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "DROP INDEX conversation_in_time; DROP INDEX session_in_time; DROP INDEX unsound_conversation",
+        "CREATE UNIQUE INDEX one_role ON fact (session_id)",
+        "DROP INDEX session_by_status; CREATE INDEX session_by_status ON session (number)",
+    ],
+    ids=["missing", "never made", "of another form"],
+)
+def test_an_index_that_is_not_ours_is_made_anew_and_nothing_is_lost(path: Path, script: str) -> None:
+    before, wanted = contents(path), indexes(path)
+    tamper(path, script)
+    Database(path, QUIET).close()
+    assert contents(path) == before
+    assert indexes(path) == wanted
+
+
+def test_a_value_is_found_also_where_the_index_that_would_tell_was_taken_away(path: Path) -> None:
+    before = tamper(path, "DROP INDEX unsound_conversation; UPDATE conversation SET text = x'00'")
+    with pytest.raises(errors.Damaged):
+        Database(path, QUIET)
+    assert path.read_bytes() == before
+
+
+def test_a_backup_is_looked_at_in_every_table(path: Path, tmp_path: Path, clock) -> None:
+    tamper(path, "UPDATE fact_length SET length = 'many'; INSERT INTO fact_length VALUES (7, 'many', 0)")
+    with pytest.raises(errors.Damaged) as refused:
+        restore(path, tmp_path / "data", clock)
+    assert refused.value.details["what"] == "fact_length.length"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "UPDATE embedding SET vector = 'none'",
+        "UPDATE embedding SET vector = x'0011'",
+        "UPDATE embedding SET digest = x'00'",
+    ],
+    ids=["a text for a vector", "a vector that was cut", "a blob for a digest"],
+)
+def test_vectors_that_are_none_are_made_again_from_their_texts(
+    lived: Path, tmp_path: Path, clock, new_id, log, script: str
+) -> None:
+    (tmp_path / "data").mkdir()
+    shutil.copyfile(lived, tmp_path / "data" / "memory.db")
+    tamper(tmp_path / "data" / "memory.db", script)
+    new_id.given = 500
+    with house(tmp_path, None, clock, new_id, log) as second:
+        second.settle()
+        turns = {row["text_id"] for row in second.rows("conversation")}
+        assert turns <= set(second.indexed())
+        assert {len(row["vector"]) for row in second.rows("embedding")} != {2}
+
+
+def test_a_text_that_is_no_utf8_is_read_with_a_mark_in_its_place(path: Path) -> None:
+    tamper(path, "UPDATE conversation SET text = CAST(x'557365723a206162ff6364' AS TEXT) WHERE role = 'user'")
+    opened = Database(path, QUIET)
+    texts = {row[0] for row in opened.read("SELECT text FROM conversation WHERE role = 'user'")}
+    assert texts == {"User: ab\ufffdcd"}
+    assert opened.read("SELECT session_id FROM session")
+    opened.close()
+
+
+def test_looking_at_the_shape_reads_no_row_of_a_large_table(path: Path) -> None:
+    Database(path, QUIET).close()
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE name LIKE 'unsound_%'"
+        ).fetchall()
+        assert {name for name, _ in rows} >= {"unsound_conversation", "unsound_session", "unsound_summary"}
+        for name, script in rows:
+            table, condition = name.removeprefix("unsound_"), script.split(" WHERE ", 1)[1]
+            query = f"EXPLAIN QUERY PLAN SELECT 1 FROM {table} INDEXED BY {name} WHERE {condition} LIMIT 1"
+            assert name in str(connection.execute(query).fetchall())
+            assert connection.execute(
+                f"SELECT count(*) FROM {table} INDEXED BY {name} WHERE {condition}"
+            ).fetchone() == (0,)
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        running.answer = friend
+        yield running
+
+
+def test_every_date_that_the_program_writes_is_one(tmp_path: Path, server, clock, new_id, log) -> None:
+    with house(tmp_path, server, clock, new_id, log, MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1") as first:
+        for line in ("one", "two", "three"):
+            first.say(line)
+        first.save()
+        first.memory.start_session(began="1999-12-31T23:59:59-08:00")
+        first.memory.note_in_flight(first.talk.session.session_id, "unsent")
+    opened = Database(tmp_path / "data" / "memory.db", QUIET)
+    assert opened.problems() == []
+    opened.close()
