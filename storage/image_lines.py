@@ -22,7 +22,8 @@ Tokens = Callable[[str], Sequence[str]]
 Words = frozenset[str]
 
 _SENTENCE = re.compile(
-    r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\b[A-Z]\.)[ \t]+|(?<=[;|])[ \t]+|(?<=[。！？；])"
+    r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\b[A-Z]\.)[ \t]+"
+    r"|(?<=[;|])[ \t]+|(?<=[。！？；])"
 )
 #: Two words of a script without spaces overlap as soon as three characters are the same; one alone is chance.
 _UNSPACED_ENOUGH = 2

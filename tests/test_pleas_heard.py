@@ -23,7 +23,10 @@ EVENING = (
     "Also the knee: the physio says patellar tendinitis, no running for ten weeks.",
     "Will you check on me around Tom's birthday, the 3rd of November?",
 )
-AFTERWARDS = ("What do you know about Josef?", "Who has gambling debts? Did anyone borrow two thousand pounds?")
+AFTERWARDS = (
+    "What do you know about Josef?",
+    "Who has gambling debts? Did anyone borrow two thousand pounds?",
+)
 
 
 @pytest.fixture

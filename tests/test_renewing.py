@@ -37,7 +37,9 @@ def tell(open_house: House) -> None:
 
 
 def forget(open_house: House, words: str = "PLUM77") -> list:
-    return list(Erasing(open_house.memory, open_house.llm).run(open_house.memory.scope_of_words(words), Stop()))
+    return list(
+        Erasing(open_house.memory, open_house.llm).run(open_house.memory.scope_of_words(words), Stop())
+    )
 
 
 def test_when_the_rewrite_fails_the_images_still_say_who_anna_is_and_the_next_start_makes_them_anew_once(
@@ -94,7 +96,9 @@ def test_a_kill_between_any_two_of_them_loses_none_and_doubles_none(
         work.close()
         assert len(first.memory.renewals()) == 3 - done
     with house(tmp_path, server, clock, new_id, log) as second:
-        made = [event.what for event in renew(second.memory, second.llm, Stop()) if isinstance(event, Renewed)]
+        made = [
+            event.what for event in renew(second.memory, second.llm, Stop()) if isinstance(event, Renewed)
+        ]
         assert made == ["summary", "self", "user"][done:]
         assert second.memory.image("user").count("user: I am Anna") == 2
         assert [row["summary"] for row in second.rows("summary")] == ["I am Anna, a nurse in Turku"]
