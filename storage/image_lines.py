@@ -22,7 +22,8 @@ Tokens = Callable[[str], Sequence[str]]
 Words = frozenset[str]
 
 _SENTENCE = re.compile(
-    r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\b[A-Z]\.)[ \t]+|(?<=[。！？；])"
+    r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\b[A-Z]\.)[ \t]+"
+    r"|(?<=[;|])[ \t]+|(?<=[。！？；])"
 )
 #: Two words of a script without spaces overlap as soon as three characters are the same; one alone is chance.
 _UNSPACED_ENOUGH = 2
@@ -142,7 +143,7 @@ def _joined(sentences: Sequence[str]) -> str:
     joined = sentences[0]
     for sentence in sentences[1:]:
         joined += sentence if joined[-1] in "。！？；" else f" {sentence}"
-    return joined
+    return joined.rstrip(" |;；")
 
 
 def _first_written(versions: Sequence[ImageVersion]) -> Mapping[str, int]:

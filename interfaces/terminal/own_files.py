@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from conversation import Conversation
 from domain import errors
-from domain.records import Session
+from domain.records import Session, Turn
 from domain.text import clean
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.messages import Words
@@ -31,7 +32,7 @@ def exported(
             {"sessions": [_values(session, memory) for session in chosen]}, ensure_ascii=False, indent=2
         )
     names = {"user": conversation.person(words.language), "assistant": conversation.companion(words.language)}
-    return "\n".join(_markdown(session, memory, names) for session in chosen)
+    return "\n".join(_markdown(session, memory, names, words) for session in chosen)
 
 
 def write_new(name: str, content: str) -> Path:
@@ -50,26 +51,42 @@ def write_new(name: str, content: str) -> Path:
 
 def _values(session: Session, memory: Memory) -> dict[str, object]:
     summary = memory.summary(session.session_id)
-    turns = [
+    turns = memory.turns_of(session.session_id)
+    alone = _alone(turns)
+    told = [
         {
             "text_id": turn.text_id,
             "timestamp": turn.timestamp,
             "role": turn.role,
             "text": turn.words,
             "finish": turn.finish,
+            "alone": turn.text_id in alone,
         }
-        for turn in memory.turns_of(session.session_id)
+        for turn in turns
     ]
-    return {**asdict(session), "summary": summary.summary if summary else None, "turns": turns}
+    return {**asdict(session), "summary": summary.summary if summary else None, "turns": told}
 
 
-def _markdown(session: Session, memory: Memory, names: dict[str, str]) -> str:
+def _alone(turns: Sequence[Turn]) -> set[str]:
+    """The turns whose partner was erased."""
+    counts = Counter(turn.round for turn in turns)
+    return {turn.text_id for turn in turns if counts[turn.round] == 1}
+
+
+def _markdown(session: Session, memory: Memory, names: dict[str, str], words: Words) -> str:
     summary = memory.summary(session.session_id)
     parts = [f"# {local(session.start_timestamp)} · {session.session_id}", ""]
     if summary:
         parts += ["> " + line for line in summary.summary.splitlines()] + [""]
-    for turn in memory.turns_of(session.session_id):
-        parts += [f"**{names[turn.role]}** · {local(turn.timestamp)}", "", turn.words, ""]
+    turns = memory.turns_of(session.session_id)
+    alone = _alone(turns)
+    for turn in turns:
+        erased = f"*{words.say(f'export.alone.{turn.role}')}*"
+        said = [f"**{names[turn.role]}** · {local(turn.timestamp)}", "", turn.words, ""]
+        if turn.text_id not in alone:
+            parts += said
+        else:
+            parts += [*said, erased, ""] if turn.role == "user" else [erased, "", *said]
     return "\n".join(parts)
 
 

@@ -299,7 +299,8 @@ def test_what_is_withheld_stays_stored_and_is_found_by_nothing(store: Store, tel
     store.take_stock("a model")
     assert set(store.waiting(9)) == {turn.text_id for turn in after.turns}
     store.put_back(store.reset("s1"))
-    assert holding(store, "quokka") == []
+    assert store.postings("turn", ("quokka",), 9)["quokka"].seqs.tolist() == []
+    assert set(store.waiting(9)) == {turn.text_id for turn in after.turns}
     store.release([told.user.text_id])
     assert holding(store, "quokka") == [told.user.text_id]
     assert told.user.text_id in store.waiting(9)

@@ -336,6 +336,8 @@ MESSAGES: Mapping[str, str] = {
     "resume.done": "Session {session} is active again.",
     "resume.present": "That is the present session.",
     "export.done": "Wrote {sessions} to {path}.",
+    "export.alone.user": "The reply to this was erased.",
+    "export.alone.assistant": "What this answers was erased.",
     "export.exists": "{path} exists already. Give another name.",
     "export.failed": "{path} cannot be written ({reason}). Give another name.",
     "summary.nothing": "This session has no summary yet; it is written when older rounds leave the context.",

@@ -324,6 +324,8 @@ MESSAGES: Mapping[str, str] = {
     "resume.done": "已回到会话 {session}。",
     "resume.present": "那就是当前会话。",
     "export.done": "已把 {sessions}写入 {path}。",
+    "export.alone.user": "对这句话的回复已被抹去。",
+    "export.alone.assistant": "这里回答的那句话已被抹去。",
     "export.exists": "{path} 已经存在。请换个名字。",
     "export.failed": "写不了 {path}（{reason}）。请换个名字。",
     "summary.nothing": "本次会话还没有摘要；较早的几轮离开上下文时才会写。",

@@ -1,0 +1,193 @@
+"""What a person asks to have forgotten is in no later prompt, of this session or any other (P22)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from domain.events import Notice, Stop
+from domain.records import not_withheld
+from tests.house import House, friend, house
+from tests.server import ScriptedServer, say, status, vectors
+
+SECRET = re.compile("two thousand|gambling", re.IGNORECASE)
+#: Said on one evening, as in life; the plea stands in the middle.
+EVENING = (
+    "Juniper. Tom and I are over. He told me last Sunday. Four years.",
+    "One good thing: I got the job. Osprey. I start on the 1st of September.",
+    "Can I tell you something? Josef borrowed two thousand pounds from me to cover gambling debts and Annika has no"
+    " idea. God, I shouldn't have said that. Please forget it, I mean it, wipe it and never bring it up.",
+    "Also the knee: the physio says patellar tendinitis, no running for ten weeks.",
+    "Will you check on me around Tom's birthday, the 3rd of November?",
+)
+AFTERWARDS = (
+    "What do you know about Josef?",
+    "Who has gambling debts? Did anyone borrow two thousand pounds?",
+)
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        running.answer = lambda request: friend(request).replace("Reply to: ", "I hear you: ")
+        yield running
+
+
+def said(open_house: House, line: str) -> list[Notice]:
+    events = list(open_house.talk.turn(line, Stop()))
+    assert open_house.talk.fold_now() == []
+    open_house.settle()
+    return [event for event in events if isinstance(event, Notice)]
+
+
+def sent(server: ScriptedServer) -> list[str]:
+    return [json.dumps(request.json, ensure_ascii=False) for request in server.requests if request.body]
+
+
+def told_since(server: ScriptedServer, asked: int) -> list[str]:
+    """The requests since, without the words of the questions that a test asks itself."""
+    found = sent(server)[asked:]
+    for question in AFTERWARDS:
+        found = [request.replace(question, "") for request in found]
+    return [request for request in found if SECRET.search(request)]
+
+
+@pytest.mark.parametrize("embedder", ["built in", "server"])
+def test_after_the_plea_no_request_of_any_session_holds_what_was_to_be_forgotten(
+    tmp_path, server, clock, new_id, log, embedder
+):
+    few = {"MAX_CONV_NUM": "2", "REFRESH_EVERY_CONV_NUM": "1"}
+    if embedder == "server":
+        server.embeds = vectors()
+        few |= {"EMBEDDING_MODEL": "e", "EMBEDDING_API_BASE": server.base}
+    with house(tmp_path, server, clock, new_id, log, **few) as first:
+        for line in EVENING[:2]:
+            assert said(first, line) == []
+        notices = said(first, EVENING[2])
+        assert [(notice.key, notice.details) for notice in notices] == [("plea.heard", {"rounds": 1})]
+        asked = len(sent(server))
+        for line in (*EVENING[3:], AFTERWARDS[1]):
+            said(first, line)
+        first.save()
+        for line in AFTERWARDS:
+            said(first, line)
+        list(first.talk.turn("Say it again.", Stop(), again=True))
+        first.save()
+        assert told_since(server, asked) == []
+        assert SECRET.search(str(first.rows("conversation")))
+        found = str([first.memory.image(image) for image in ("self", "user")]) + str(first.rows("summary"))
+        assert "Josef borrowed" not in found
+        assert "patellar" in found
+
+
+def test_in_its_place_stands_a_neutral_line(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        for line in EVENING[1:4]:
+            said(first, line)
+        messages = server.chats[-1]["messages"]
+        assert [message["role"] for message in messages[1:]] == ["user", "assistant"] * 2 + ["user"]
+        assert "not to be spoken of" in messages[3]["content"]
+
+
+def test_a_plea_that_stands_alone_withholds_what_was_said_before_it(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        said(first, "My brother Josef has gambling debts.")
+        assert said(first, "Please forget that, I mean it.")[0].details == {"rounds": 2}
+        asked = len(sent(server))
+        said(first, "How are you?")
+        assert told_since(server, asked) == []
+        assert len(first.memory.withheld()) == 4
+
+
+def test_a_plea_in_chinese_is_heard(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        said(first, "我弟弟欠了两千块赌债。")
+        assert said(first, "请把这件事忘掉、别再提")[0].key == "plea.heard"
+        said(first, "今天天气不错。")
+        assert "赌债" not in sent(server)[-1]
+        assert "不再提起" in sent(server)[-1]
+
+
+def test_what_nobody_asked_to_have_forgotten_is_told_on(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        said(first, "My brother Josef has gambling debts.")
+        assert said(first, "Forget it, let's eat.") == []
+        said(first, "How are you?")
+        assert SECRET.search(sent(server)[-1])
+
+
+def test_what_is_withheld_can_be_released_and_is_told_and_found_again(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        said(first, "My brother Josef has gambling debts.")
+        said(first, "Please forget that, I mean it.")
+        first.memory.release([turn.text_id for turn in first.memory.withheld()])
+        said(first, "How are you?")
+        assert SECRET.search(sent(server)[-1])
+        first.save()
+        assert "gambling" in first.rows("summary")[0]["summary"]
+        said(first, "What do you know about Josef's gambling debts?")
+        assert SECRET.search(str(first.talk.last.recollection))
+
+
+def test_what_is_withheld_can_be_erased_for_good_with_proof(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        for line in EVENING:
+            said(first, line)
+        first.save()
+        chosen = first.memory.scope_of_withheld()
+        assert len(chosen.turns) == 2
+        events = list(first.talk.erase(chosen, Stop()))
+        assert events[-1].proof.traces == ()
+        assert not SECRET.search(str(first.rows("conversation")))
+        assert first.memory.withheld() == []
+
+
+def test_a_plea_whose_reply_fails_withholds_nothing_and_is_heard_when_it_is_said_again(
+    tmp_path, server, clock, new_id, log
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        said(first, "My brother Josef has gambling debts.")
+        server.script(*[status(401)] * 3)
+        with pytest.raises(Exception, match="401"):
+            said(first, "Please forget that, I mean it.")
+        assert first.memory.withheld() == []
+        server._chats.clear()
+        said(first, "Please forget that, I mean it.")
+        assert len(first.memory.withheld()) == 4
+
+
+def test_a_plea_is_heard_while_nothing_is_written(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.talk.set_incognito(True)
+        said(first, "My brother Josef has gambling debts.")
+        assert said(first, "Please forget that, I mean it.")[0].key == "plea.heard"
+        said(first, "How are you?")
+        assert not SECRET.search(sent(server)[-1])
+        assert first.rows("conversation") == []
+
+
+def test_a_plea_and_its_round_are_one_commit(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        said(first, "My brother Josef has gambling debts.")
+        first.memory.withhold = lambda text_ids: 1 / 0
+        with pytest.raises(ZeroDivisionError):
+            said(first, "Please forget that, I mean it.")
+        assert len(not_withheld(first.memory.rounds(first.talk.session.session_id))) == 1
+
+
+def test_a_session_of_which_all_is_withheld_can_be_saved_and_resumed(tmp_path, server, clock, new_id, log):
+    server.script(*[say("All right.")] * 2)
+    with house(tmp_path, server, clock, new_id, log) as first:
+        said(first, "My brother Josef has gambling debts.")
+        said(first, "Please forget that, I mean it.")
+        asked = len(sent(server))
+        archived = first.save().archived
+        assert first.rows("summary") == []
+        first.talk.switch_to(
+            first.memory.resume(archived.session_id, first.talk.session.session_id), resumed=True
+        )
+        said(first, "How are you?")
+        assert told_since(server, asked) == []
