@@ -16,6 +16,7 @@ import pytest
 from domain import errors
 from domain.events import Stop, TextDelta
 from domain.records import ErasureScope
+from jobs.saving import Stage
 from recall.words import tokens
 from storage.sqlite.store import SqliteStore
 from storage.store import NewTurn
@@ -213,3 +214,20 @@ def test_nothing_of_a_reply_is_written_while_nothing_may_be_written(tmp_path, se
         shown = [each.text for each in first.talk.turn("go on", Stop()) if isinstance(each, TextDelta)]
         assert MARKER in "".join(shown)
         assert [(row["text"], row["partial"]) for row in first.rows("in_flight")] == [("from before", "")]
+
+
+def test_p7_an_edit_that_is_made_while_a_save_archives_wins(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("I planted a pear tree.")
+        for event in first.talk.save(Stop()):
+            if event == Stage("archive", done=False):
+                first.memory.image_path("user").write_text("Edited by hand.", encoding="utf-8")
+        assert first.memory.image("user") == "Edited by hand."
+
+
+def test_p21_a_save_that_archived_leaves_no_stage_behind(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("I planted a pear tree.")
+        first.save()
+        assert first.rows("save_stage") == []
+        assert len(first.rows("summary")) == 1
