@@ -3,13 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help chat test check torture bench bench-recall bench-scale bench-start docs clean
+.PHONY: help chat test check torture mutate bench bench-recall bench-scale bench-start docs clean
 
 help:
 	@echo 'make chat           set up and start the chat'
 	@echo 'make test           set up and run the tests'
 	@echo 'make check          ruff and mypy'
 	@echo 'make torture        try to break every promise (long)'
+	@echo 'make mutate         break the program on purpose, a line at a time: a test must notice'
 	@echo 'make bench-recall   measure recall: DATA=folder of conversations with questions'
 	@echo 'make bench-scale    measure speed and size'
 	@echo 'make bench-start    measure the time to the first prompt'
@@ -43,6 +44,9 @@ check: .venv/.ready-dev
 
 torture: .venv/.ready-dev
 	@$(BIN)/python -m tests.torture $(ARGS)
+
+mutate: .venv/.ready-dev
+	@$(BIN)/python -m tests.mutate $(ARGS)
 
 bench: bench-start bench-scale
 

@@ -114,11 +114,13 @@ class Ended:
     """How a process ended. ``at`` is the call before which it was killed; "" when it was not.
 
     ``calls`` is how many writing calls were counted; ``fault`` is set when it ended in any other way than it should.
+    ``made`` names each call with the file it wrote, as far as it was handed an open one: "fsync memory.db".
     """
 
     at: str
     calls: int
     fault: str = ""
+    made: tuple[str, ...] = ()
 
 
 def why_not() -> str:
@@ -161,7 +163,7 @@ def _be_traced(play: Callable[[], object]) -> None:
 def _watch(child: int, point: int, below: str) -> Ended:
     """Let it run from stop to stop, and kill it when its number has come."""
     names, libc = _names(), _libc()
-    count, at = 0, ""
+    count, at, made = 0, "", list[str]()
     _, status = os.waitpid(child, _ANY_THREAD | os.WUNTRACED)
     if not os.WIFSTOPPED(status) or libc.ptrace(
         _SETOPTIONS, child, 0, _FORKS | _CLONES | _SECCOMP_STOPS | _EXITKILL
@@ -178,18 +180,19 @@ def _watch(child: int, point: int, below: str) -> Ended:
         number = os.WSTOPSIG(status)
         if status >> 16 == _EVENT_SECCOMP and (call := _counted(libc, thread, names, below)):
             count += 1
+            made.append(call)
             if count == point and not at:
-                at = call
+                at = call.partition(" ")[0]
                 os.kill(child, signal.SIGKILL)
                 continue
         # A new thread begins with a stop of its own; any other signal is meant for the process.
         libc.ptrace(_CONT, thread, 0, 0 if number in (signal.SIGTRAP, signal.SIGSTOP) else number)
     _reap()
-    return Ended(at, count, "" if at or ended == 0 else said(ended))
+    return Ended(at, count, "" if at or ended == 0 else said(ended), tuple(made))
 
 
 def _counted(libc: ctypes.CDLL, thread: int, names: dict[int, str], below: str) -> str:
-    """The name of the call a thread is about to make, if it writes to a file that counts."""
+    """The name of the call a thread is about to make, and of its file, if it writes to one that counts."""
     info = _CallInfo()
     if libc.ptrace(_GET_SYSCALL_INFO, thread, ctypes.sizeof(info), ctypes.addressof(info)) <= 0:
         return ""
@@ -197,7 +200,8 @@ def _counted(libc: ctypes.CDLL, thread: int, names: dict[int, str], below: str) 
     if call in _FILE:
         which = info.arguments[_FILE[call]] & 0xFFFFFFFF
         with suppress(OSError):
-            return call if os.readlink(f"/proc/{thread}/fd/{which}").startswith(below) else ""
+            file = os.readlink(f"/proc/{thread}/fd/{which}")
+            return f"{call} {os.path.relpath(file, below)}" if file.startswith(below) else ""
         return ""
     if call in _FLAGS and not info.arguments[_FLAGS[call]] & (os.O_CREAT | os.O_TRUNC):
         return ""

@@ -1,0 +1,1 @@
+"""Breaks the program on purpose, one line at a time, and looks whether a test notices."""

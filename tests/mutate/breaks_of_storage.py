@@ -1,0 +1,306 @@
+"""The breaks of the rooms below ``storage/``."""
+
+from __future__ import annotations
+
+from tests.mutate.breaks import Break
+
+SYNCING = "tests/test_syncing.py::"
+SURVIVORS = "tests/test_survivors.py::"
+PROMISES = "tests/test_promises.py::"
+DATABASE = "tests/test_database.py::"
+PERSONA = "tests/test_persona.py::"
+
+OF_STORAGE: tuple[Break, ...] = (
+    Break(
+        "a commit need not reach the disk",
+        "P1",
+        "storage/sqlite/database.py",
+        'run("PRAGMA synchronous=FULL")',
+        'run("PRAGMA synchronous=NORMAL")',
+        (DATABASE + "test_a_commit_survives_a_power_cut_by_the_settings_that_were_measured",),
+    ),
+    Break(
+        "folder not synced after a database gets its name",
+        "P1",
+        "storage/files.py",
+        "        os.replace(made, path)\n        sync_folder(path.parent)\n",
+        "        os.replace(made, path)\n",
+        (SYNCING + "test_p1_the_folder_is_synced_after_a_new_database_gets_its_name",),
+    ),
+    Break(
+        "a restored database not synced",
+        "P1",
+        "storage/backup.py",
+        "        os.fsync(descriptor)\n",
+        "",
+        (SYNCING + "test_p1_a_restored_database_is_synced_before_it_gets_its_name_and_the_folder_after",),
+    ),
+    Break(
+        "in flight cleared in a transaction of its own",
+        "P2",
+        "storage/sqlite/store.py",
+        "            self.drop_in_flight(session_id)\n            self.drop_stages(session_id)\n        return spoken\n",
+        "            self.drop_stages(session_id)\n        self.drop_in_flight(session_id)\n        return spoken\n",
+        (SYNCING + "test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls",),
+    ),
+    Break(
+        "a round is replaced in two commits",
+        "P4",
+        "storage/sqlite/store.py",
+        "        with self._database.write():\n            if instead_of:\n"
+        "                self._remove_turns(instead_of.turns)\n",
+        "        if instead_of:\n            self._remove_turns(instead_of.turns)\n        with self._database.write():\n",
+        (
+            SYNCING
+            + "test_p4_a_round_that_is_asked_again_is_the_old_one_or_the_new_one_wherever_a_kill_falls",
+        ),
+    ),
+    Break(
+        "a round does not void the stages of a save",
+        "P5",
+        "storage/sqlite/store.py",
+        "            self.drop_in_flight(session_id)\n            self.drop_stages(session_id)\n        return spoken\n",
+        "            self.drop_in_flight(session_id)\n        return spoken\n",
+        (
+            SURVIVORS
+            + "test_p5_a_round_that_is_said_after_a_save_failed_voids_its_stages_and_is_in_the_summary",
+        ),
+    ),
+    Break(
+        "an image not synced before it gets its name",
+        "P6",
+        "storage/files.py",
+        "                os.fsync(file.fileno())\n",
+        "",
+        (SYNCING + "test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after",),
+    ),
+    Break(
+        "folder not synced after an image gets its name",
+        "P6",
+        "storage/files.py",
+        "            os.replace(temporary, path)\n            sync_folder(path.parent)\n",
+        "            os.replace(temporary, path)\n",
+        (SYNCING + "test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after",),
+    ),
+    Break(
+        "a hand edit is written over",
+        "P7",
+        "storage/images.py",
+        "            self._take_edit(image, said)\n",
+        "            self._lay(image, latest)\n",
+        (PERSONA + "test_a_hand_edit_wins_and_becomes_a_version",),
+    ),
+    Break(
+        "a flipped byte in the index is believed",
+        "P8",
+        "storage/vectors/checksums.py",
+        "            if path not in present or not wanted() or self._checksum(path) != checksum:\n",
+        "            if path not in present or not wanted():\n",
+        ("tests/test_indexing_damage.py::test_damage_to_any_file_changes_nothing_that_is_found",),
+    ),
+    Break(
+        "rows that are missing from the index stay away",
+        "P8",
+        "storage/vectors/reconcile.py",
+        "        self._repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))\n",
+        "",
+        ("tests/test_indexing_damage.py::test_rows_that_are_missing_from_a_whole_index_are_added",),
+    ),
+    Break(
+        "the word index is not optimised",
+        "P11",
+        "storage/sqlite/store.py",
+        "            self._lexicon.optimize(sql)\n",
+        "",
+        (SURVIVORS + "test_p11_the_word_index_keeps_no_word_that_was_erased",),
+    ),
+    Break(
+        "no vacuum",
+        "P11",
+        "storage/sqlite/store.py",
+        "            self._set_meta(_NOTE, None)\n        self._database.vacuum()\n",
+        "            self._set_meta(_NOTE, None)\n",
+        (SURVIVORS + "test_p11_no_page_of_what_was_erased_is_left_in_the_file",),
+    ),
+    Break(
+        "history and logs not scrubbed",
+        "P11",
+        "storage/erasure.py",
+        "            scrub(needles)\n",
+        "            pass\n",
+        (SURVIVORS + "test_p11_forget_takes_what_was_erased_out_of_the_history_and_the_logs",),
+    ),
+    Break(
+        "what is deleted is not overwritten",
+        "P11",
+        "storage/sqlite/database.py",
+        'run("PRAGMA secure_delete=ON")',
+        'run("PRAGMA secure_delete=OFF")',
+        (DATABASE + "test_a_commit_survives_a_power_cut_by_the_settings_that_were_measured",),
+    ),
+    Break(
+        "a lock on an unlinked file is accepted",
+        "P12",
+        "storage/owner.py",
+        "                if self._still_there(descriptor):\n",
+        "                if descriptor:\n",
+        (
+            SURVIVORS
+            + "test_p12_a_lock_on_a_file_that_was_removed_meanwhile_holds_nothing_and_is_not_taken_for_one",
+        ),
+    ),
+    Break(
+        "several may hold the lock",
+        "P12",
+        "storage/owner.py",
+        "fcntl.LOCK_EX | fcntl.LOCK_NB",
+        "fcntl.LOCK_SH | fcntl.LOCK_NB",
+        ("tests/test_owner.py::test_a_second_program_is_told_who_holds_the_data",),
+    ),
+    Break(
+        "rounds in the context follow the clock",
+        "P13",
+        "storage/sqlite/sessions.py",
+        'WHERE session_id = ? AND folded = 0 ORDER BY position"',
+        'WHERE session_id = ? AND folded = 0 ORDER BY timestamp"',
+        (PROMISES + "test_p13_the_clock_may_jump",),
+    ),
+    Break(
+        "sessions follow the clock",
+        "P13",
+        "storage/sqlite/sessions.py",
+        '        last = self._read("SELECT coalesce(max(position), 0) FROM session")[0][0]\n',
+        '        last = self._read("SELECT coalesce(min(position), 0) FROM session")[0][0]\n',
+        ("tests/contract/test_rounds.py", "tests/test_migrating.py"),
+    ),
+    Break(
+        "a write that fails is kept in part",
+        "P14",
+        "storage/sqlite/database.py",
+        '                    self._connection.execute("ROLLBACK")\n',
+        '                    self._connection.execute("COMMIT")\n',
+        (DATABASE + "test_a_write_that_fails_is_taken_back_whole",),
+    ),
+    Break(
+        "a full disk of the index is not known for one",
+        "P14",
+        "storage/vectors/lance.py",
+        '    if "No space left" in said or "os error 28" in said or "os error 122" in said:\n',
+        "    if False:\n",
+        ("tests/test_vectors.py::test_any_fault_comes_out_as_one_of_ours",),
+    ),
+    Break(
+        "a database of another shape is taken",
+        "P15",
+        "storage/sqlite/database.py",
+        "                shape.refuse_misshapen(self._connection, path)\n",
+        "",
+        ("tests/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",),
+    ),
+    Break(
+        "a backup of another shape is taken",
+        "P15",
+        "storage/backup.py",
+        "        refuse_misshapen(connection, path, whole=True)\n",
+        "",
+        ("tests/test_tampered.py::test_p15_a_tampered_backup_is_refused_and_the_memory_stays",),
+    ),
+    Break(
+        "a date is any text",
+        "P15",
+        "storage/sqlite/shape.py",
+        '        wrong += f" OR {_no_date(name)}"\n',
+        "        pass\n",
+        ("tests/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",),
+    ),
+    Break(
+        "a database that was cut is taken",
+        "P15",
+        "storage/sqlite/database.py",
+        "        if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):\n",
+        "        if not whole:\n",
+        (DATABASE + "test_a_damaged_file_is_refused_and_left_as_it_is",),
+    ),
+    Break(
+        "a newer schema is taken",
+        "P16",
+        "storage/sqlite/migrations.py",
+        "    if version > len(STEPS):\n",
+        "    if version > len(STEPS) + 1:\n",
+        (DATABASE + "test_a_newer_schema_is_refused_and_not_touched",),
+    ),
+    Break(
+        "a step without its copy",
+        "P16",
+        "storage/sqlite/migrations.py",
+        "        _copy_beside(connection, path, taken)\n",
+        "        pass\n",
+        ("tests/test_migrating.py::test_a_copy_of_the_first_version_lies_beside_and_is_as_it_was",),
+    ),
+    Break(
+        "a step that fails stays half taken",
+        "P16",
+        "storage/sqlite/migrations.py",
+        '            connection.execute("ROLLBACK")\n',
+        '            connection.execute("COMMIT")\n',
+        (
+            "tests/test_migrating.py::test_a_step_that_fails_at_any_statement_leaves_the_first_version_as_it_was",
+        ),
+    ),
+    Break(
+        "a fact outlives the turns it was drawn from",
+        "P20",
+        "storage/sqlite/index_writer.py",
+        '                    sql("DELETE FROM fact WHERE seq = ?", (fact,))\n',
+        "",
+        ("tests/contract/test_finding.py::test_a_fact_finds_its_turns_and_goes_with_any_of_them",),
+    ),
+    Break(
+        "images outlive the turns they were made from",
+        "P20",
+        "storage/erasure.py",
+        "            touched = touched or version.session_id in sessions\n",
+        "            touched = False\n",
+        (
+            "tests/test_erasing.py::test_everything_that_holds_a_word_goes_from_every_file",
+            "tests/test_erasing.py::test_what_was_made_from_it_is_made_anew_from_what_is_left",
+        ),
+    ),
+    Break(
+        "an erasure that was cut short is not finished",
+        "P21",
+        "storage/erasure.py",
+        "        return self.store.erasure_note() is not None\n",
+        "        return False\n",
+        ("tests/test_erasing.py::test_an_erasure_that_was_cut_short_is_finished_at_the_next_start",),
+    ),
+    Break(
+        "a save that archived leaves its stages",
+        "P21",
+        "storage/sqlite/store.py",
+        '                self.add_version(image, text, "model", now, session_id)\n            self.drop_stages(session_id)\n',
+        '                self.add_version(image, text, "model", now, session_id)\n',
+        (SURVIVORS + "test_p21_a_save_that_archived_leaves_no_stage_behind",),
+    ),
+    Break(
+        "what can never succeed is tried for ever",
+        "ends",
+        "storage/vectors/indexing.py",
+        "            self._index.give_up()\n",
+        "            self._index.failed()\n",
+        (
+            "tests/test_index_without_end.py::test_what_can_never_succeed_is_tried_once_and_again_when_it_is_asked_for",
+        ),
+    ),
+    Break(
+        "work without progress is waited for",
+        "ends",
+        "storage/vectors/indexing.py",
+        "        if self._has_work() and time.monotonic() - self._moved > self._patience:\n",
+        "        if False:\n",
+        (
+            "tests/test_index_without_end.py::"
+            "test_work_that_comes_no_further_is_told_after_the_limit_and_ends_the_waiting",
+        ),
+    ),
+)

@@ -1,0 +1,233 @@
+"""What hangs on one line each: what is taken back stays away, what is erased leaves no byte, a key goes nowhere."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from domain import errors
+from domain.events import Stop, TextDelta
+from domain.records import ErasureScope
+from jobs.saving import Stage
+from recall.words import tokens
+from storage.sqlite.store import SqliteStore
+from storage.store import NewTurn
+from tests.house import House, friend, house
+from tests.program import connected, run, stored
+from tests.server import ScriptedServer, redirect, say, status
+from tests.talking import ASKED, models_at, played
+
+ROOT = Path(__file__).parents[1]
+MARKER = "Zyxquint-7731"
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        running.answer = friend
+        yield running
+
+
+def spoken(open_house: House) -> list[str]:
+    return [row["text"] for row in open_house.rows("conversation")]
+
+
+def test_p4_a_retry_that_fails_leaves_the_round_that_was_to_be_replaced(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("one")
+        before = spoken(first)
+        server.script(status(401))
+        with pytest.raises(errors.Unauthorized):
+            list(first.talk.turn("one", Stop(), again=True))
+        assert spoken(first) == before
+        assert [each.user.words for each in first.talk.rounds_in_context()] == ["one"]
+        server.script("Another reply.")
+        list(first.talk.turn("one", Stop(), again=True))
+        assert spoken(first) == ["User: one", "Assistant: Another reply."]
+
+
+def test_p4_the_retry_command_loses_no_round_when_the_server_fails(tmp_path, server):
+    (tmp_path / "env").touch(0o600)
+    server.script("The first reply.", *[status(401)] * 3)
+    run(
+        tmp_path, "--env-file", str(tmp_path / "env"), "--batch", "-",
+        given="hello\n/retry\n", **connected(server.base),
+    )  # fmt: skip
+    assert [(each.user, each.assistant) for each in stored(tmp_path)] == [("hello", "The first reply.")]
+
+
+def test_p5_a_round_that_is_said_after_a_save_failed_voids_its_stages_and_is_in_the_summary(
+    tmp_path, server, clock, new_id, log
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("I planted a pear tree.")
+        server.script("A summary without the gate.", status(401))
+        with pytest.raises(errors.Unauthorized):
+            list(first.talk.save(Stop()))
+        assert len(first.rows("save_stage")) == 1
+        first.say("The gate is green.")
+        assert first.rows("save_stage") == []
+        first.save()
+        assert [row["summary"] for row in first.rows("summary")] == [
+            "I planted a pear tree. | The gate is green."
+        ]
+
+
+def test_p10_what_was_erased_after_a_reset_is_not_brought_back_by_undo(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say(f"My word is {MARKER}.")
+        first.save()
+        first.say(f"Again: {MARKER}.")
+        first.talk.reset()
+        list(first.talk.erase(first.memory.scope_of_words(MARKER), Stop()))
+        first.talk.undo()
+        assert MARKER not in str(spoken(first))
+
+
+def test_p10_the_vectors_of_a_round_that_was_taken_back_leave_the_index(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("one")
+        kept = {row["text_id"] for row in first.rows("conversation")}
+        first.say("two")
+        assert len(first.indexed()) == 4
+        assert first.talk.undo() == 1
+        first.settle()
+        assert set(first.indexed()) == kept
+
+
+def store(folder: Path) -> SqliteStore:
+    return SqliteStore(folder / "memory.db", tokens, logging.Logger("quiet", logging.CRITICAL))
+
+
+def told(folder: Path, texts: list[str]) -> None:
+    """A store with a session in which these texts were said."""
+    with closing(store(folder)) as opened:
+        opened.start_session("s1", "2026-03-01T09:00:00+00:00")
+        for number, text in enumerate(texts):
+            now = f"2026-03-01T09:{number:02d}:00+00:00"
+            turns = (
+                NewTurn(f"u{number}", now, "user", text),
+                NewTurn(f"a{number}", now, "assistant", "I see."),
+            )
+            opened.store_round("s1", turns, "stop", now)
+
+
+def erase(opened: SqliteStore, texts: list[str]) -> None:
+    chosen = [turn for turn in opened.turns_of("s1") if turn.words in texts]
+    opened.take_out(ErasureScope(turns=tuple(chosen)), {}, "2026-03-01T10:00:00+00:00")
+    opened.end_erasure()
+
+
+def test_p11_the_word_index_keeps_no_word_that_was_erased(tmp_path):
+    said = ["We met at noon.", "zyxquint", "The kettle is red."]
+    told(tmp_path, said)
+    assert b"zyxquint" in (tmp_path / "memory.db").read_bytes()
+    with closing(store(tmp_path)) as opened:
+        erase(opened, ["zyxquint"])
+    assert b"zyxquint" not in (tmp_path / "memory.db").read_bytes()
+
+
+def test_p11_no_page_of_what_was_erased_is_left_in_the_file(tmp_path):
+    said = ["We met at noon.", *(f"{number} " + "pear " * 20_000 for number in range(5))]
+    told(tmp_path, said)
+    before = (tmp_path / "memory.db").stat().st_size
+    with closing(store(tmp_path)) as opened:
+        erase(opened, said[1:])
+        assert opened._database.read("PRAGMA freelist_count")[0][0] == 0
+    assert (tmp_path / "memory.db").stat().st_size < before - 5 * 80_000
+
+
+def test_p11_forget_takes_what_was_erased_out_of_the_history_and_the_logs(tmp_path, server):
+    (tmp_path / "env").touch(0o600)
+    server.answer = friend
+    (tmp_path / "data").mkdir(mode=0o700)
+    history = tmp_path / "data" / "history"
+    history.write_text(
+        "".join(json.dumps(line) + "\n" for line in ("tea", f"say {MARKER}")), encoding="utf-8"
+    )
+    settings = {"DEBUG": "1", **connected(server.base)}
+    given = (tmp_path, "--env-file", str(tmp_path / "env"), "--batch", "-")
+    run(*given, given=f"My word is {MARKER}.\nThe kettle is red.\n", **settings)
+    written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "logs").iterdir())
+    assert MARKER in written
+    done = run(*given, given=f"/forget {MARKER}\n", **(settings | {"DEBUG": "0"}))
+    assert done.code == 0, done.err
+    assert history.read_text(encoding="utf-8") == '"tea"\n'
+    left = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "logs").iterdir())
+    assert MARKER not in left
+
+
+def test_p12_a_lock_on_a_file_that_was_removed_meanwhile_holds_nothing_and_is_not_taken_for_one(tmp_path):
+    """The file is removed in the moment between opening and locking it, as a person who tidies up may."""
+    script = """
+        import os, sys
+        from datetime import UTC, datetime
+        from pathlib import Path
+        from domain import errors
+        from storage.owner import Owner
+        folder = Path(sys.argv[1])
+        removed = []
+        def remove(event, arguments):
+            if event == "fcntl.flock" and not removed:
+                removed.append(True)
+                os.unlink(folder / ".owner")
+        sys.addaudithook(remove)
+        clock = lambda: datetime(2026, 1, 2, tzinfo=UTC)
+        first, second = Owner(folder, clock), Owner(folder, clock)
+        first.acquire()
+        assert removed
+        try:
+            second.acquire()
+        except errors.DataInUse:
+            print("refused")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("refused\n", "")
+
+
+def test_p18_no_key_is_sent_to_another_port_of_the_same_host(server):
+    with ScriptedServer() as other:
+        there = f"http://127.0.0.1:{other.port}/v1/chat/completions"
+        server.script(redirect(there))
+        llm = models_at(server.base)
+        error = played(llm.chat(ASKED, Stop())).error
+        llm.close()
+        assert (error.key, error.details["location"]) == ("model.redirected", there)
+        assert other.requests == []
+
+
+def test_nothing_of_a_reply_is_written_while_nothing_may_be_written(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        session_id = first.talk.session.session_id
+        first.memory.note_in_flight(session_id, "from before")
+        first.talk.set_incognito(True)
+        server.script(say("", pieces=[f"{MARKER} ", "one ", "two ", "three."], pause=0.7))
+        shown = [each.text for each in first.talk.turn("go on", Stop()) if isinstance(each, TextDelta)]
+        assert MARKER in "".join(shown)
+        assert [(row["text"], row["partial"]) for row in first.rows("in_flight")] == [("from before", "")]
+
+
+def test_p7_an_edit_that_is_made_while_a_save_archives_wins(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("I planted a pear tree.")
+        for event in first.talk.save(Stop()):
+            if event == Stage("archive", done=False):
+                first.memory.image_path("user").write_text("Edited by hand.", encoding="utf-8")
+        assert first.memory.image("user") == "Edited by hand."
+
+
+def test_p21_a_save_that_archived_leaves_no_stage_behind(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say("I planted a pear tree.")
+        first.save()
+        assert first.rows("save_stage") == []
+        assert len(first.rows("summary")) == 1

@@ -1,0 +1,154 @@
+"""What has its name stands on the disk: the order of the system calls, and a kill before each of them."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from domain.records import Round
+from recall.words import tokens
+from storage.backup import back_up, restore
+from storage.images import Images
+from storage.sqlite.database import Database
+from storage.sqlite.store import SqliteStore
+from storage.store import NewTurn
+from tests.torture import stops
+
+QUIET = logging.Logger("quiet", logging.CRITICAL)
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+STAMP = NOW.isoformat()
+
+
+@pytest.fixture(autouse=True)
+def _stoppable() -> None:
+    if why := stops.why_not():
+        pytest.skip(why)
+
+
+def calls(play: Callable[[], object], folder: Path) -> list[str]:
+    """The system calls with which something is written below a folder: the call and its file."""
+    folder.mkdir(exist_ok=True)
+    ended = stops.run(play, 0, folder)
+    assert ended.fault == ""
+    return list(ended.made)
+
+
+def after_name(made: list[str]) -> str:
+    """The call that comes right after a file gets its name."""
+    return made[made.index("rename") + 1]
+
+
+def store(folder: Path) -> SqliteStore:
+    return SqliteStore(folder / "memory.db", tokens, QUIET)
+
+
+def turns(number: int) -> tuple[NewTurn, NewTurn]:
+    return (
+        NewTurn(f"u{number}", STAMP, "user", f"said {number}"),
+        NewTurn(f"a{number}", STAMP, "assistant", f"answered {number}"),
+    )
+
+
+def test_p1_the_folder_is_synced_after_a_new_database_gets_its_name(tmp_path: Path) -> None:
+    made = calls(lambda: Database(tmp_path / "memory.db", QUIET).close(), tmp_path)
+    assert after_name(made) == "fsync ."
+
+
+def test_p1_the_folder_is_synced_after_a_backup_gets_its_name(tmp_path: Path) -> None:
+    Database(tmp_path / "memory.db", QUIET).close()
+    made = calls(lambda: back_up(tmp_path, tmp_path / "friend.db"), tmp_path)
+    assert after_name(made) == "fsync ."
+
+
+def test_p1_a_restored_database_is_synced_before_it_gets_its_name_and_the_folder_after(
+    tmp_path: Path,
+) -> None:
+    Database(tmp_path / "memory.db", QUIET).close()
+    back_up(tmp_path, tmp_path / "friend.db")
+    new = tmp_path / "new"
+    made = calls(lambda: restore(tmp_path / "friend.db", new, lambda: NOW), new)
+    assert made[made.index("rename") - 1] == "fsync .memory.db.restored"
+    assert after_name(made) == "fsync ."
+
+
+def test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_path: Path) -> None:
+    store(tmp_path).close()
+
+    def write() -> None:
+        with closing(store(tmp_path)) as opened:
+            Images(tmp_path / "persona", opened, lambda: NOW, QUIET).write("user", "Ann sings.", "hand")
+
+    made = calls(write, tmp_path)
+    named = made.index("rename")
+    assert made[named - 2 : named + 2] == [
+        "write persona/.user_image.txt.new",
+        "fsync persona/.user_image.txt.new",
+        "rename",
+        "fsync persona",
+    ]
+
+
+def killed_everywhere(
+    base: Path, play: Callable[[SqliteStore], object], judge: Callable[[SqliteStore], None]
+) -> int:
+    """Do something to a copy of a database, killed before each of its writes; returns how often."""
+    for point in range(1, 1_000):
+        folder = base.with_name("try")
+        shutil.copytree(base, folder)
+        where = folder  # a name of its own for each trial
+
+        def played(where: Path = where) -> None:
+            with closing(store(where)) as opened:
+                play(opened)
+
+        ended = stops.run(played, point, folder)
+        assert ended.fault == ""
+        with closing(store(folder)) as opened:
+            judge(opened)
+        shutil.rmtree(folder)
+        if not ended.at:
+            return point - 1
+    raise AssertionError("it never came to its end")
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    """A session with one round and something in flight."""
+    folder = tmp_path / "base"
+    folder.mkdir()
+    with closing(store(folder)) as opened:
+        opened.start_session("s1", STAMP)
+        opened.store_round("s1", turns(1), "stop", STAMP)
+        opened.keep_stage("s1", "summary", STAMP, "{}")
+        opened.note_in_flight("s1", STAMP, "said 2")
+    return folder
+
+
+def test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls(base: Path) -> None:
+    def judge(opened: SqliteStore) -> None:
+        stored = len(opened.rounds("s1")) == 2
+        assert (opened.in_flight("s1") is None) == stored
+        assert (opened.stages("s1") == {}) == stored
+
+    assert (
+        killed_everywhere(base, lambda opened: opened.store_round("s1", turns(2), "stop", STAMP), judge) > 5
+    )
+
+
+def test_p4_a_round_that_is_asked_again_is_the_old_one_or_the_new_one_wherever_a_kill_falls(
+    base: Path,
+) -> None:
+    def again(opened: SqliteStore) -> Round:
+        last = opened.rounds("s1")[-1]
+        return opened.store_round("s1", turns(2), "stop", STAMP, instead_of=last)
+
+    def judge(opened: SqliteStore) -> None:
+        assert [spoken.user.words for spoken in opened.rounds("s1")] in (["said 1"], ["said 2"])
+
+    assert killed_everywhere(base, again, judge) > 5
