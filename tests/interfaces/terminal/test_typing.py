@@ -271,7 +271,7 @@ def stopped(server: ScriptedServer, terminal: Terminal) -> None:
     """Stop a reply before anything was shown, so that what was said stands at the prompt again."""
     from tests.server import hang
 
-    server.script(hang())
+    server.script(hang)
     terminal.prompt()
     terminal.say("slow question")
     terminal.wait(lambda: bool(server.chats), "the request")
@@ -331,9 +331,7 @@ def test_a_key_that_moves_lets_what_was_put_back_be_edited(
 ) -> None:
     terminal = chat(**connected)
     stopped(server, terminal)
-    terminal.send(key)
-    time.sleep(0.1)
-    terminal.send("X")
+    terminal.send(key + "X")
     terminal.wait(lambda: terminal.line().rstrip() == f"> {edited}", "the edited line")
 
 
@@ -342,13 +340,12 @@ def test_a_command_typed_ahead_of_what_is_put_back_comes_first_and_nothing_is_lo
 ) -> None:
     from tests.server import hang
 
-    server.script(hang())
+    server.script(hang)
     terminal = chat(**connected)
     terminal.prompt()
     terminal.say("slow question")
     terminal.wait(lambda: bool(server.chats), "the request")
     terminal.send("/history\r")
-    time.sleep(0.3)
     terminal.send("\x03")
     terminal.wait(lambda: terminal.line().rstrip() == "> /history", "the command alone")
     terminal.send("\r")
@@ -387,7 +384,7 @@ def test_a_block_is_one_message_in_plain_reading_too(
     chat: Chat, server: ScriptedServer, connected: dict[str, str]
 ) -> None:
     terminal = chat("--plain", **connected)
-    terminal.see("> ")
+    terminal.prompt()
     for line in ('"""', "/reset", "is a command", '"""'):
         terminal.send(f"{line}\r")
     terminal.see("You said:")
