@@ -21,7 +21,7 @@ from domain.text import clean, one_line
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext, explain
 from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.parsing import Farewell, Typed, TypedMessage, parse
+from interfaces.terminal.parsing import Farewell, Typed, TypedMessage, is_block_mark, parse
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.wiring import Streams
 
@@ -42,7 +42,7 @@ def run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
         return _run_lines(repl, lines_of(streams.stdin, wishes))
     try:
         with open(str(options.batch), encoding="utf-8", errors="replace") as file:
-            return _run_lines(repl, file)
+            return _run_lines(repl, file, attaching=True)
     except OSError as fault:
         raise errors.UsageError("batch.no_file", path=options.batch, reason=fault.strerror) from fault
 
@@ -61,13 +61,14 @@ def _say_alone(repl: Repl, text: str, options: Options) -> Exit:
     A command is always about the present session, and ``--new`` has just begun one.
     """
     entered = parse(Typed(text, pasted="\n" in text), repl.context.commands)
+    by_hand = text == clean(options.say or "").strip()
     message = options.json or isinstance(entered, TypedMessage | Farewell)
     with nullcontext() if options.here or options.new or not message else _apart(repl.context):
         if options.json:
-            return _say_as_json(repl, text)
+            return _say_as_json(repl, text, attaching=by_hand)
         if not text:
             raise errors.UsageError("input.empty")
-        repl.do(TypedMessage(text) if isinstance(entered, Farewell) else entered)
+        repl.do(TypedMessage(text, attaching=by_hand) if message else entered)
     return repl.exit
 
 
@@ -93,9 +94,11 @@ def _apart(context: CommandContext) -> Iterator[None]:
         context.conversation.switch_to(present, resumed=True)
 
 
-def _run_lines(repl: Repl, lines: Iterable[str]) -> Exit:
-    for line in lines:
-        entered = parse(Typed(clean(line).rstrip("\n")), repl.context.commands)
+def _run_lines(repl: Repl, lines: Iterable[str], *, attaching: bool = False) -> Exit:
+    for typed in inputs_of(lines):
+        entered = parse(typed, repl.context.commands)
+        if isinstance(entered, TypedMessage):
+            entered = TypedMessage(entered.text, attaching)
         if isinstance(entered, TypedMessage) and not entered.text.strip():
             continue
         if isinstance(entered, Farewell) or not repl.do(entered):
@@ -103,6 +106,26 @@ def _run_lines(repl: Repl, lines: Iterable[str]) -> Exit:
         if repl.context.stop.is_set:
             raise errors.Interrupted
     return repl.exit
+
+
+def inputs_of(lines: Iterable[str]) -> Iterator[Typed]:
+    """Each line as an input of its own, and the lines of each block as one.
+
+    Raises UsageError for a block that never ends: what was to be in it cannot be known.
+    """
+    block: list[str] | None = None
+    for line in (clean(line).rstrip("\n") for line in lines):
+        if block is None and not is_block_mark(line):
+            yield Typed(line)
+        elif block is None:
+            block = []
+        elif is_block_mark(line):
+            yield Typed("\n".join(block), block=True)
+            block = None
+        else:
+            block.append(line)
+    if block is not None:
+        raise errors.UsageError("batch.open_block", lines=len(block))
 
 
 def _say_what_is_there(context: CommandContext) -> None:
@@ -113,10 +136,10 @@ def _say_what_is_there(context: CommandContext) -> None:
         context.aside.line(context.words.notice(notice), "warning")
 
 
-def _say_as_json(repl: Repl, text: str) -> Exit:
+def _say_as_json(repl: Repl, text: str, *, attaching: bool) -> Exit:
     context = repl.context
     try:
-        replied = repl.silently(text)
+        replied = repl.silently(text, attaching=attaching)
     except errors.OldFriendError as error:
         told: dict[str, object] = {"key": error.key, "message": explain(context, error)}
         _write(context, {**_object(context, None), "error": told})

@@ -11,19 +11,20 @@ from collections.abc import Callable
 from itertools import groupby
 
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.filters import Condition, has_focus, is_searching
+from prompt_toolkit.filters import Condition, has_focus, is_searching, shift_selection_mode
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.selection import SelectionState
 
 from domain.text import clean
+from interfaces.terminal.parsing import opens_block
 from interfaces.terminal.prompt_sources import PromptHistory
 from interfaces.terminal.reading import TWICE_WITHIN
+from interfaces.terminal.typeahead import NEW_LINE_SEQUENCES
 
-#: Shift-Enter and Ctrl-Enter as terminals send them: CSI-u and xterm's modifyOtherKeys.
-_NEW_LINE_SEQUENCES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
 #: As many plain keys in one go are a paste.
 _RUN = 32
 #: A reading of so many characters is likely to be followed by more at once; so many are gathered at the most.
@@ -36,20 +37,21 @@ _ALSO_PLAIN = (_ENTER, Keys.ControlJ, Keys.ControlI)
 
 def teach_new_line_keys() -> None:
     """Let Shift-Enter mean what Alt-Enter means, in the one table that prompt_toolkit has for a process."""
-    for sequence in _NEW_LINE_SEQUENCES:
+    for sequence in NEW_LINE_SEQUENCES:
         ANSI_SEQUENCES[sequence] = (Keys.Escape, Keys.ControlM)
 
 
 class Pasting:
-    """What happened to the text at the prompt: a block was pasted into it, or it was cleared."""
+    """What happened to the text at the prompt: a block was pasted into it, or opened by hand, or it was cleared."""
 
     def __init__(self) -> None:
         self.block = False
+        self.opened = False
         self.cleared = False
 
-    def begin(self) -> None:
-        """A new prompt stands."""
-        self.block = self.cleared = False
+    def begin(self, block: bool = False) -> None:
+        """A new prompt stands; ``block``: with pasted text in it."""
+        self.block, self.opened, self.cleared = block, False, False
 
     def pasted(self, text: str) -> None:
         """Something was pasted."""
@@ -58,7 +60,7 @@ class Pasting:
     def changed(self, buffer: Buffer) -> None:
         """An emptied prompt has nothing pasted in it."""
         if not buffer.text:
-            self.block, self.cleared = False, True
+            self.block, self.opened, self.cleared = False, False, True
 
 
 def bindings(
@@ -71,11 +73,14 @@ def bindings(
     """The keys of the prompt. ``hint`` says how to leave; ``last_message`` is what Esc Esc brings back."""
     keys = KeyBindings()
     _add_enter(keys, pasting)
+    _add_selected(keys)
     _add_leaving(keys, history, moment, hint)
 
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
         text = clean(event.data)
+        if event.current_buffer.selection_state:
+            event.current_buffer.cut_selection()
         pasting.pasted(text)
         event.current_buffer.insert_text(text)
 
@@ -94,16 +99,46 @@ def bindings(
 def _add_enter(keys: KeyBindings, pasting: Pasting) -> None:
     @keys.add("enter", filter=_at_prompt & ~is_searching)
     def send(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.exit_selection()
         if _more_is_coming(event):
             pasting.pasted("\n")
-            event.current_buffer.insert_text("\n")
+            buffer.insert_text("\n")
+        elif opens_block(buffer.text) and (pasting.opened or not pasting.block):
+            pasting.opened = True
+            buffer.insert_text("\n")
         else:
-            event.current_buffer.validate_and_handle()
+            buffer.validate_and_handle()
 
     @keys.add("c-j", filter=_at_prompt & ~is_searching)
     @keys.add("escape", "enter", filter=_at_prompt & ~is_searching)
     def new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.exit_selection()
         event.current_buffer.insert_text("\n")
+
+
+def select_all(buffer: Buffer) -> None:
+    """Select the text, so that typing replaces it; whatever moves the cursor lets go of it."""
+
+    def let_go(moved: Buffer) -> None:
+        buffer.on_cursor_position_changed -= let_go
+        moved.exit_selection()
+
+    buffer.cursor_position = len(buffer.text)
+    buffer.selection_state = SelectionState(0)
+    buffer.selection_state.enter_shift_mode()
+    buffer.on_cursor_position_changed += let_go
+
+
+def _add_selected(keys: KeyBindings) -> None:
+    @keys.add("delete", filter=_at_prompt & shift_selection_mode)
+    @keys.add("c-w", filter=_at_prompt & shift_selection_mode)
+    def erase(event: KeyPressEvent) -> None:
+        event.current_buffer.cut_selection()
+
+    @keys.add("c-e", filter=_at_prompt & shift_selection_mode)
+    def let_go(event: KeyPressEvent) -> None:
+        event.current_buffer.exit_selection()
 
 
 def _add_leaving(

@@ -11,6 +11,7 @@ from prompt_toolkit.history import History
 
 from domain.text import inert
 from interfaces.terminal import history_file
+from interfaces.terminal.attaching import begun_path, paths_for
 from interfaces.terminal.command_context import Choices
 
 
@@ -48,8 +49,8 @@ class PromptHistory(History):
         ]
 
 
-class CommandCompleter(Completer):
-    """Completes the first line of what looks like a command; a message is left alone."""
+class MessageCompleter(Completer):
+    """Completes the first line of what looks like a command, and in a message the name of a file behind ``@``."""
 
     def __init__(self, choices: Choices) -> None:
         self._choices = choices
@@ -58,11 +59,19 @@ class CommandCompleter(Completer):
         """What may stand at the cursor."""
         before = document.text_before_cursor
         if not before.startswith("/") or "\n" in document.text:
+            yield from _files(document.current_line_before_cursor)
             return
         *words, part = before.split(" ")
         for choice in self._choices(tuple(word for word in words if word)):
             if choice.text.lower().startswith(part.lower()):
                 yield Completion(choice.text, -len(part), display_meta=inert(choice.help))
+
+
+def _files(before: str) -> Iterable[Completion]:
+    begun = begun_path(before)
+    if begun is not None:
+        for path in paths_for(begun):
+            yield Completion(path, -len(begun))
 
 
 class ListCompleter(Completer):

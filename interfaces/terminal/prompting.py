@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 from prompt_toolkit import PromptSession
@@ -18,14 +20,15 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Attrs, Style
 
 from domain.text import clean, inert
+from interfaces.terminal.attaching import begun_path
 from interfaces.terminal.command_context import Choices
 from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.keys import PasteHearingInput, Pasting, bindings, teach_new_line_keys
-from interfaces.terminal.parsing import Typed
-from interfaces.terminal.prompt_sources import CommandCompleter, ListCompleter, PromptHistory
+from interfaces.terminal.keys import PasteHearingInput, Pasting, bindings, select_all, teach_new_line_keys
+from interfaces.terminal.parsing import Typed, block_of
+from interfaces.terminal.prompt_sources import ListCompleter, MessageCompleter, PromptHistory
 from interfaces.terminal.reading import PROMPT
 from interfaces.terminal.screen import is_gone
-from interfaces.terminal.typeahead import TypeAhead
+from interfaces.terminal.typeahead import Ahead, TypeAhead
 
 _STYLE = Style.from_dict(
     {
@@ -38,6 +41,14 @@ _STYLE = Style.from_dict(
         "scrollbar.button": "bg:default reverse",
     }
 )
+
+
+@dataclass(frozen=True)
+class _PutBack:
+    """Text that is to stand at the prompt; ``selected``: typing replaces it."""
+
+    text: str = ""
+    selected: bool = False
 
 
 class EditorLine:
@@ -66,6 +77,8 @@ class EditorLine:
         self._ahead = ahead
         self._wishes = wishes
         self._pasting = Pasting()
+        self._waiting: deque[Ahead] = deque()
+        self._held = _PutBack()
         self._mark = mark
         self._warm: Callable[[], None] | None = warm
         self._input = PasteHearingInput(stdin)
@@ -78,8 +91,8 @@ class EditorLine:
             multiline=True,
             prompt_continuation=lambda width, row, soft: " " * width,
             history=history,
-            completer=CommandCompleter(choices),
-            complete_while_typing=Condition(self._is_command),
+            completer=MessageCompleter(choices),
+            complete_while_typing=Condition(self._completes),
             key_bindings=keys,
             enable_open_in_editor=True,
             enable_suspend=True,
@@ -96,14 +109,46 @@ class EditorLine:
         self._standing: PromptSession[Any] = self._session
         wishes.when_leaving(self._leave)
 
-    def read(self, prefill: str = "") -> Typed | None:
-        """The next message or command; what was typed ahead stands behind what is offered again."""
-        typed = self._ahead.take()
-        offered = "\n".join(part for part in (prefill, typed) if part)
-        self._pasting.begin()
+    def read(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
+        """The next message or command. Each line that was typed ahead stands at a prompt of its own, in order; what is
+        put back comes when they are done.
+        """
+        self._hold(_PutBack(prefill, selected))
+        self._waiting += self._ahead.take()
+        if self._waiting:
+            ahead = self._waiting.popleft()
+            typed = self._prompted(ahead.text, pasted=ahead.pasted)
+            return typed and replace(typed, kept=False)
+        held, self._held = self._held, _PutBack()
+        return self._prompted(held.text, selected=held.selected)
+
+    def _hold(self, put_back: _PutBack) -> None:
+        """Keep what is put back; what waited before it can still be had from the history."""
+        if put_back.text:
+            if self._held.text:
+                self.history.remember(self._held.text)
+            self._held = put_back
+
+    def _prompted(self, offered: str, *, selected: bool = False, pasted: bool = False) -> Typed | None:
         warm, self._warm = self._warm, None
-        text = _of_a_terminal(lambda: self._session.prompt(default=offered, pre_run=warm))
-        return None if text is None else Typed(clean(text), self._pasting.block, not self._pasting.cleared)
+
+        def prepare() -> None:
+            self._pasting.begin(pasted)
+            if selected and offered:
+                select_all(self._session.default_buffer)
+            if warm:
+                warm()
+
+        text = _of_a_terminal(lambda: self._session.prompt(default=offered, pre_run=prepare))
+        if text is None:
+            return None
+        block = block_of(clean(text))
+        return Typed(
+            clean(text) if block is None else block,
+            self._pasting.block,
+            not self._pasting.cleared,
+            block=block is not None,
+        )
 
     def ask(
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""
@@ -151,8 +196,12 @@ class EditorLine:
         if self._wishes.stop.is_set and not app.is_done:
             app.exit(exception=KeyboardInterrupt)
 
-    def _is_command(self) -> bool:
-        return self._session.default_buffer.text.startswith("/") and not self._pasting.block
+    def _completes(self) -> bool:
+        """Whether a command or the name of a file is being typed."""
+        document = self._session.default_buffer.document
+        if self._pasting.block:
+            return False
+        return document.text.startswith("/") or begun_path(document.current_line_before_cursor) is not None
 
 
 def _of_a_terminal(prompt: Callable[[], str | None]) -> str | None:

@@ -11,7 +11,7 @@ from typing import Protocol, TextIO
 
 from domain.text import clean
 from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.parsing import Typed
+from interfaces.terminal.parsing import Typed, is_block_mark
 from interfaces.terminal.screen import Screen
 
 PROMPT = "> "
@@ -24,8 +24,11 @@ _LOOK = 0.05
 class Reader(Protocol):
     """Reads what a person types."""
 
-    def read(self, prefill: str = "") -> Typed | None:
-        """The next line, or lines; ``prefill`` stands there to be edited. None: the person leaves."""
+    def read(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
+        """The next line, or lines. None: the person leaves.
+
+        ``prefill`` stands there to be edited, or ``selected``: to be sent as it is or replaced by what is typed.
+        """
         ...
 
     def ask(
@@ -55,8 +58,8 @@ class PlainReader:
         self._ended = False
         self._interactive = stdin.isatty()
 
-    def read(self, prefill: str = "") -> Typed | None:
-        """The next line. What is offered again is shown; an empty line sends it."""
+    def read(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
+        """The next line, or block of lines. What is offered again is shown; an empty line sends it."""
         if prefill:
             self._screen.line(prefill, "quiet")
         self._wishes.begin()
@@ -64,8 +67,10 @@ class PlainReader:
         while True:
             self._prompt(PROMPT)
             line = self._line()
-            if line is not None:
+            if line is not None and not is_block_mark(line):
                 return Typed(line or prefill, kept=not line)
+            if line is not None and (block := self._block()) is not None:
+                return Typed(block, kept=False, block=True)
             twice = hinted is not None and time.monotonic() - hinted <= TWICE_WITHIN
             if self._ended or (twice and not self._held):
                 if self._interactive:
@@ -96,6 +101,18 @@ class PlainReader:
     def _prompt(self, text: str) -> None:
         if self._interactive:
             self._screen.spans([(text, ("words",))])
+
+    def _block(self) -> str | None:
+        """The lines up to the mark that ends the block, or to the end of input; None when it was broken off."""
+        lines: list[str] = []
+        while True:
+            self._prompt(" " * len(PROMPT))
+            line = self._line()
+            if line is None and (self._wishes.leaving or not self._ended):
+                return None
+            if line is None or is_block_mark(line):
+                return "\n".join(lines)
+            lines.append(line)
 
     def _line(self) -> str | None:
         """One line without its end; None at the end of input, or when Ctrl-C was pressed."""

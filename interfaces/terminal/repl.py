@@ -13,6 +13,7 @@ from collections.abc import Callable
 from conversation import Replied
 from domain import errors
 from domain.errors import Exit
+from interfaces.terminal.attaching import with_files
 from interfaces.terminal.command_context import (
     Command,
     CommandContext,
@@ -43,6 +44,7 @@ class Repl:
         self._stream = stream
         self._moment = moment
         self._offered = ""
+        self._selected = False
         self._again = False
         #: The exit code of what failed last; OK while nothing did.
         self.exit = Exit.OK
@@ -53,12 +55,12 @@ class Repl:
 
     def open(self) -> None:
         """Show how the session stands."""
-        self._offered = show_opening(self.context, self.context.conversation.open())
+        self._put_back(show_opening(self.context, self.context.conversation.open()))
 
     def read(self) -> Entered | None:
         """The next thing the person wants; None when they leave."""
         offered, self._offered = self._offered, ""
-        typed = self.context.reader.read(offered)
+        typed = self.context.reader.read(offered, selected=self._selected)
         self.context.aside.typed()
         self.context.begin()
         if typed is None:
@@ -90,8 +92,8 @@ class Repl:
             case Farewell(text):
                 answer = self.context.reader.ask(self.context.words.say("prompt.leave_ask") + " ")
                 return Offer(text) if answer is not None and is_no(answer) else Leave()
-            case TypedMessage(text) if text.strip():
-                self.turn(text, again=again)
+            case TypedMessage(text, attaching) if text.strip():
+                self.turn(text, again=again, attaching=attaching)
         return None
 
     def _command(self, command: Command, argument: str) -> Next:
@@ -104,12 +106,16 @@ class Repl:
             case Say(text, again):
                 self.turn(text, again=again)
             case Offer(text, again):
-                self._offered, self._again = text, again
+                self._offered, self._again, self._selected = text, again, False
             case Leave() | Restart():
                 self.ending = following
         return self.ending is None
 
-    def turn(self, text: str, *, again: bool = False) -> None:
+    def _put_back(self, text: str, again: bool = False) -> None:
+        """Let this stand at the prompt, to be sent as it is or replaced."""
+        self._offered, self._again, self._selected = text, again, True
+
+    def turn(self, text: str, *, again: bool = False, attaching: bool = False) -> None:
         """Say something to the companion and show the reply; what failed stands at the prompt again."""
         context = self.context
         context.begin()
@@ -117,21 +123,32 @@ class Repl:
         whole = not context.interactive and not context.screen.file.isatty()
         view = ReplyView(context.screen, context.aside, context.words, self._moment, whole=whole)
         try:
-            turn = context.conversation.turn(text, context.stop, stream=self._stream, again=again)
+            said = self._with_files(text) if attaching else text
+            turn = context.conversation.turn(said, context.stop, stream=self._stream, again=again)
             view.show(context.pumped(turn))
             self._afterwards()
         except errors.OldFriendError as error:
             self._failed(error)
-            self._offered, self._again = text, again
+            self._put_back(text, again)
         except Exception as fault:  # a fault of ours must not lose what was typed
             self._unexpected(fault)
-            self._offered, self._again = text, again
+            self._put_back(text, again)
         self._gap()
 
-    def silently(self, text: str) -> Replied:
+    def _with_files(self, text: str) -> str:
+        """The message with the files that it names, which are told. Raises UsageError."""
+        attached = with_files(text)
+        for name in attached.missing:
+            self.context.tell("attach.missing", "quiet", name=name)
+        if attached.names:
+            self.context.tell("attach.done", "quiet", names=", ".join(attached.names))
+        return attached.text
+
+    def silently(self, text: str, *, attaching: bool = False) -> Replied:
         """Say something and hand over the reply, showing nothing."""
         self.context.begin()
-        turn = self.context.conversation.turn(text, self.context.stop, stream=self._stream)
+        said = self._with_files(text) if attaching else text
+        turn = self.context.conversation.turn(said, self.context.stop, stream=self._stream)
         for event in self.context.pumped(turn):
             if isinstance(event, Replied):
                 self._afterwards()

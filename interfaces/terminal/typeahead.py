@@ -1,5 +1,5 @@
-"""Keys that are typed while a reply streams: not echoed into it, kept, and offered as the next input's
-text.
+"""Keys that are typed while a reply streams: not echoed into it, kept, and offered as the next inputs'
+text: each line by itself, in order. Nothing is ever sent by itself.
 
 The terminal is kept quiet (no echo, no line editing) from the first prompt to the end; the prompt
 puts its own mode on top of that and takes it off again. Ctrl-C stays a signal throughout.
@@ -13,14 +13,27 @@ import select
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from domain.text import clean
 
-#: Escape sequences of arrows, function keys and bracketed paste; then a lone escape with its letter.
+#: Shift-Enter and Ctrl-Enter as terminals send them: CSI-u and xterm's modifyOtherKeys.
+NEW_LINE_SEQUENCES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
+_NEW_LINE = re.compile("|".join(map(re.escape, ("\x1b\r", *NEW_LINE_SEQUENCES))))
+_PASTE = re.compile(r"\x1b\[200~(.*?)(?:\x1b\[201~|\Z)", re.DOTALL)
+#: Escape sequences of arrows and function keys; then a lone escape with its letter.
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 #: What is kept at the most, in bytes.
 _MOST = 1_000_000
 _ERASE, _ERASE_WORD, _ERASE_LINE = "\x7f\x08", "\x17", "\x15"
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """One line that was typed ahead. ``pasted``: it holds a block that was pasted."""
+
+    text: str
+    pasted: bool = False
 
 
 class TypeAhead:
@@ -55,6 +68,7 @@ class TypeAhead:
 
     def _quieten(self) -> None:
         quiet = termios.tcgetattr(self._descriptor)
+        quiet[0] &= ~termios.ICRNL  # else Enter could not be told from Ctrl-J
         quiet[3] = (quiet[3] & ~(termios.ECHO | termios.ICANON)) | termios.ISIG | termios.NOFLSH
         quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 1, 0
         termios.tcsetattr(self._descriptor, termios.TCSADRAIN, quiet)
@@ -77,21 +91,38 @@ class TypeAhead:
                 return
             self._bytes = (self._bytes + part)[:_MOST]
 
-    def take(self) -> str:
-        """What was typed, as text to be edited; it is handed over once."""
+    def take(self) -> list[Ahead]:
+        """The lines that were typed, as text to be edited; they are handed over once."""
         self.watch()
         typed, self._bytes = self._bytes, b""
-        return edited(typed.decode("utf-8", "replace"))
+        return lines_typed(typed.decode("utf-8", "replace"))
 
 
-def edited(typed: str) -> str:
-    """The text that these keys come to: erasing keys erase, keys that move do nothing.
+def lines_typed(typed: str) -> list[Ahead]:
+    """The lines that these keys come to: Enter ends one, erasing keys erase in it, keys that move do nothing.
 
-    >>> edited("helo\\x7flo\\x1b[D\\r")
-    'hello'
+    >>> [line.text for line in lines_typed("helo\\x7flo\\x1b[D\\r/save\\r")]
+    ['hello', '/save']
     """
-    kept: list[str] = []
-    for key in _SEQUENCES.sub("", typed).replace("\r\n", "\n").replace("\r", "\n"):
+    found: list[Ahead] = []
+    kept, pasted = "", False
+    for part in re.split(r"(\x1b\[200~.*?(?:\x1b\[201~|\Z)|\r)", _NEW_LINE.sub("\n", typed), flags=re.DOTALL):
+        if part == "\r":
+            found.append(Ahead(_finished(kept), pasted))
+            kept, pasted = "", False
+        elif block := _PASTE.fullmatch(part):
+            text = block[1].replace("\r\n", "\n").replace("\r", "\n")
+            kept, pasted = kept + text, pasted or "\n" in text
+        else:
+            kept = edited(part, kept)
+    found.append(Ahead(_finished(kept), pasted))
+    return [line for line in found if line.text.strip()]
+
+
+def edited(typed: str, before: str = "") -> str:
+    """The text that plain keys come to behind what stands there already."""
+    kept = list(before)
+    for key in _SEQUENCES.sub("", typed):
         if key in _ERASE:
             del kept[-1:]
         elif key == _ERASE_WORD:
@@ -100,4 +131,8 @@ def edited(typed: str) -> str:
             kept = []
         else:
             kept.append(key)
-    return clean("".join(kept)).strip("\n")
+    return "".join(kept)
+
+
+def _finished(text: str) -> str:
+    return clean(text).strip("\n")

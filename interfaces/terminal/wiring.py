@@ -169,7 +169,7 @@ def warmer(
 class _Nobody(Reader):
     """Nobody is there to type or to answer."""
 
-    def read(self, prefill: str = "") -> None:
+    def read(self, prefill: str = "", *, selected: bool = False) -> None:
         """Nothing."""
 
     def ask(self, question: str, *, hidden: bool = False, choices: object = (), default: str = "") -> None:

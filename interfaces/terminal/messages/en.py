@@ -207,6 +207,11 @@ MESSAGES: Mapping[str, str] = {
     "prompt.leave_ask": "Leave? [Y/n]",
     "prompt.unknown": "There is no {typed}. Did you mean {nearest}? To send it as a message, begin with //.",
     "prompt.no_editor": "No editor could be started ({command}). Set EDITOR to one that is installed.",
+    "attach.done": "with {names}",
+    "attach.missing": "There is no file {name}, so that was sent as it was typed.",
+    "attach.too_large": "{name} has more than {most} kB. Nothing was sent; give a part of it.",
+    "attach.binary": "{name} is no text in UTF-8. Nothing was sent; put a backslash before the @ to send its name.",
+    "attach.unreadable": "{name} cannot be read ({reason}). Nothing was sent.",
     # -- commands
     "help.keys": "Enter sends · Ctrl-J or Alt-Enter: new line · Ctrl-R: search what you typed · Ctrl-X Ctrl-E: editor · Esc Esc: last message",
     "help.unknown": "There is no command {typed}.",
@@ -413,6 +418,7 @@ MESSAGES: Mapping[str, str] = {
     "reindex.stopped": "Stopped. Recall goes on by words; /reindex goes on from there.",
     "batch.summary": "Said on its own with -p: {said}",
     "batch.no_file": "{path} cannot be read ({reason}).",
+    "batch.open_block": 'A block opened with """ never ends ({lines} lines), so it was not sent. End it with """ alone on a line.',
     "batch.needs_terminal": "{command} needs a terminal.",
     # -- set-up
     "setup.title": "Set-up. Ctrl-C leaves everything as it is.",

@@ -195,6 +195,11 @@ MESSAGES: Mapping[str, str] = {
     "prompt.leave_ask": "离开吗？[Y/n]",
     "prompt.unknown": "没有 {typed} 这个命令。是不是 {nearest}？要当作消息发送，请以 // 开头。",
     "prompt.no_editor": "编辑器打不开（{command}）。请把 EDITOR 设为已安装的编辑器。",
+    "attach.done": "附上 {names}",
+    "attach.missing": "没有文件 {name}，所以照原样发出。",
+    "attach.too_large": "{name} 超过 {most} kB。没有发送；请只给一部分。",
+    "attach.binary": "{name} 不是 UTF-8 文本。没有发送；只想写名字就在 @ 前加反斜杠。",
+    "attach.unreadable": "读不了 {name}（{reason}）。没有发送。",
     # -- 命令
     "help.keys": "Enter 发送 · Ctrl-J 或 Alt-Enter 换行 · Ctrl-R 查找输入过的内容 · Ctrl-X Ctrl-E 编辑器 · Esc Esc 上一句",
     "help.unknown": "没有 {typed} 这个命令。",
@@ -398,6 +403,7 @@ MESSAGES: Mapping[str, str] = {
     "reindex.stopped": "已停止。回忆改用词语；/reindex 会接着做。",
     "batch.summary": "用 -p 单独说的一句：{said}",
     "batch.no_file": "读不了 {path}（{reason}）。请检查文件名。",
+    "batch.open_block": '用 """ 开始的一段没有结束（{lines} 行），所以没有发送。请用单独一行 """ 结束。',
     "batch.needs_terminal": "{command} 需要终端。请在终端里运行。",
     # -- 初次设置
     "setup.title": "设置。按 Ctrl-C 则一切不变。",

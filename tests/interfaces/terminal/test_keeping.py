@@ -18,7 +18,7 @@ from domain.settings import TABLE
 from interfaces.terminal import history_file
 from interfaces.terminal.prompt_sources import PromptHistory
 from interfaces.terminal.setup.envfile import write
-from interfaces.terminal.typeahead import edited
+from interfaces.terminal.typeahead import Ahead, lines_typed
 from storage.proof import Needles
 
 # -- history
@@ -105,7 +105,28 @@ def test_a_long_history_is_shortened(tmp_path: Path) -> None:
     ],
 )
 def test_keys_come_to_the_text_that_they_mean(typed: str, text: str) -> None:
-    assert edited(typed) == text
+    assert [line.text for line in lines_typed(typed)] == [text]
+
+
+def test_lines_typed_ahead_stay_lines() -> None:
+    assert lines_typed("one\rtwo\x7f\x7f\x7f\x7fx\r\r  \r/save\rrest") == [
+        Ahead("one"),
+        Ahead("x"),
+        Ahead("/save"),
+        Ahead("rest"),
+    ]
+
+
+@pytest.mark.parametrize("key", ["\n", "\x1b\r", "\x1b[13;2u"], ids=["ctrl-j", "alt-enter", "shift-enter"])
+def test_a_new_line_key_typed_ahead_ends_no_line(key: str) -> None:
+    assert lines_typed(f"one{key}two\r") == [Ahead("one\ntwo")]
+
+
+def test_a_block_pasted_ahead_is_one_line_and_known_as_pasted() -> None:
+    assert lines_typed("see \x1b[200~/reset\rnow\x1b[201~\r/save\r") == [
+        Ahead("see /reset\nnow", pasted=True),
+        Ahead("/save"),
+    ]
 
 
 # -- .env

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interfaces.terminal.commands.table import BY_NAME
-from interfaces.terminal.parsing import Entered, Farewell, Typed, TypedCommand, TypedMessage, Unknown, parse
+from interfaces.terminal.parsing import (
+    ALIASES,
+    Entered,
+    Farewell,
+    Typed,
+    TypedCommand,
+    TypedMessage,
+    Unknown,
+    block_of,
+    parse,
+)
 
 
 def parsed(text: str, *, pasted: bool = False) -> Entered:
@@ -65,7 +75,15 @@ def test_a_pasted_block_is_a_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "nearest"), [("/sav", "/save"), ("/memroy", "/memory"), ("/h", "/help"), ("/xyzzy", "/help")]
+    ("typed", "nearest"),
+    [
+        ("/sav", "/save"),
+        ("/memroy", "/memory"),
+        ("/h", "/help"),
+        ("/xyzzy", "/help"),
+        ("/quti", "/quit"),
+        ("/rese", "/resume"),
+    ],
 )
 def test_an_unknown_command_gets_the_nearest(typed: str, nearest: str) -> None:
     assert parsed(typed + " x") == Unknown(typed, nearest)
@@ -75,6 +93,67 @@ def test_an_unknown_command_gets_the_nearest(typed: str, nearest: str) -> None:
 def test_a_bare_farewell_is_told_apart(text: str) -> None:
     assert parsed(text) == Farewell(text.strip())
     assert parsed("exit now") == TypedMessage("exit now")
+
+
+@pytest.mark.parametrize(
+    "typed", ["/rese", "/resett", "/rset", "/f", "/forge", "/forgett", "/cler", "/clea", "/c"]
+)
+def test_an_unknown_command_never_guesses_one_that_destroys(typed: str) -> None:
+    entered = parsed(typed)
+    assert isinstance(entered, Unknown)
+    name = entered.nearest.removeprefix("/")
+    assert not BY_NAME[ALIASES.get(name, (name, ""))[0]].destructive
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("/bye", TypedCommand("exit", "")),
+        ("/quit", TypedCommand("exit", "")),
+        ("/new", TypedCommand("save", "")),
+        ("/clear", TypedCommand("reset", "")),
+        ("/search  my boat ", TypedCommand("memory", "search my boat")),
+        ("、search 船", TypedCommand("memory", "search 船")),
+        ("/CONFIG", TypedCommand("setup", "")),
+    ],
+)
+def test_other_names_stand_for_commands(typed: str, meant: TypedCommand) -> None:
+    assert parsed(typed) == meant
+
+
+def test_every_other_name_stands_for_a_command_there_is() -> None:
+    assert {name for name, _ in ALIASES.values()} <= set(BY_NAME)
+    assert not set(ALIASES) & set(BY_NAME)
+
+
+@pytest.mark.parametrize("text", ["help", "Help", "?", "/?", "？", "、？", "帮助", " ? "])
+def test_a_bare_question_mark_or_help_is_help(text: str) -> None:
+    assert parsed(text) == TypedCommand("help", "")
+    assert isinstance(parsed(f"{text.strip()} me with this"), TypedMessage | TypedCommand)
+    assert parsed("what?") == TypedMessage("what?")
+
+
+def test_what_stands_in_a_block_is_never_a_command() -> None:
+    assert parse(Typed("/save", block=True), BY_NAME) == TypedMessage("/save")
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ('"""\nab\ncd\n"""', "ab\ncd"),
+        ('"""\n"""', ""),
+        ('"""\n  ab\n\n"""\n', "  ab\n"),
+        ("＂＂＂\nab\n＂＂＂", "ab"),
+        ('"""', None),
+        ('"""ab"""', None),
+        ('"""\nab', None),
+        ('ab\n"""\ncd\n"""', None),
+        ('"""\na\n"""\nb\n"""', None),
+        ("", None),
+    ],
+)
+def test_a_block_is_what_stands_between_its_marks(text: str, inside: str | None) -> None:
+    assert block_of(text) == inside
 
 
 @given(st.text(max_size=40))

@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interfaces.terminal.batch import lines_of
+from domain import errors
+from interfaces.terminal.batch import inputs_of, lines_of
 from interfaces.terminal.interrupting import Wishes
+from interfaces.terminal.parsing import Typed
 
 
 @contextmanager
@@ -41,6 +44,23 @@ def test_lines_come_whole_however_they_were_cut(given_lines: list[str], size: in
     expected = data.decode().split("\n")
     expected = expected if expected[-1] else expected[:-1]
     assert [line.rstrip("\r") for line in found] == [line.rstrip("\r") for line in expected]
+
+
+def test_the_lines_of_a_block_are_one_input() -> None:
+    lines = ["one", '"""', "/reset", "", "  two", '"""', "three", '"""', '"""']
+    assert list(inputs_of(lines)) == [
+        Typed("one"),
+        Typed("/reset\n\n  two", block=True),
+        Typed("three"),
+        Typed("", block=True),
+    ]
+
+
+def test_a_block_that_never_ends_is_refused_after_what_stood_before_it() -> None:
+    found = inputs_of(["one", '"""', "two"])
+    assert next(found) == Typed("one")
+    with pytest.raises(errors.UsageError, match="open_block"):
+        next(found)
 
 
 def test_a_huge_line_takes_time_by_its_length_and_not_faster() -> None:

@@ -239,3 +239,169 @@ def test_keys_typed_while_a_reply_streams_wait_at_the_prompt(
     terminal.read()
     assert "typed" not in terminal.text().split("word29")[0]
     assert len(server.chats) == 1
+
+
+def streaming(server: ScriptedServer, terminal: Terminal) -> None:
+    """Say something whose reply takes its time, and wait until it has begun."""
+    from tests.server import say
+
+    server.script(say("", pieces=[f"word{at} " for at in range(30)], pause=0.05))
+    terminal.prompt()
+    terminal.say("slow question")
+    terminal.see("word3 ")
+
+
+def test_lines_typed_ahead_come_one_after_the_other_and_a_command_is_one(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    streaming(server, terminal)
+    terminal.send("and then?\r/history\rlast")
+    terminal.see("word29")
+    terminal.wait(lambda: terminal.line().rstrip() == "> and then?", "the first line alone")
+    terminal.send("\r")
+    terminal.see("You said: and then?")
+    terminal.wait(lambda: terminal.line().rstrip() == "> /history", "the command alone")
+    terminal.send("\r")
+    terminal.wait(lambda: terminal.line().rstrip() == "> last", "the last line")
+    assert said(server) == ["slow question", "and then?"]
+
+
+def stopped(server: ScriptedServer, terminal: Terminal) -> None:
+    """Stop a reply before anything was shown, so that what was said stands at the prompt again."""
+    from tests.server import hang
+
+    server.script(hang)
+    terminal.prompt()
+    terminal.say("slow question")
+    terminal.wait(lambda: bool(server.chats), "the request")
+    terminal.send("\x03")
+    terminal.wait(lambda: terminal.line().startswith("> slow question"), "what was said, at the prompt again")
+
+
+def test_text_put_back_is_selected_and_typing_replaces_it(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    stopped(server, terminal)
+    terminal.send("/history")
+    terminal.wait(
+        lambda: terminal.line().rstrip() == "> /history", "the command in place of what stood there"
+    )
+    terminal.send("\r")
+    terminal.see("Nothing was said")
+    assert len(server.chats) == 1
+
+
+def test_a_paste_replaces_what_was_put_back(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    stopped(server, terminal)
+    terminal.send("\x1b[200~another one\x1b[201~")
+    terminal.wait(
+        lambda: terminal.line().rstrip() == "> another one", "the paste in place of what stood there"
+    )
+
+
+def test_enter_sends_what_was_put_back(chat: Chat, server: ScriptedServer, connected: dict[str, str]) -> None:
+    terminal = chat(**connected)
+    stopped(server, terminal)
+    terminal.send("\r")
+    terminal.see("You said: slow question")
+    assert said(server) == ["slow question"] * 2
+
+
+@pytest.mark.parametrize(
+    ("key", "edited"),
+    [
+        ("\x1b[D", "slow questioXn"),
+        ("\x1b[C", "slow questionX"),
+        ("\x1b[H", "Xslow question"),
+        ("\x1b[F", "slow questionX"),
+        ("\x01", "Xslow question"),
+        ("\x05", "slow questionX"),
+        ("\x02", "slow questioXn"),
+        ("\x1bb", "slow Xquestion"),
+    ],
+    ids=["left", "right", "home", "end", "ctrl-a", "ctrl-e", "ctrl-b", "alt-b"],
+)
+def test_a_key_that_moves_lets_what_was_put_back_be_edited(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], key: str, edited: str
+) -> None:
+    terminal = chat(**connected)
+    stopped(server, terminal)
+    terminal.send(key + "X")
+    terminal.wait(lambda: terminal.line().rstrip() == f"> {edited}", "the edited line")
+
+
+def test_a_command_typed_ahead_of_what_is_put_back_comes_first_and_nothing_is_lost(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    from tests.server import hang
+
+    server.script(hang)
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.say("slow question")
+    terminal.wait(lambda: bool(server.chats), "the request")
+    terminal.send("/history\r")
+    terminal.send("\x03")
+    terminal.wait(lambda: terminal.line().rstrip() == "> /history", "the command alone")
+    terminal.send("\r")
+    terminal.see("Nothing was said")
+    terminal.wait(lambda: terminal.line().rstrip() == "> slow question", "what was put back")
+    terminal.send("\r")
+    terminal.see("You said: slow question")
+
+
+def test_a_message_that_is_edited_is_not_selected(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.say("good morning")
+    terminal.see("You said:")
+    terminal.prompt()
+    terminal.say("/edit")
+    terminal.wait(lambda: terminal.line().rstrip() == "> good morning", "the message")
+    terminal.send("s")
+    terminal.wait(lambda: terminal.line().rstrip() == "> good mornings", "the longer message")
+
+
+def test_three_quotation_marks_open_and_end_a_block(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    for line in ('"""', "/reset", "is a command", '"""'):
+        terminal.say(line)
+    terminal.see("You said:")
+    assert said(server) == ["/reset\nis a command"]
+
+
+def test_a_block_is_one_message_in_plain_reading_too(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat("--plain", **connected)
+    terminal.prompt()
+    for line in ('"""', "/reset", "is a command", '"""'):
+        terminal.send(f"{line}\r")
+    terminal.see("You said:")
+    assert said(server) == ["/reset\nis a command"]
+
+
+def test_help_by_a_question_mark_and_other_names_of_commands(chat: Chat) -> None:
+    terminal = chat(rows=60)
+    terminal.prompt()
+    terminal.say("?")
+    terminal.see("/save")
+    terminal.prompt()
+    terminal.say("/clear")
+    terminal.see("This session is empty already.")
+    terminal.prompt()
+    terminal.say("/rese")
+    terminal.see("There is no /rese.")
+    terminal.prompt()
+    terminal.say("/bye")
+    assert terminal.ended() == 0
