@@ -115,6 +115,7 @@ class Conversation:
         self._told_truncated = False
         self._folding = Folding(settings, memory, llm, log, clock)
         self._removed: Removed | None = None
+        self._taken_back: list[tuple[Round, ...]] = []
         self.session, self._resumed = session, resumed
 
     # -- opening -----------------------------------------------------------------------------------------------
@@ -137,6 +138,7 @@ class Conversation:
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""
         self.session, self._resumed, self.last, self._removed = session, resumed, None, None
+        self._taken_back.clear()
         return self.open()
 
     # -- a turn ------------------------------------------------------------------------------------------------
@@ -248,6 +250,7 @@ class Conversation:
             self.memory.keep_partial(self.session.session_id, shown)
 
     def _store(self, text: str, started: str, reply: Reply, replaced: Round | None) -> Round:
+        self._taken_back.clear()
         if self._unwritten is None:
             self._removed = None
             return self.memory.store_round(
@@ -293,6 +296,7 @@ class Conversation:
     def reset(self) -> int:
         """Clear the present session: its turns and its summary. Returns how many rounds went."""
         self._folding.wait()
+        self._taken_back.clear()
         if self._unwritten is not None:
             gone = len(self._unwritten.rounds)
             self._unwritten.rounds.clear()
@@ -305,14 +309,27 @@ class Conversation:
         """Take back what was last done: a reset that was just made, or the last rounds. Returns how many rounds."""
         self._folding.wait()
         if self._unwritten is not None:
-            gone = min(count, len(self._unwritten.rounds))
-            del self._unwritten.rounds[len(self._unwritten.rounds) - gone :]
-            return gone
+            kept = max(0, len(self._unwritten.rounds) - count)
+            self._taken_back.append(tuple(self._unwritten.rounds[kept:]))
+            del self._unwritten.rounds[kept:]
+            return len(self._taken_back[-1])
         removed, self._removed = self._removed, None
         if removed is not None and removed.rounds:
             self.memory.put_back(removed)
             return len(removed.rounds)
+        self._taken_back.append(self.memory.context(self.session.session_id)[-count:])
         return self.memory.undo(self.session.session_id, count)
+
+    def redo(self) -> tuple[Round, ...]:
+        """Bring back what was taken back last, as long as nothing new was said. Returns the rounds."""
+        self._folding.wait()
+        rounds = self._taken_back.pop() if self._taken_back else ()
+        if self._unwritten is not None:
+            self._unwritten.rounds.extend(rounds)
+        elif rounds:
+            session_id = self.session.session_id
+            self.memory.put_back(Removed(session_id, rounds, self.memory.summary(session_id)))
+        return rounds
 
     def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
         """Erase what was chosen with ``memory.eraser``. The last event is ``Erased``.
@@ -321,6 +338,7 @@ class Conversation:
         """
         yield from self._settle_folding(stop)
         self.last = self._removed = None
+        self._taken_back.clear()
         yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------
@@ -334,6 +352,7 @@ class Conversation:
         """Stop or begin writing. What was said unwritten leaves the context when writing begins again."""
         if on != self.incognito:
             self._unwritten = _Unwritten() if on else None
+            self._taken_back.clear()
 
     def rounds_in_context(self) -> tuple[Round, ...]:
         """The rounds that the model is shown word for word."""

@@ -295,6 +295,9 @@ class Memory(MemoryReader):
         self.eraser.take_out(chosen)
         return self.eraser.finish()
 
+    def release(self, text_ids: Sequence[str]) -> None:
+        """Let turns that were held back be brought up again."""
+
     def finish_erasing(self) -> Proof | None:
         """Finish an erasure that was cut short by a crash; None when there is none."""
         return self.eraser.finish() if self.eraser.unfinished() else None

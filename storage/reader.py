@@ -68,6 +68,16 @@ class MemoryReader:
         """What an examination of the store finds; empty when all is well."""
         return self._store.problems()
 
+    # -- what is held back -------------------------------------------------------------------------------------
+
+    def withheld(self) -> list[Turn]:
+        """The turns that the person asked to have forgotten, oldest first: in no prompt until they are released."""
+        return []
+
+    def scope_of_withheld(self) -> ErasureScope:
+        """The turns that are held back, and what was made from them."""
+        return ErasureScope()
+
     # -- images ------------------------------------------------------------------------------------------------
 
     def image(self, image: Image) -> str:
