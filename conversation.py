@@ -125,6 +125,7 @@ class Conversation:
         self._folding = Folding(settings, memory, llm, log, clock)
         self._keeping = Keeping(settings, memory, llm, log, clock)
         self._removed: Removed | None = None
+        self._taken_back: list[tuple[Round, ...]] = []
         self.session, self._resumed = session, resumed
 
     # -- opening -----------------------------------------------------------------------------------------------
@@ -149,6 +150,7 @@ class Conversation:
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""
         self.session, self._resumed, self.last, self._removed = session, resumed, None, None
+        self._taken_back.clear()
         return self.open()
 
     # -- a turn ------------------------------------------------------------------------------------------------
@@ -270,6 +272,7 @@ class Conversation:
         self, text: str, started: str, reply: Reply, replaced: Round | None, recollection: Recollection
     ) -> Round:
         """Store the round, with which of its quotations stand in a memory."""
+        self._taken_back.clear()
         if self._unwritten is None:
             self._removed = None
             return self.memory.store_round(
@@ -330,6 +333,7 @@ class Conversation:
     def reset(self) -> int:
         """Clear the present session: its turns and its summary. Returns how many rounds went."""
         self._folding.wait()
+        self._taken_back.clear()
         if self._unwritten is not None:
             gone = len(self._unwritten.rounds)
             self._unwritten.rounds.clear()
@@ -342,15 +346,29 @@ class Conversation:
         """Take back what was last done: a reset that was just made, or the last rounds. Returns how many rounds."""
         self._folding.wait()
         if self._unwritten is not None:
-            gone = min(count, len(self._unwritten.rounds))
-            del self._unwritten.rounds[len(self._unwritten.rounds) - gone :]
-            return gone
+            kept = max(0, len(self._unwritten.rounds) - count)
+            self._taken_back.append(tuple(self._unwritten.rounds[kept:]))
+            del self._unwritten.rounds[kept:]
+            return len(self._taken_back[-1])
         if self._removed is not None and self._removed.turns:
             self.memory.put_back(self._removed)
             removed, self._removed = self._removed, None
             return len(removed.rounds)
         self._removed = None
+        self._taken_back.append(self.memory.context(self.session.session_id)[-count:])
         return self.memory.undo(self.session.session_id, count)
+
+    def redo(self) -> tuple[Round, ...]:
+        """Bring back what was taken back last, as long as nothing new was said. Returns the rounds."""
+        self._folding.wait()
+        rounds = self._taken_back.pop() if self._taken_back else ()
+        if self._unwritten is not None:
+            self._unwritten.rounds.extend(rounds)
+        elif rounds:
+            session_id = self.session.session_id
+            turns = tuple(turn for spoken in rounds for turn in spoken.turns)
+            self.memory.put_back(Removed(session_id, turns, self.memory.summary(session_id)))
+        return rounds
 
     def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
         """Erase what was chosen with ``memory.eraser``. The last event is ``Erased``.
@@ -359,6 +377,7 @@ class Conversation:
         """
         yield from self._settle_folding(stop)
         self.last = self._removed = None
+        self._taken_back.clear()
         with self._keeping.paused(lambda: self.session.session_id):
             yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
@@ -373,6 +392,7 @@ class Conversation:
         """Stop or begin writing. What was said unwritten leaves the context when writing begins again."""
         if on != self.incognito:
             self._unwritten = _Unwritten() if on else None
+            self._taken_back.clear()
 
     def rounds_in_context(self) -> tuple[Round, ...]:
         """The rounds that the model is shown word for word."""

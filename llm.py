@@ -134,7 +134,8 @@ class Llm:
                 less = None if fault.details.get("shown") else _with_less(less, fault)
                 continue
             if less is not layers:
-                yield Notice("turn.shortened", {"rounds": len(less.rounds), "recalled": bool(less.recalled)})
+                told = {"rounds": len(less.rounds), "recalled": bool(less.recalled), "error": refused}
+                yield Notice("turn.shortened", told)
             return Answered(less, messages, reply, less is not layers)
         raise refused
 

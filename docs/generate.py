@@ -13,8 +13,8 @@ from pathlib import Path
 
 from domain.languages import Language
 from domain.settings import TABLE as SETTINGS
+from interfaces.terminal.commands.helping import usage
 from interfaces.terminal.commands.table import TABLE as COMMANDS
-from interfaces.terminal.commands.talk import usage
 from interfaces.terminal.messages import Words
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -85,6 +85,8 @@ class CommandContext:
     clock: Callable[[], datetime]
     #: Makes the models that settings name, for trying them.
     connect: Callable[[Settings], Llm]
+    #: How many tokens the model reads, once its server has said so.
+    context_limit: int | None = None
     pump: Pump = field(default_factory=Pump)
     interactive: bool = True
     #: Takes a text that is erased out of what was typed at the prompt.
@@ -157,7 +159,7 @@ class Command:
     run: Callable[[CommandContext, str], Next]
     destructive: bool = False
     #: What may follow, for completion: the words before, and the context.
-    choices: Callable[[CommandContext, tuple[str, ...]], Iterable[str]] | None = None
+    choices: Callable[[CommandContext, tuple[str, ...]], Iterable[str | Choice]] | None = None
     #: Whether it makes sense without a terminal.
     alone: bool = True
 

@@ -26,6 +26,7 @@ from interfaces.terminal.command_context import (
     is_no,
 )
 from interfaces.terminal.commands.saving import begin_anew
+from interfaces.terminal.context_use import heard_limit, tell_much
 from interfaces.terminal.parsing import Entered, Farewell, TypedCommand, TypedMessage, Unknown, parse
 from interfaces.terminal.reply import ReplyView
 from interfaces.terminal.screen import is_gone
@@ -126,6 +127,7 @@ class Repl:
             said = self._with_files(text) if attaching else text
             turn = context.conversation.turn(said, context.stop, stream=self._stream, again=again)
             view.show(context.pumped(turn))
+            tell_much(context)
             self._afterwards()
         except errors.OldFriendError as error:
             self._failed(error)
@@ -174,6 +176,7 @@ class Repl:
         self.context.tell("error.unexpected", "trouble", kind=type(fault).__name__, log=log)
 
     def _failed(self, error: errors.OldFriendError) -> None:
+        heard_limit(self.context, error)
         self.exit = error.exit_code
         self.context.aside.fresh_line()
         meaning: Meaning = "quiet" if isinstance(error, errors.Interrupted) else "trouble"

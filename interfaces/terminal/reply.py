@@ -18,6 +18,7 @@ from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Str
 from interfaces.terminal.messages import Words
 from interfaces.terminal.pump import Beat
 from interfaces.terminal.screen import Screen
+from interfaces.terminal.style import Meaning
 
 #: Seconds of silence after which a quiet sign shows that something is under way.
 PATIENCE = 0.5
@@ -202,7 +203,8 @@ class ReplyView:
         """Notices wait while a reply is under way, so that none stands inside of it."""
         if self._quoted is None:
             for notice in self._notices:
-                self._aside.line(self._words.notice(notice), "warning")
+                meaning: Meaning = "quiet" if notice.key == "plea.heard" else "warning"
+                self._aside.line(self._words.notice(notice), meaning)
             self._notices = []
 
     def _end(self) -> None:

@@ -9,7 +9,7 @@ writing removes.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from domain.text import inert, one_line
@@ -123,10 +123,31 @@ class Screen:
         return flow.take()
 
     def one_row(self, text: str, meaning: Meaning = "words") -> None:
-        """As much of a text as fits into one row."""
-        self.line(
-            one_line(text, 500) if self.plain else _fitting(one_line(text, 500), self.width - 1), meaning
-        )
+        """As much of a text as fits into one row, spaces in front of it kept."""
+        row = " " * (len(text) - len(text.lstrip(" "))) + one_line(text, 500)
+        self.line(row if self.plain else _fitting(row, self.width - 1), meaning)
+
+    def excerpt(
+        self,
+        head: str,
+        fitted: Callable[[int], Iterable[Span]],
+        meaning: Meaning = "quiet",
+        *,
+        rows: int = 1,
+    ) -> None:
+        """A head, and behind it what ``fitted`` gives for the columns that are left of these rows."""
+        shown = list(fitted(max(10, rows * (self.width - 1 - cells_of(head)) - 10 * (rows - 1))))
+        if self.plain:
+            self.spans([(head, (meaning,)), *shown, ("\n", ("words",))])
+            return
+        from interfaces.terminal.markdown.flow import Flow
+
+        flow = Flow(lambda: self.width)
+        flow.begin([(head, (meaning,))], (" " * min(cells_of(head), self.width // 4), ("words",)))
+        for text, meanings in shown:
+            flow.write(text, meanings)
+        flow.end_row()
+        self.spans(flow.take())
 
     def spans(self, spans: Iterable[Span]) -> None:
         """Stretches of text one after another; line ends are where the text has them."""

@@ -81,8 +81,8 @@ def _kept(context: CommandContext, opening: Opening) -> str:
     """How much is remembered: evenings, where all of it was said in the evening, else conversations."""
     if not opening.rounds_kept:
         return context.words.say("open.kept_nothing")
-    ends = [_here(each.end_timestamp) for each in context.memory.recent_sessions(-1) if each.end_timestamp]
-    ends += [_here(spoken.assistant.timestamp) for spoken in opening.rounds[-1:]]
+    ends = [moment(each.end_timestamp) for each in context.memory.recent_sessions(-1) if each.end_timestamp]
+    ends += [moment(spoken.assistant.timestamp) for spoken in opening.rounds[-1:]]
     evenings = {end.date() for end in ends if part_of_day(end) == "evening"}
     thing = "evening" if len(evenings) == len(ends) else "conversation"
     return context.words.say("open.kept", what=context.words.count(thing, max(1, len(ends))))
@@ -151,30 +151,31 @@ def _rows(text: str, width: int) -> int:
     return sum(1 + cells_of(line) // max(1, width) for line in text.split("\n"))
 
 
-def part_of_day(moment: datetime) -> str:
+def part_of_day(when: datetime) -> str:
     """Morning, afternoon, evening, or night: the hours after midnight.
 
     >>> part_of_day(datetime(2026, 3, 1, 20, 15))
     'evening'
     """
-    begun = takewhile(lambda part: part[0] <= moment.hour, _PARTS_OF_DAY)
+    begun = takewhile(lambda part: part[0] <= when.hour, _PARTS_OF_DAY)
     return [name for _, name in begun][-1]
 
 
 def spoken_when(words: Words, then: str, now: datetime) -> str:
     """When that was, as one says it, in days of the calendar here: "yesterday evening", "on Sunday"."""
-    moment = _here(then)
-    days = (now.astimezone().date() - moment.date()).days
+    then_here = moment(then)
+    days = (now.astimezone().date() - then_here.date()).days
     if days < 0:
-        return words.say("when.date", date=moment.date())
+        return words.say("when.date", date=then_here.date())
     if days < 2:
-        return words.say("when.yesterday." + part_of_day(moment) if days else "when.today")
+        return words.say(f"when.yesterday.{part_of_day(then_here)}" if days else "when.today")
     if days < _DAYS_OF_WEEK:
-        return words.say(f"when.weekday.{moment.weekday()}")
+        return words.say(f"when.weekday.{then_here.weekday()}")
     return words.say("when.days", days=words.count("day", days))
 
 
-def _here(timestamp: str) -> datetime:
+def moment(timestamp: str) -> datetime:
+    """A stored time, as the clock here shows it."""
     return datetime.fromisoformat(timestamp).astimezone()
 
 
@@ -184,7 +185,7 @@ def local(timestamp: str) -> str:
     >>> local("2026-03-01T10:00:00+00:00")[:4]
     '2026'
     """
-    return _here(timestamp).strftime("%Y-%m-%d %H:%M")
+    return moment(timestamp).strftime("%Y-%m-%d %H:%M")
 
 
 def pause(words: Words, gap: timedelta) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from domain.events import Notice
 from domain.records import Turn
 from domain.text import one_line
-from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.memories import speaker
-from interfaces.terminal.commands.sessions import found_session, session_ids
+from interfaces.terminal.commands.sessions import found_session, session_choices
 from interfaces.terminal.pump import Beat
 from interfaces.terminal.session_view import local
 from jobs.erasing import Erased
@@ -18,13 +20,14 @@ _SNIPPET = 120
 
 
 def forget(context: CommandContext, argument: str) -> Next:
-    """``/forget last | session ID | turn ID | WORDS``"""
+    """``/forget last | asked | session N | turn ID | WORDS``"""
     if not argument.strip():
         context.tell("forget.what")
         return None
     chosen = _chosen(context, argument.strip())
     if not chosen:
-        context.tell("forget.nothing", query=argument)
+        asked = argument.strip().lower() == "asked"
+        context.tell("forget.nothing_asked" if asked else "forget.nothing", query=argument)
         return None
     _show(context, chosen)
     context.aside.gap()
@@ -35,11 +38,24 @@ def forget(context: CommandContext, argument: str) -> Next:
     return None
 
 
-def forget_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
+def remember(context: CommandContext, argument: str) -> Next:
+    """``/remember``"""
+    held = context.memory.withheld()
+    if not held:
+        context.tell("remember.nothing")
+        return None
+    context.memory.release([turn.text_id for turn in held])
+    for turn in held[:_SHOWN]:
+        context.aside.line(_turn_line(context, turn))
+    context.tell("remember.done", turns=context.words.count("turn", len(held)))
+    return None
+
+
+def forget_choices(context: CommandContext, words: tuple[str, ...]) -> Sequence[str | Choice]:
     """What may follow ``/forget``."""
     if not words:
-        return ["last", "session", "turn"]
-    return session_ids(context, ()) if words == ("session",) else []
+        return ["last", "asked", "session", "turn"]
+    return session_choices(context, ()) if words == ("session",) else []
 
 
 def _chosen(context: CommandContext, argument: str) -> ErasureScope:
@@ -49,6 +65,8 @@ def _chosen(context: CommandContext, argument: str) -> ErasureScope:
         case "last", "":
             rounds = memory.rounds(context.session_id, 1)
             return memory.scope_of_round(rounds[-1].user.text_id) if rounds else ErasureScope()
+        case "asked", "":
+            return memory.scope_of_withheld()
         case "session", wanted if wanted:
             return memory.scope_of_session(found_session(context, wanted).session_id)
         case "turn", wanted if wanted:

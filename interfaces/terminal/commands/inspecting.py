@@ -9,6 +9,7 @@ from domain.languages import estimate
 from domain.settings import TABLE
 from interfaces.terminal import own_files
 from interfaces.terminal.command_context import CommandContext, Next, masked
+from interfaces.terminal.context_use import context_use
 from interfaces.terminal.style import cells_of
 from llm import Layers
 
@@ -115,6 +116,10 @@ def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
         session=len(context.memory.rounds(context.session_id)),
     )
     rows = [("session", context.session_id), ("rounds", rounds)]
+    if use := context_use(context):
+        key = "status.context_known" if use.known else "status.context_guessed"
+        counts = {"tokens": f"{use.tokens:,}", "limit": f"{use.limit:,}", "share": round(use.share * 100)}
+        rows.append(("context", say(key, **counts)))
     if conversation.last:
         reply = conversation.last.answered.reply
         counts = {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens}

@@ -1,26 +1,29 @@
-"""Commands that show what is remembered, and why it came to mind."""
+"""``/memory``: what is remembered, on one screen; and where certain words were said."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from domain.quotations import holds, source_of
-from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
+from domain.recollection import RecalledSummary, RecalledTurn, Recollection
 from domain.records import IMAGES, Image, ImageVersion, Role
-from domain.text import one_line, quotations
+from domain.text import one_line
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.session_view import local
+from interfaces.terminal.excerpts import excerpt
+from interfaces.terminal.session_view import local, moment
 
 _LINES_OF_IMAGE = 6
 _LAST_CHANGES = 4
 _SNIPPET = 240
-#: Parts of a score that are told: the largest, and none that would show as 0.00.
-_PARTS_SHOWN, _LEAST_PART = 5, 0.005
 
 
 def memory(context: CommandContext, argument: str) -> Next:
-    """``/memory [search WORDS]``"""
-    first, _, rest = argument.partition(" ")
+    """``/memory [search] [WORDS]``: any word that is no subcommand is looked for."""
+    first, _, rest = argument.strip().partition(" ")
     if first.lower() == "search":
         _search(context, rest.strip())
+    elif first:
+        _search(context, argument.strip())
     else:
         _overview(context)
     return None
@@ -84,103 +87,48 @@ def version_line(context: CommandContext, number: int, version: ImageVersion) ->
 
 
 def _search(context: CommandContext, query: str) -> None:
+    """The memories that hold the words, the newest first, with the words marked."""
     if not query:
         context.tell("memory.search_what")
         return
-    found = context.memory.recall([query], "", context.clock(), context.settings.recall_limits, gated=False)
-    if not found:
+    found = found_by_words(context, query)
+    hits: list[RecalledTurn | RecalledSummary] = [*found.summaries, *(one for one in found.turns if one.hit)]
+    if not hits:
         context.tell("memory.found_nothing", query=query)
-    for summary in found.summaries:
-        _show_memory(context, summary, context.words.say("why.summary"))
-    for turn in sorted((turn for turn in found.turns if turn.hit), key=lambda turn: -turn.why.score):
-        _show_memory(context, turn, speaker(context, turn.role))
+    for memory in sorted(hits, key=lambda memory: moment(memory.timestamp), reverse=True):
+        _show_hit(context, memory, query)
 
 
-def why(context: CommandContext, argument: str) -> Next:
-    """``/why``"""
-    last = context.conversation.last
-    if last is None:
-        context.tell("why.nothing_yet")
-        return None
-    recollection = last.recollection
-    _queries(context, recollection)
-    if not recollection:
-        context.tell("why.nothing")
-    quoted = {
-        memory.text_id
-        for quotation in quotations(last.answered.reply.text)
-        if (memory := source_of(quotation, recollection))
-    }
-    for summary in recollection.summaries:
-        _show_memory(context, summary, context.words.say("why.summary"), summary.text_id in quoted)
-        _show_why(context, summary.why)
-    for turn in recollection.turns:
-        _show_memory(context, turn, speaker(context, turn.role), turn.text_id in quoted)
-        if turn.hit:
-            _show_why(context, turn.why)
-        else:
-            context.aside.line("  " + context.words.say("why.neighbour"), "quiet")
-    _unfounded(context, last.answered.reply.text, recollection)
-    return None
+def _show_hit(context: CommandContext, memory: RecalledTurn | RecalledSummary, query: str) -> None:
+    who = context.words.say("why.summary")
+    if isinstance(memory, RecalledTurn):
+        who = speaker(context, memory.role)
+    words = [*memory.why.words, *query.split()]
+    context.aside.line(f"{local(memory.timestamp)} · {who}", "quiet")
+    text = memory.text.removeprefix("User: ").removeprefix("Assistant: ")
+    context.aside.excerpt("  ", lambda cells: excerpt(text, words, cells, plain=context.aside.plain), rows=2)
 
 
-def _queries(context: CommandContext, recollection: Recollection) -> None:
-    for at, query in enumerate(recollection.queries):
-        resolved = recollection.resolved[at] if at < len(recollection.resolved) else query
-        context.tell("why.query", "quiet", query=one_line(query, _SNIPPET))
-        if resolved != query:
-            context.tell("why.resolved", "quiet", query=one_line(resolved, _SNIPPET))
-    if recollection.degraded:
-        context.tell("why.degraded", "warning", parts=recollection.degraded)
-
-
-def _show_memory(
-    context: CommandContext, memory: RecalledTurn | RecalledSummary, who: str, quoted: bool = False
-) -> None:
-    head = f"{local(memory.timestamp)} · {memory.session_id} · {memory.text_id[:8]} · {who}"
-    context.aside.line(
-        head + (f" · {context.words.say('why.quoted')}" if quoted else ""), "good" if quoted else "quiet"
+def found_by_words(context: CommandContext, words: str) -> Recollection:
+    """What holds these words, wherever it was said; empty when nobody ever said them."""
+    found = context.memory.recall([words], "", context.clock(), context.settings.recall_limits, gated=False)
+    wanted = [word.casefold() for word in words.split()]
+    return Recollection(
+        tuple(one for one in found.summaries if any(word in one.text.casefold() for word in wanted)),
+        tuple(one for one in found.turns if one.hit and any(word in one.text.casefold() for word in wanted)),
     )
-    words = memory.text.removeprefix("User: ").removeprefix("Assistant: ")
-    context.aside.line("  " + one_line(words, _SNIPPET))
 
 
-def _show_why(context: CommandContext, why: Why) -> None:
-    """The score, what it is made of, the words, the query; a summary may have come with its turns alone."""
-    say = context.words.say
-    told = [say("why.score", score=f"{why.score:.2f}", parts=_largest(context, why))] if why.score else []
-    told += [say("why.words", words=say("why.comma").join(why.words))] if why.words else []
-    told.append(say("why.for", query=one_line(why.query, 60)))
-    context.aside.line("  " + " · ".join(told), "quiet")
-
-
-def _largest(context: CommandContext, why: Why) -> str:
-    """The parts of the score that count most."""
-    parts = [part for part in why.parts if abs(part[1]) >= _LEAST_PART]
-    largest = sorted(parts, key=lambda part: -abs(part[1]))[:_PARTS_SHOWN]
-    told = [f"{context.words.say(f'weighed.{name}')} {value:.2f}" for name, value in largest]
-    return context.words.say("why.comma").join(told) or "–"
+def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) -> bool:
+    """Whether these texts of the present session hold the words, or anything else that is stored."""
+    if any(holds(words, quotation) for words in here):
+        return True
+    found = found_by_words(context, quotation)
+    older = tuple(one for one in found.turns if one.session_id != context.session_id)
+    return source_of(quotation, Recollection(found.summaries, older)) is not None
 
 
 def speaker(context: CommandContext, role: Role) -> str:
     """Whoever said a turn, by name."""
     conversation, language = context.conversation, context.words.language
     return conversation.person(language) if role == "user" else conversation.companion(language)
-
-
-def _unfounded(context: CommandContext, reply: str, recollection: Recollection) -> None:
-    """Call out what the reply quotes and nothing that is stored says."""
-    for quotation in quotations(reply):
-        if source_of(quotation, recollection) is None and not _said_anywhere(context, quotation):
-            context.tell("why.unfounded", "warning", text=one_line(quotation, _SNIPPET))
-
-
-def _said_anywhere(context: CommandContext, quotation: str) -> bool:
-    """Whether an older session, or the present one before the last reply, holds these words."""
-    found = context.memory.recall(
-        [quotation], context.session_id, context.clock(), context.settings.recall_limits, gated=False
-    )
-    rounds = context.memory.rounds(context.session_id)
-    here = [turn.words for spoken in rounds[:-1] for turn in (spoken.user, spoken.assistant)]
-    here += [spoken.user.words for spoken in rounds[-1:]]
-    return source_of(quotation, found) is not None or any(holds(words, quotation) for words in here)

@@ -6,7 +6,7 @@ import difflib
 
 from domain.records import IMAGES, Image
 from interfaces.terminal import own_files
-from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.memories import numbered_versions, version_line
 from interfaces.terminal.commands.talk import number
 from interfaces.terminal.screen import Screen
@@ -55,8 +55,8 @@ def _show(context: CommandContext, image: Image) -> None:
     context.tell(f"memory.{image}", "title", path=memory.image_path(image))
     text = memory.image(image)
     context.aside.line(text or context.words.say("memory.empty"), "words" if text else "quiet")
-    for number, version in numbered_versions(context, image):
-        context.aside.line(version_line(context, number, version), "quiet")
+    for at, version in numbered_versions(context, image):
+        context.aside.line(version_line(context, at, version), "quiet")
     context.aside.line()
 
 
@@ -67,8 +67,8 @@ def _compare(context: CommandContext, image: Image) -> None:
         key = "persona.one_version" if versions else "persona.never_changed"
         context.tell(key, image=shown)
         return
-    for number, version in versions[-2:]:
-        context.aside.line(version_line(context, number, version), "quiet")
+    for at, version in versions[-2:]:
+        context.aside.line(version_line(context, at, version), "quiet")
     show_difference(context.aside, versions[-2][1].text, versions[-1][1].text, most=200)
 
 
@@ -100,29 +100,52 @@ def _restore(context: CommandContext, image: Image, wanted: str) -> None:
 
 
 def pin(context: CommandContext, argument: str) -> Next:
-    """``/pin [self|user] [TEXT]``"""
-    first, _, rest = argument.partition(" ")
+    """``/pin [self|user] [TEXT|N]``"""
+    first, _, rest = argument.strip().partition(" ")
     image: Image = "self" if first.lower() == "self" else "user"
     text = rest.strip() if first.lower() in IMAGES else argument.strip()
     if not text:
         _list_pins(context)
+    elif text.isdecimal():
+        _unpin(context, int(text[:6]))
     elif text in context.memory.pins(image):
-        context.memory.unpin(image, text)
-        context.tell("pin.removed", text=text)
+        context.tell("pin.there", image=context.words.say(f"image.{image}"), text=text)
     else:
         context.memory.pin(image, text)
         context.tell("pin.done", image=context.words.say(f"image.{image}"), text=text)
     return None
 
 
+def pin_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
+    """What may follow ``/pin``: an image, or the number of a line that is pinned."""
+    if words:
+        return []
+    return [*IMAGES, *(Choice(str(at), text) for at, (_, text) in enumerate(_pins(context), 1))]
+
+
+def _pins(context: CommandContext) -> list[tuple[Image, str]]:
+    """All pinned lines in the order of their numbers."""
+    return [(image, text) for image in IMAGES for text in context.memory.pins(image)]
+
+
 def _list_pins(context: CommandContext) -> None:
-    pins = [(image, text) for image in IMAGES for text in context.memory.pins(image)]
+    pins = _pins(context)
     if not pins:
         context.tell("pin.nothing")
         return
-    for image, text in pins:
-        context.aside.line(f"{context.words.say(f'image.{image}')} · {text}")
+    for at, (image, text) in enumerate(pins, 1):
+        context.aside.line(text, lead=f"{at:>3}  {context.words.say(f'image.{image}')} · ")
     context.tell("pin.how_off", "quiet")
+
+
+def _unpin(context: CommandContext, wanted: int) -> None:
+    pins = _pins(context)
+    if not 0 < wanted <= len(pins):
+        context.tell("pin.no_number", "warning", number=wanted)
+        return
+    image, text = pins[wanted - 1]
+    context.memory.unpin(image, text)
+    context.tell("pin.removed", text=text)
 
 
 def show_difference(screen: Screen, before: str, after: str, most: int = 24) -> None:

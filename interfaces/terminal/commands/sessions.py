@@ -5,14 +5,20 @@ from __future__ import annotations
 from domain import errors
 from domain.records import Session
 from domain.text import one_line
-from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.saving import save_session
 from interfaces.terminal.commands.talk import number
 from interfaces.terminal.own_files import FORMATS, exported, write_new
-from interfaces.terminal.session_view import local, show_opening, show_rounds
+from interfaces.terminal.session_view import moment, show_opening, show_rounds
 
 _LISTED = 20
-_ABOUT = 60
+#: As many sessions are offered by completion.
+_CHOICES = 9
+_TITLE = 60
+#: What may stand before the words of a summary's first line.
+_MARKUP = "#*->_ \t"
+#: Endings of files that are none of ours, so that nobody gets Markdown in a file called otherwise.
+_OTHER_FORMATS = (".pdf", ".html", ".htm", ".docx", ".csv", ".xml", ".rtf", ".zip")
 
 
 def sessions(context: CommandContext, argument: str) -> Next:
@@ -20,51 +26,73 @@ def sessions(context: CommandContext, argument: str) -> Next:
     count = number(context, argument, _LISTED)
     if count is None:
         return None
-    found = context.memory.recent_sessions(count)
-    for session in reversed(found):
-        context.aside.line(_row(context, session))
-    if len(found) < 2:
-        context.tell("sessions.nothing", "quiet")
+    earlier = _earlier(context, count)
+    for at in range(len(earlier), 0, -1):
+        context.aside.one_row(f"{at:>3}  {_row(context, earlier[at - 1])}")
+    if context.memory.rounds(context.session_id, 1):
+        present = context.conversation.session
+        context.aside.one_row(f"  ·  {_row(context, present)} · {context.words.say('sessions.present')}")
+    context.tell("sessions.how" if earlier else "sessions.nothing", "quiet")
     return None
 
 
+def _earlier(context: CommandContext, count: int = -1) -> list[Session]:
+    """Sessions but the present one, newest first: the first has the number 1."""
+    found = context.memory.recent_sessions(count + 1 if count >= 0 else -1)
+    earlier = [session for session in found if session.session_id != context.session_id]
+    return earlier[:count] if count >= 0 else earlier
+
+
 def _row(context: CommandContext, session: Session) -> str:
-    memory = context.memory
-    rounds = memory.rounds(session.session_id)
-    summary = memory.summary(session.session_id)
-    about = summary.summary if summary else (rounds[0].user.words if rounds else "")
-    present = session.session_id == context.session_id
+    """Day, length and title of a session."""
+    rounds = context.memory.rounds(session.session_id)
+    began = moment(rounds[0].user.timestamp if rounds else session.start_timestamp)
     return context.words.say(
         "sessions.row",
-        session=session.session_id,
-        start=local(session.start_timestamp),
+        day=f"{began:%Y-%m-%d} {context.words.say(f'day.{began.weekday()}')}",
         rounds=context.words.count("round", len(rounds)),
-        about=context.words.say("sessions.present") if present else one_line(about, _ABOUT),
+        title=title_of(context, session),
     )
 
 
-def session_ids(context: CommandContext, words: tuple[str, ...]) -> list[str]:
-    """Ids of sessions, newest first, for completion."""
+def title_of(context: CommandContext, session: Session) -> str:
+    """What a session was about: how its summary begins, or its first message."""
+    if summary := context.memory.summary(session.session_id):
+        lines = (line.strip(_MARKUP) for line in summary.summary.splitlines())
+        return one_line(next((line for line in lines if line), ""), _TITLE)
+    rounds = context.memory.rounds(session.session_id)
+    return one_line(rounds[0].user.words, _TITLE) if rounds else "–"
+
+
+def session_choices(context: CommandContext, words: tuple[str, ...]) -> list[Choice]:
+    """The sessions by number, newest first, with what they were about, for completion."""
     if words:
         return []
-    return [session.session_id for session in context.memory.recent_sessions(50)]
+    earlier = _earlier(context, _CHOICES)
+    return [Choice(str(at), title_of(context, session)) for at, session in enumerate(earlier, 1)]
 
 
 def found_session(context: CommandContext, wanted: str) -> Session:
-    """The session with this id, or whose id begins so. Raises UsageError."""
-    memory = context.memory
+    """The session with this number, ``last`` for the one before the present, or with an id that begins so.
+
+    Raises UsageError.
+    """
     if not wanted:
         raise errors.UsageError("sessions.which")
-    if exact := memory.session(wanted):
-        return exact
-    found = [session for session in memory.recent_sessions(-1) if session.session_id.startswith(wanted)]
-    if len(found) != 1:
+    earlier = _earlier(context)
+    if wanted.lower() == "last" and earlier:
+        return earlier[0]
+    if wanted.isdecimal() and 0 < int(wanted[:6]) <= len(earlier):
+        return earlier[int(wanted) - 1]
+    found = [one for one in context.memory.recent_sessions(-1) if one.session_id.startswith(wanted)]
+    exact = [one for one in found if one.session_id == wanted]
+    if len(exact or found) != 1:
         raise errors.UsageError("sessions.ambiguous" if found else "sessions.unknown", session=wanted)
-    return found[0]
+    return (exact or found)[0]
 
 
 def show(context: CommandContext, argument: str) -> Next:
-    """``/show ID``"""
+    """``/show N|last|ID``"""
     session = found_session(context, argument)
     memory = context.memory
     context.aside.line(_row(context, session), "title")
@@ -76,7 +104,7 @@ def show(context: CommandContext, argument: str) -> Next:
 
 
 def resume(context: CommandContext, argument: str) -> Next:
-    """``/resume ID``"""
+    """``/resume N|ID``"""
     session = found_session(context, argument)
     if session.session_id == context.session_id:
         context.tell("resume.present")
@@ -87,26 +115,20 @@ def resume(context: CommandContext, argument: str) -> Next:
             return None
     opened = context.memory.resume(session.session_id, context.session_id)
     opening = context.conversation.switch_to(opened, resumed=True)
-    context.tell("resume.done", session=session.session_id)
+    context.tell("resume.done", title=title_of(context, opened))
     context.aside.gap()
     show_opening(context, opening)
     return None
 
 
 def export(context: CommandContext, argument: str) -> Next:
-    """``/export [ID|all] [md|json] [FILE]``"""
-    words = argument.split()
+    """``/export [N|ID|all] [md|json] [FILE]``"""
+    wanted, form, name = _export_words(argument.split())
     memory = context.memory
-    wanted, form, name = "", "md", ""
-    if words and words[0] not in FORMATS and not _is_file(words[0]):
-        wanted = words.pop(0)
-    if words and words[0] in FORMATS:
-        form = words.pop(0)
-    name = " ".join(words)
     if wanted == "all":
         chosen = list(reversed(memory.recent_sessions(-1)))
     else:
-        chosen = [found_session(context, wanted or context.session_id)]
+        chosen = [found_session(context, wanted) if wanted else context.conversation.session]
     path = write_new(
         name or f"old-friend-{'all' if wanted == 'all' else chosen[0].session_id}.{form}",
         exported(chosen, memory, context.conversation, form, context.words),
@@ -115,10 +137,23 @@ def export(context: CommandContext, argument: str) -> Next:
     return None
 
 
+def _export_words(words: list[str]) -> tuple[str, str, str]:
+    """Which sessions, in which format, into which file. Raises UsageError for a format that there is not."""
+    wanted = words.pop(0) if words and words[0] not in FORMATS and not _is_file(words[0]) else ""
+    if wanted and wanted not in ("all", "last") and not wanted[0].isdigit():
+        raise errors.UsageError("export.format", given=wanted, formats=", ".join(FORMATS))
+    form = words.pop(0) if words and words[0] in FORMATS else ""
+    name = " ".join(words)
+    if (name and not form and not _is_file(name)) or name.lower().endswith(_OTHER_FORMATS):
+        raise errors.UsageError("export.format", given=name, formats=", ".join(FORMATS))
+    ending = name.rpartition(".")[2]
+    return wanted, form or (ending if ending in FORMATS else FORMATS[0]), name
+
+
 def export_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
     """What may follow ``/export``."""
-    return ["all", *FORMATS, *session_ids(context, ())] if not words else [*FORMATS]
+    return ["all", *FORMATS] if not words else [*FORMATS]
 
 
 def _is_file(word: str) -> bool:
-    return "/" in word or word.endswith(tuple(f".{form}" for form in FORMATS))
+    return "/" in word or "." in word

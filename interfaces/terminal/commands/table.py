@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from domain.languages import Language
-from domain.records import IMAGES
 from interfaces.terminal.command_context import Choice, Choices, Command, CommandContext, Next
 from interfaces.terminal.commands import (
     forgetting,
+    helping,
     inspecting,
     memories,
+    models,
     persona,
+    reasons,
     saving,
     sessions,
     switches,
@@ -49,7 +51,11 @@ TABLE: tuple[Command, ...] = (
     ),
     Command("exit", "", _help("Leave; the next start goes on here", "离开；下次从这里继续"), talk.leave),
     Command(
-        "help", "[COMMAND]", _help("What can be done", "能做什么"), talk.show_help, choices=talk.command_names
+        "help",
+        "[COMMAND|all]",
+        _help("What can be done", "能做什么"),
+        helping.show_help,
+        choices=helping.command_names,
     ),
     Command("retry", "", _help("Get another reply to your last message", "让上一句得到新的回复"), talk.retry),
     Command(
@@ -69,6 +75,15 @@ TABLE: tuple[Command, ...] = (
         talk.undo,
     ),
     Command(
+        "redo",
+        "",
+        _help(
+            "Bring back what /undo took back, until something new is said",
+            "恢复 /undo 撤回的内容，直到说出新的话",
+        ),
+        talk.redo,
+    ),
+    Command(
         "history",
         "[n]",
         _help("Show the last n rounds of this session", "显示本次会话最近 n 轮"),
@@ -76,34 +91,41 @@ TABLE: tuple[Command, ...] = (
     ),
     Command(
         "memory",
-        "[search WORDS]",
+        "[search] [WORDS]",
         _help("What is remembered, on one screen; or look for something", "一屏看完记忆；或在其中查找"),
         memories.memory,
         choices=lambda context, words: ["search"] if not words else [],
     ),
     Command(
         "why",
-        "",
-        _help("What was recalled for the last reply, and why", "上一条回复回忆了什么，为什么"),
-        memories.why,
+        "[full]",
+        _help("What was recalled for the last reply; full: why", "上一条回复回忆了什么；full：为什么"),
+        reasons.why,
+        choices=lambda context, words: ["full"] if not words else [],
     ),
     Command(
         "forget",
-        "last|session ID|turn ID|WORDS",
+        "last|asked|session N|turn ID|WORDS",
         _help("Erase from memory and disk, for good, with proof", "从记忆和磁盘上彻底抹去，并给出证明"),
         forgetting.forget,
         destructive=True,
         choices=forgetting.forget_choices,
     ),
     Command(
+        "remember",
+        "",
+        _help("What you asked to have forgotten may be brought up again", "请它忘掉的内容，又可以提起了"),
+        forgetting.remember,
+    ),
+    Command(
         "pin",
-        "[self|user] [TEXT]",
+        "[self|user] [TEXT|N]",
         _help(
-            "Keep a line in an image through every rewrite; again: let go",
-            "让形象中的一行在每次改写时保留；再次输入则取消",
+            "Put a line into an image, for good; a number lets it go",
+            "把一行写进形象并一直保留；给编号则取消",
         ),
         persona.pin,
-        choices=lambda context, words: list(IMAGES) if not words else [],
+        choices=persona.pin_choices,
     ),
     Command(
         "persona",
@@ -112,20 +134,26 @@ TABLE: tuple[Command, ...] = (
         persona.persona,
         choices=persona.persona_choices,
     ),
-    Command("sessions", "[n]", _help("List the last n sessions", "列出最近 n 次会话"), sessions.sessions),
     Command(
-        "show", "ID", _help("Show a session", "显示一次会话"), sessions.show, choices=sessions.session_ids
+        "sessions", "[n]", _help("The last n sessions, numbered", "最近 n 次会话，带编号"), sessions.sessions
+    ),
+    Command(
+        "show",
+        "N|last|ID",
+        _help("Show a session, by its number in /sessions", "按 /sessions 里的编号显示一次会话"),
+        sessions.show,
+        choices=lambda context, words: ["last", *sessions.session_choices(context, words)],
     ),
     Command(
         "resume",
-        "ID",
+        "N|last|ID",
         _help("Save this session and go on in an archived one", "保存本次会话，继续一次已归档的会话"),
         sessions.resume,
-        choices=sessions.session_ids,
+        choices=sessions.session_choices,
     ),
     Command(
         "export",
-        "[ID|all] [md|json] [FILE]",
+        "[N|ID|all] [md|json] [FILE]",
         _help("Write sessions to a file", "把会话写入文件"),
         sessions.export,
         choices=sessions.export_choices,
@@ -147,6 +175,13 @@ TABLE: tuple[Command, ...] = (
         inspecting.context,
     ),
     Command("status", "", _help("How everything stands", "各项状态"), inspecting.status),
+    Command(
+        "model",
+        "[NAME|N]",
+        _help("Which models there are; let another one answer", "有哪些模型；换一个来回答"),
+        models.model,
+        alone=False,
+    ),
     Command(
         "debug",
         "on|off",
@@ -191,6 +226,7 @@ def choices_for(context: Callable[[], CommandContext]) -> Choices:
         command = BY_NAME.get(words[0].removeprefix("/"))
         if command is None or command.choices is None:
             return []
-        return [Choice(text) for text in command.choices(context(), words[1:])]
+        found = command.choices(context(), words[1:])
+        return [each if isinstance(each, Choice) else Choice(each) for each in found]
 
     return choices

@@ -1,49 +1,23 @@
-"""Commands of the present conversation: leaving, help, asking again, taking back, looking back."""
+"""Commands of the present conversation: leaving, asking again, taking back, looking back."""
 
 from __future__ import annotations
 
-from interfaces.terminal.command_context import Command, CommandContext, Leave, Next, Offer, Say
+from collections.abc import Sequence
+
+from domain.records import Round
+from domain.text import one_line
+from interfaces.terminal.command_context import CommandContext, Leave, Next, Offer, Say
+from interfaces.terminal.reading import PROMPT
 from interfaces.terminal.session_view import show_rounds
-from interfaces.terminal.style import cells_of
 
 _HISTORY = 10
-#: Commands whose arguments take more columns have their help on the next row.
-_WIDEST_USAGE = 24
+#: As many of the rounds that are taken back are told one by one.
+_TOLD = 5
 
 
 def leave(context: CommandContext, argument: str) -> Next:
     """``/exit``"""
     return Leave()
-
-
-def show_help(context: CommandContext, argument: str) -> Next:
-    """``/help [COMMAND]``"""
-    wanted = argument.strip().lstrip("/").lower()
-    if wanted and wanted not in context.commands:
-        context.tell("help.unknown", "warning", typed="/" + wanted)
-        return None
-    rows = [context.commands[wanted]] if wanted else list(context.commands.values())
-    column = min(max(cells_of(usage(command)) for command in rows), _WIDEST_USAGE) + 2
-    for command in rows:
-        context.aside.pair(usage(command), command.help[context.words.language], column, ("strong", "words"))
-    if not wanted:
-        context.aside.line()
-        context.tell("help.keys", "quiet")
-    return None
-
-
-def command_names(context: CommandContext, words: tuple[str, ...]) -> list[str]:
-    """The names of all commands, for completion."""
-    return [] if words else list(context.commands)
-
-
-def usage(command: Command) -> str:
-    """A command as it is typed.
-
-    >>> usage(Command("undo", "[n]", {}, leave))
-    '/undo [n]'
-    """
-    return f"/{command.name} {command.arguments}".strip()
 
 
 def retry(context: CommandContext, argument: str) -> Next:
@@ -70,15 +44,37 @@ def undo(context: CommandContext, argument: str) -> Next:
     count = number(context, argument, 1)
     if count is None:
         return None
-    before = len(context.conversation.rounds_in_context())
+    before = context.conversation.rounds_in_context()
     gone = context.conversation.undo(count)
-    after = len(context.conversation.rounds_in_context())
+    after = context.conversation.rounds_in_context()
     if not gone:
         context.tell("undo.nothing")
+    elif len(after) > len(before):
+        context.tell("undo.restored", rounds=context.words.count("round", gone))
     else:
-        key = "undo.restored" if after > before else "undo.done"
-        context.tell(key, rounds=context.words.count("round", gone))
+        context.tell("undo.done", rounds=context.words.count("round", gone))
+        _first_words(context, before[len(after) :])
+        context.tell("undo.redo", "quiet")
     return None
+
+
+def redo(context: CommandContext, argument: str) -> Next:
+    """``/redo``"""
+    back = context.conversation.redo()
+    if not back:
+        context.tell("redo.nothing")
+        return None
+    context.tell("undo.restored", rounds=context.words.count("round", len(back)))
+    _first_words(context, back)
+    return None
+
+
+def _first_words(context: CommandContext, rounds: Sequence[Round]) -> None:
+    """How the messages of these rounds begin, a row each."""
+    for spoken in rounds[:_TOLD]:
+        context.aside.one_row("  " + PROMPT + one_line(spoken.user.words), "quiet")
+    if len(rounds) > _TOLD:
+        context.aside.line(f"  … {len(rounds) - _TOLD}", "quiet")
 
 
 def history(context: CommandContext, argument: str) -> Next:

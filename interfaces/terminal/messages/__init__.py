@@ -48,6 +48,10 @@ class Words:
         shown = {name: self._shown(value) for name, value in details.items()}
         return self._table[found].format_map(_Lenient(shown, key=key))
 
+    def has(self, key: str) -> bool:
+        """Whether there is a message of this very key."""
+        return key in self._table
+
     def count(self, thing: str, count: int) -> str:
         """A number of things.
 

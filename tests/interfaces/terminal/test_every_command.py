@@ -18,17 +18,20 @@ SHOWN = {
     "save": ("1/3 writing the summary", "1/3 写摘要"),
     "reset": ("Clear this session (1 round)?", "清空本次会话（1 轮）吗？"),
     "exit": ("", ""),
-    "help": ("/forget last|session ID|turn ID|WORDS", "彻底抹去"),
+    "help": ("this session", "本次会话"),
     "retry": ("You said:", "You said:"),
     "edit": ("Your last message is at the prompt", "上一句已放到输入处"),
+    "redo": ("There is nothing to bring back.", "没有可恢复的。"),
+    "model": ("answers now", "现在由它回答"),
+    "remember": ("Nothing is held back", "没有什么被按下不提"),
     "undo": ("Took back 1 round.", "已撤回 1 轮。"),
     "history": ("> where do I live", "> where do I live"),
     "memory": ("Kept: 1 session archived", "归档 1 次会话"),
-    "why": ("looked for: where do I live", "查找：where do I live"),
+    "why": ("/why full: why", "/why full：为什么"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
     "pin": ("Nothing is pinned.", "没有固定的内容。"),
     "persona": ("Image of you", "我眼里的你"),
-    "sessions": ("· present", "· 当前"),
+    "sessions": ("· now", "· 当前"),
     "show": ("Which session?", "哪次会话？"),
     "resume": ("Which session?", "哪次会话？"),
     "export": ("Wrote 1 session to", "已把 1 次会话写入"),
@@ -195,15 +198,9 @@ def test_an_archived_session_is_resumed_after_the_present_one_was_saved(
     chat: Chat, server: ScriptedServer, connected: dict[str, str]
 ) -> None:
     terminal = talked(chat, server, connected)
-    terminal.say("/sessions")
-    terminal.see("· present")
-    terminal.prompt()
-    first = next(
-        line for line in terminal.text().splitlines() if "Ann lives in Oslo." in line and "1 round" in line
-    )
     server.script("A question.", "I am a friend of Ann.", "Ann lives in Oslo.")
-    terminal.say(f"/resume {first.split()[0]}")
-    terminal.see("is active again")
+    terminal.say("/resume 1")
+    terminal.see("Back in: Ann lives in Oslo.")
     terminal.prompt()
     terminal.say("/history")
     terminal.see("> I am Ann and I live in Oslo", times=3)

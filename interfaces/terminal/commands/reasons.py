@@ -1,0 +1,112 @@
+"""``/why``: what came to mind for the last reply, one line a memory; with ``full``, all that is known of it."""
+
+from __future__ import annotations
+
+from domain.quotations import source_of
+from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
+from domain.text import one_line, quotations
+from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.commands.memories import said_anywhere, speaker
+from interfaces.terminal.excerpts import excerpt
+from interfaces.terminal.session_view import local, moment
+
+_SNIPPET = 240
+#: Parts of a score that are told: the largest, and none that would show as 0.00.
+_PARTS_SHOWN, _LEAST_PART = 5, 0.005
+
+
+def why(context: CommandContext, argument: str) -> Next:
+    """``/why [full]``"""
+    last = context.conversation.last
+    if last is None:
+        context.tell("why.nothing_yet")
+        return None
+    full, reply = argument.strip().lower() == "full", last.answered.reply.text
+    if full:
+        _queries(context, last.recollection)
+    if not last.recollection:
+        context.tell("why.nothing")
+    sources = [source_of(quotation, last.recollection) for quotation in quotations(reply)]
+    quoted = {source.text_id for source in sources if source}
+    recalled: list[RecalledTurn | RecalledSummary] = [*last.recollection.summaries, *last.recollection.turns]
+    for memory in recalled:
+        if full:
+            _in_full(context, memory, memory.text_id in quoted)
+        elif isinstance(memory, RecalledSummary) or memory.hit:
+            _in_short(context, memory, memory.text_id in quoted)
+    if last.recollection and not full:
+        context.tell("why.more", "quiet")
+    _unfounded(context, reply, last.recollection)
+    return None
+
+
+def _queries(context: CommandContext, recollection: Recollection) -> None:
+    for at, query in enumerate(recollection.queries):
+        resolved = recollection.resolved[at] if at < len(recollection.resolved) else query
+        context.tell("why.query", "quiet", query=one_line(query, _SNIPPET))
+        if resolved != query:
+            context.tell("why.resolved", "quiet", query=one_line(resolved, _SNIPPET))
+    if recollection.degraded:
+        context.tell("why.degraded", "warning", parts=recollection.degraded)
+
+
+def _in_short(context: CommandContext, memory: RecalledTurn | RecalledSummary, quoted: bool) -> None:
+    """When, who, and the words around what was found, on one row."""
+    mark = f"{context.words.say('why.quoted')} · " if quoted else ""
+    head = f"{moment(memory.timestamp):%Y-%m-%d} · {who(context, memory)} · {mark}"
+    context.aside.excerpt(
+        head,
+        lambda cells: excerpt(words_of(memory), memory.why.words, cells, plain=context.aside.plain),
+        "good" if quoted else "quiet",
+    )
+
+
+def _in_full(context: CommandContext, memory: RecalledTurn | RecalledSummary, quoted: bool) -> None:
+    head = f"{local(memory.timestamp)} · {memory.session_id} · {memory.text_id[:8]} · {who(context, memory)}"
+    mark = f" · {context.words.say('why.quoted')}" if quoted else ""
+    context.aside.line(head + mark, "good" if quoted else "quiet")
+    for line in words_of(memory).splitlines():
+        context.aside.line("  " + line)
+    if isinstance(memory, RecalledTurn) and not memory.hit:
+        context.aside.line("  " + context.words.say("why.neighbour"), "quiet")
+    else:
+        _show_why(context, memory.why)
+
+
+def who(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> str:
+    """Whoever said it, or that it is a summary."""
+    if isinstance(memory, RecalledSummary):
+        return context.words.say("why.summary")
+    return speaker(context, memory.role)
+
+
+def words_of(memory: RecalledTurn | RecalledSummary) -> str:
+    """The words of a memory without the role in front."""
+    return memory.text.removeprefix("User: ").removeprefix("Assistant: ")
+
+
+def _show_why(context: CommandContext, why: Why) -> None:
+    """The score, what it is made of, the words, the query; a summary may have come with its turns alone."""
+    say = context.words.say
+    told = [say("why.score", score=f"{why.score:.2f}", parts=_largest(context, why))] if why.score else []
+    told += [say("why.words", words=say("why.comma").join(why.words))] if why.words else []
+    told.append(say("why.for", query=one_line(why.query, 60)))
+    context.aside.line("  " + " · ".join(told), "quiet")
+
+
+def _largest(context: CommandContext, why: Why) -> str:
+    """The parts of the score that count most."""
+    parts = [part for part in why.parts if abs(part[1]) >= _LEAST_PART]
+    largest = sorted(parts, key=lambda part: -abs(part[1]))[:_PARTS_SHOWN]
+    told = [f"{context.words.say(f'weighed.{name}')} {value:.2f}" for name, value in largest]
+    return context.words.say("why.comma").join(told) or "–"
+
+
+def _unfounded(context: CommandContext, reply: str, recollection: Recollection) -> None:
+    """Call out what the reply quotes and nothing that is stored says."""
+    rounds = context.memory.rounds(context.session_id)
+    here = [turn.words for spoken in rounds[:-1] for turn in spoken.turns]
+    here += [spoken.user.words for spoken in rounds[-1:]]
+    for quotation in quotations(reply):
+        if source_of(quotation, recollection) is None and not said_anywhere(context, quotation, here):
+            context.tell("why.unfounded", "warning", text=one_line(quotation, _SNIPPET))

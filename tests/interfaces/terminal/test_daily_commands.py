@@ -1,0 +1,271 @@
+"""What is typed every day: help on one screen, sessions by number, taking back and bringing back, pins, searching."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from domain.languages import Language
+from interfaces.terminal.commands.examples import EXAMPLES
+from interfaces.terminal.commands.helping import DAILY, GROUPS
+from interfaces.terminal.commands.table import TABLE
+from interfaces.terminal.excerpts import excerpt
+from interfaces.terminal.messages import LANGUAGES
+from tests.interfaces.terminal.conftest import Chat
+from tests.interfaces.terminal.pseudo import Terminal
+from tests.server import ScriptedServer
+
+
+def spoke(terminal: Terminal, server: ScriptedServer, text: str, reply: str = "I see.") -> None:
+    """One round."""
+    before = terminal.text().count(reply)
+    server.script(reply)
+    terminal.say(text)
+    terminal.see(reply, times=before + 1)
+    terminal.prompt()
+
+
+def saved(terminal: Terminal, server: ScriptedServer, summary: str) -> None:
+    """``/save``."""
+    before = terminal.text().count("is archived")
+    server.script(summary, "I am a friend.", "Somebody.")
+    terminal.say("/save")
+    terminal.see("is archived", times=before + 1)
+    terminal.prompt()
+
+
+# -- help
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_help_is_one_screen_of_24_rows_with_the_commands_of_every_day_first(
+    chat: Chat, language: Language
+) -> None:
+    terminal = chat(LANGUAGE=language)
+    terminal.prompt()
+    terminal.say("/help")
+    terminal.see("/reindex")
+    terminal.prompt()
+    rows = [row.rstrip() for row in terminal.screen.display]
+    first = rows.index("> /help")
+    names = [row.split()[0] for row in rows[first + 1 : first + 1 + len(DAILY)]]
+    assert names == [f"/{name}" for name in DAILY]
+    shown = "\n".join(rows[first:])
+    assert all(f"/{command.name}" in shown for command in TABLE)
+
+
+def test_every_command_stands_in_one_group_and_has_one_or_two_examples_of_its_own() -> None:
+    grouped = [*DAILY, *(name for names in GROUPS.values() for name in names)]
+    assert sorted(grouped) == sorted(command.name for command in TABLE)
+    assert set(EXAMPLES) == {command.name for command in TABLE}
+    for name, examples in EXAMPLES.items():
+        assert 1 <= len(examples) <= 3
+        for example in examples:
+            assert example.typed.split()[0] == f"/{name}"
+            assert all(example.meaning[language] for language in LANGUAGES)
+
+
+def test_help_of_one_command_shows_examples(chat: Chat) -> None:
+    terminal = chat()
+    terminal.prompt()
+    terminal.say("/help undo")
+    terminal.see("/undo 3")
+    terminal.see("the last three rounds go")
+
+
+# -- models
+
+
+def test_model_lists_what_the_server_offers_and_switches_at_once(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "env").write_text("# mine\nCHAT_MODEL=scripted-model\n")
+    server.models = ["scripted-model", "other-model"]
+    del connected["CHAT_MODEL"]
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.say("/model")
+    terminal.see("1  other-model")
+    terminal.see("answers now")
+    terminal.prompt()
+    terminal.say("/model 1")
+    terminal.see("other-model answers from now on")
+    terminal.prompt()
+    spoke(terminal, server, "hello")
+    assert server.chats[-1]["model"] == "other-model"
+    assert (tmp_path / "env").read_text() == "# mine\nCHAT_MODEL='other-model'\n"
+
+
+def test_a_model_that_is_not_offered_is_refused_with_those_that_are(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    server.models = ["scripted-model", "other-model"]
+    terminal = chat(columns=120, **connected)
+    terminal.prompt()
+    terminal.say("/model nonsense")
+    terminal.see("There is no model nonsense here. There is")
+    terminal.prompt()
+    spoke(terminal, server, "hello")
+    assert server.chats[-1]["model"] == "scripted-model"
+
+
+# -- sessions
+
+
+def test_sessions_are_numbered_and_titled_and_found_by_number(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(columns=110, rows=60, **connected)
+    terminal.prompt()
+    for name in ("tea", "bees"):
+        spoke(terminal, server, f"let us talk of {name}")
+        saved(terminal, server, f"## They spoke of {name}.\nMore.")
+    spoke(terminal, server, "and now of rain")
+    terminal.say("/sessions")
+    terminal.see("· now")
+    terminal.prompt()
+    rows = terminal.text().split("> /sessions")[1].splitlines()
+    assert rows[1].split()[0] == "2"
+    assert rows[1].endswith("· 1 round · They spoke of tea.")
+    assert rows[2].split()[0] == "1"
+    assert rows[2].endswith("· 1 round · They spoke of bees.")
+    assert rows[3].endswith("· 1 round · and now of rain · now")
+    for typed, words in (("/show 2", "tea"), ("/show last", "bees"), ("/show 1", "bees")):
+        before = terminal.text().count(f"> let us talk of {words}")
+        terminal.say(typed)
+        terminal.see(f"> let us talk of {words}", times=before + 1)
+        terminal.prompt()
+    terminal.say("/forget session 2")
+    terminal.see("let us talk of tea", times=3)
+    terminal.send_after("[y/N]", "n\r")
+
+
+def test_an_export_in_an_unknown_format_is_refused_with_the_formats_there_are(
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    terminal = chat()
+    terminal.prompt()
+    for at, typed in enumerate(("/export all pdf", "/export pdf", "/export all notes.pdf"), 1):
+        terminal.say(typed)
+        terminal.see("is no format. There is md, json.", times=at)
+        terminal.prompt()
+    assert not list(tmp_path.glob("*.pdf"))
+    assert not (tmp_path / "pdf").exists()
+    terminal.say(f"/export all {tmp_path}/all.json")
+    terminal.see("Wrote 1 session")
+    assert (tmp_path / "all.json").read_text().startswith("{")
+
+
+# -- taking back
+
+
+def test_undo_shows_what_it_takes_back_and_redo_brings_it_back_word_for_word(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(rows=60, **connected)
+    terminal.prompt()
+    for text in ("I like tea", "I like bees"):
+        spoke(terminal, server, text)
+    terminal.say("/undo 2")
+    terminal.see("Took back 2 rounds.")
+    terminal.see("  > I like tea")
+    terminal.see("  > I like bees")
+    terminal.prompt()
+    terminal.say("/redo")
+    terminal.see("Brought back 2 rounds.")
+    terminal.prompt()
+    spoke(terminal, server, "what do I like")
+    said = [each["content"] for each in server.chats[-1]["messages"] if each["role"] != "system"]
+    assert said == ["I like tea", "I see.", "I like bees", "I see.", "what do I like"]
+
+
+def test_redo_brings_nothing_back_once_something_new_was_said(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(rows=60, **connected)
+    terminal.prompt()
+    spoke(terminal, server, "I like tea")
+    terminal.say("/undo")
+    terminal.see("Took back 1 round.")
+    terminal.prompt()
+    spoke(terminal, server, "I like bees")
+    terminal.say("/redo")
+    terminal.see("There is nothing to bring back.")
+
+
+# -- pins
+
+
+def test_pin_lists_by_number_and_a_number_lets_go_and_is_never_pinned(chat: Chat, tmp_path: Path) -> None:
+    terminal = chat(rows=60)
+    terminal.prompt()
+    for text in ("I am allergic to peanuts", "I live in Oslo"):
+        terminal.say(f"/pin {text}")
+        terminal.see(f"Stands in the image of you now, and stays through every rewrite: {text[:4]}")
+        terminal.prompt()
+    terminal.say("/pin")
+    terminal.see("  1  image of you · I am allergic to peanuts")
+    terminal.see("  2  image of you · I live in Oslo")
+    terminal.prompt()
+    terminal.say("/pin 2")
+    terminal.see("No longer pinned: I live in Oslo")
+    terminal.prompt()
+    terminal.say("/pin 2")
+    terminal.see("No line is pinned with the number 2.")
+    terminal.prompt()
+    terminal.send("/pin ")
+    terminal.see("1      I am allergic to peanuts")
+
+
+# -- searching
+
+
+def test_a_search_marks_the_words_and_shows_the_newest_first(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(rows=60, columns=100, **connected)
+    terminal.prompt()
+    long = "so much else " * 20
+    spoke(terminal, server, f"{long} I sort rivets {long}")
+    saved(terminal, server, "Work.")
+    spoke(terminal, server, "a second talk of Rivets")
+    saved(terminal, server, "Work again.")
+    for typed in ("/memory rivets", "/memory search rivets"):
+        before = len(terminal.text())
+        terminal.say(typed)
+        terminal.wait(lambda before=before: terminal.text()[before:].count(" · the user") == 2, "two")
+        terminal.prompt()
+        shown = " ".join(terminal.text()[before:].split())
+        assert shown.index("a second talk of Rivets") < shown.index("I sort rivets")
+        assert "…" in shown
+    assert b"\x1b[1mrivets" in terminal.raw
+
+
+def test_what_nobody_ever_said_is_not_found(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    spoke(terminal, server, "I sort rivets")
+    saved(terminal, server, "Work.")
+    terminal.say("/memory search zeppelin")
+    terminal.see("Nothing was found for: zeppelin")
+    terminal.prompt()
+    assert "I sort rivets" not in terminal.text().split("zeppelin")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "shown"),
+    [
+        ("The Rivets, the rivet.", ["rivet"], "The [Rivets], the [rivet]."),
+        ("我在河边捡到一只小鸟", ["小鸟"], "我在河边捡到一只[小鸟]"),
+        ("nothing here", ["zeppelin"], "nothing here"),
+        ("a" * 50 + " needle " + "b" * 50, ["needle"], "…aaaaaaa [needle] bbbbbbb…"),
+    ],
+)
+def test_an_excerpt_stands_around_its_words_and_brackets_them_on_a_plain_screen(
+    text: str, words: list[str], shown: str
+) -> None:
+    assert "".join(part for part, _ in excerpt(text, words, 24, plain=True)) == shown
