@@ -200,7 +200,7 @@ class Conversation:
         if not self.recalling:
             return Recollection()
 
-        turns = [turn for spoken in rounds[-3:] for turn in (spoken.user, spoken.assistant)]
+        turns = [turn for spoken in rounds[-3:] for turn in spoken.turns if not turn.standin]
         said = [without_quotations(turn.words) for turn in turns]
         try:
             recollection = self.memory.recall(
@@ -261,8 +261,9 @@ class Conversation:
         if self._unwritten is None:
             self._removed = None
             return self.memory.store_round(
-                self.session.session_id, text, reply.text, started, reply.finish, instead_of=replaced
-            )
+                self.session.session_id, text, reply.text, started, reply.finish,
+                instead_of=replaced, standin=self.llm.describe().standin,
+            )  # fmt: skip
         if replaced in self._unwritten.rounds:
             self._unwritten.rounds.remove(replaced)
         spoken = _unstored(

@@ -40,7 +40,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message. ``timestamp`` is when it was said, ``position`` where it stands in its session."""
+    """One message. ``timestamp`` is when it was said, ``position`` where it stands in its session.
+
+    ``standin``: the built-in stand-in said it, in place of a model; no model is told of it as the companion's words.
+    """
 
     seq: int
     text_id: str
@@ -53,6 +56,7 @@ class Turn:
     folded: bool = False
     stored_at: str = ""
     position: int = 0
+    standin: bool = False
 
     @property
     def words(self) -> str:

@@ -44,12 +44,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
-    """A turn that is to be stored: its id, when it was said, by whom, and the words."""
+    """A turn that is to be stored: its id, when it was said, by whom, the words; and whether the stand-in said it."""
 
     text_id: str
     timestamp: str
     role: Role
     words: str
+    standin: bool = False
 
 
 @dataclass(frozen=True, slots=True)

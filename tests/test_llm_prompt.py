@@ -383,6 +383,17 @@ def test_a_fold_sees_how_it_went_on_apart_from_what_it_summarises():
     assert "do not summarise them" in messages[0].content
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_the_stand_in_said_is_told_to_no_model_as_the_companions_words(language):
+    said = spoken("I have a cat", "I cannot really answer.", 1)
+    said = dataclasses.replace(said, assistant=dataclasses.replace(said.assistant, standin=True))
+    messages = assemble(Layers(text="x", now=NOW, language=language, rounds=(said,)), MARK)
+    assert [message.role for message in messages] == ["system", "user", "assistant", "user"]
+    assert messages[2].content == TEMPLATES[language].unanswered
+    folded = material(TASK.fold("", (said,), 100, (said,)))
+    assert [one["text"] for one in folded["rounds"] + folded["next_rounds"]] == ["I have a cat"] * 2
+
+
 @pytest.mark.parametrize(
     ("language", "today", "dates"),
     [

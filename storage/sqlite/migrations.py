@@ -11,12 +11,12 @@ from pathlib import Path
 
 from domain import errors
 from storage.files import make_private
-from storage.sqlite.schema import FIRST, SECOND
+from storage.sqlite.schema import FIRST, SECOND, STANDIN_MARKED
 
 #: "OFRD" in SQLite's application_id: tells our database from anybody else's.
 APPLICATION_ID = 0x4F465244
 
-STEPS: tuple[str, ...] = (FIRST, SECOND)
+STEPS: tuple[str, ...] = (FIRST, SECOND, STANDIN_MARKED)
 
 
 def version_of(connection: sqlite3.Connection) -> int:

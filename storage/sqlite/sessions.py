@@ -22,7 +22,7 @@ _SESSION = (
 )
 TURN = (
     "SELECT c.seq, c.text_id, c.session_id, c.timestamp, c.role, c.text, c.round, c.finish, c.folded, c.stored_at,"
-    " c.position FROM conversation c"
+    " c.position, c.standin FROM conversation c"
 )
 #: A summary stands where its session stands.
 SUMMARY = (
@@ -141,15 +141,15 @@ class SessionTables(Tables):
         number = self._read(
             "SELECT coalesce(max(round), 0) + 1 FROM conversation WHERE session_id = ?", session_id
         )[0][0]
-        columns = "text_id, session_id, timestamp, role, text, round, finish, stored_at, position"
+        columns = "text_id, session_id, timestamp, role, text, round, finish, stored_at, standin, position"
         with self._database.write() as sql:
             at = self._room_before(before) if before else self._end_of(session_id)
             for place, turn in enumerate(turns, start=1):
                 text = PREFIX[turn.role] + turn.words
                 values = (turn.text_id, session_id, turn.timestamp, turn.role, text, number, finish, now)
                 sql(
-                    f"INSERT INTO conversation ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*values, at + place * TURN_SPACE),
+                    f"INSERT INTO conversation ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*values, int(turn.standin), at + place * TURN_SPACE),
                 )
             self._count(session_id)
         query = f"{TURN} WHERE session_id = ? AND round = ? ORDER BY position"
@@ -172,9 +172,7 @@ class SessionTables(Tables):
 
     def _restore(self, turns: Sequence[Turn], summary: Summary | None) -> None:
         """Put back what was removed, as it was."""
-        columns = (
-            "seq, text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position"
-        )
+        columns = "seq, text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position, standin"
         with self._database.write() as sql:
             for turn in turns:
                 values = [getattr(turn, name) for name in columns.split(", ")]
@@ -265,7 +263,7 @@ def _session(row: Row) -> Session:
 def turn_of(row: Sequence[Any]) -> Turn:
     """A turn out of a row that ``TURN`` reads."""
     values = list(row)
-    values[8] = bool(values[8])
+    values[8], values[11] = bool(values[8]), bool(values[11])
     return Turn(*values)
 
 
