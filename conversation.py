@@ -215,6 +215,7 @@ class Conversation:
             yield Notice("recall.failed", {"reason": str(fault)})
             return Recollection(degraded=("words", "index"))
         yield from self._degraded(recollection)
+        yield from self.llm.take_notices()
         return recollection
 
     def _degraded(self, recollection: Recollection) -> Iterator[Notice]:
