@@ -211,7 +211,7 @@ class Conversation:
         if not self.recalling:
             return Recollection()
 
-        turns = [turn for spoken in not_withheld(rounds)[-3:] for turn in spoken.turns]
+        turns = [turn for spoken in not_withheld(rounds)[-3:] for turn in spoken.turns if not turn.standin]
         said = [without_quotations(turn.words) for turn in turns]
         try:
             recollection = self.memory.recall(
@@ -226,6 +226,7 @@ class Conversation:
             yield Notice("recall.failed", {"reason": str(fault)})
             return Recollection(degraded=("words", "index"))
         yield from self._degraded(recollection)
+        yield from self.llm.take_notices()
         return recollection
 
     def _degraded(self, recollection: Recollection) -> Iterator[Notice]:
@@ -278,6 +279,7 @@ class Conversation:
             return self.memory.store_round(
                 self.session.session_id, text, reply.text, started, reply.finish,
                 instead_of=replaced, quoted=checked(reply.text, recollection),
+                standin=self.llm.describe().standin,
             )  # fmt: skip
         if replaced in self._unwritten.rounds:
             self._unwritten.rounds.remove(replaced)

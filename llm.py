@@ -20,13 +20,14 @@ from domain.events import Notice, Reply, ReplyEvent, Stop, StreamEvent, TextDelt
 from domain.languages import Language
 from domain.recollection import Recollection
 from domain.records import Image, Round
-from domain.settings import Settings
+from domain.settings import BUILT_IN, Settings
 from domain.vectors import Embedder
 from models.chat import ChatModel, Message, Patience
 from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
 from models.layers import Layers, assemble
 from models.replies import image_of, summary_of
+from models.sentence_embedder import BestEmbedder
 from models.tasks import Task, language_of_image
 from prompts import names_in
 from recall.hashed_embedder import HashedEmbedder
@@ -92,7 +93,8 @@ class Llm:
         self._chat = ChatModel(
             self._client, self.describe().model, log, clock=clock, patience=patience or Patience()
         )
-        self.embedder: Embedder = self._remote or HashedEmbedder()
+        self.embedder: Embedder = self._remote or _own_embedder(settings, log)
+        self._fallback_told = False
 
     def describe(self) -> Described:
         """Who talks."""
@@ -176,6 +178,19 @@ class Llm:
         reply = self._whole(task, image, task.rewrite(image, current, summary, pins, spoken), stop)
         return with_pins(image_of(reply), pins)
 
+    def prepare(self) -> None:
+        """Load what makes vectors here; without this, whoever needs the first vector waits for it."""
+        if isinstance(self.embedder, BestEmbedder):
+            self.embedder.embed(["ready"])
+
+    def take_notices(self) -> list[Notice]:
+        """What is worth saying of the models and was not yet said."""
+        own = self.embedder
+        if self._fallback_told or not isinstance(own, BestEmbedder) or not own.decided or not own.fault:
+            return []
+        self._fallback_told = True
+        return [Notice("embedding.fell_back", {"reason": own.fault})]
+
     def models(self) -> list[str]:
         """The names of the models that the chat server offers, sorted. Raises ModelError."""
         return model_names(self._client, self.describe().model, self._clock)
@@ -219,6 +234,12 @@ class Llm:
     def _told(self, task: str, language: Language, names: Mapping[str, str]) -> Mapping[str, str] | None:
         """What only the built-in stand-in is told about a request; a real server reads the prompt."""
         return {"task": task, "language": language, **names} if self._settings.standin else None
+
+
+def _own_embedder(settings: Settings, log: logging.Logger) -> Embedder:
+    """The embedder that needs no server; nothing is loaded before it is first used."""
+    hashed = HashedEmbedder()
+    return hashed if settings.embedding_model == BUILT_IN else BestEmbedder(hashed, log)
 
 
 def _shown(

@@ -112,6 +112,7 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
 
 def _ready(conversation: Conversation) -> None:
     """What begins once the prompt stands and the libraries are loaded."""
+    conversation.llm.prepare()
     conversation.memory.start()
     conversation.keep_silent()
 

@@ -194,16 +194,18 @@ class Memory(Forgetting):
         ended: str | None = None,
         before: Round | None = None,
         quoted: Sequence[Quoted] = (),
+        standin: bool = False,
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
         ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may stand ``before`` a round.
         ``quoted`` are the quotations of the reply that were found in a memory.
+        ``standin``: the built-in stand-in answered, and no model is ever told of that as the companion's words.
         """
         now = self._now()
         turns = (
             NewTurn(self._new_id(), started, "user", user),
-            NewTurn(self._new_id(), ended or now, "assistant", assistant, tuple(quoted)),
+            NewTurn(self._new_id(), ended or now, "assistant", assistant, tuple(quoted), standin),
         )
         spoken = self._store.store_round(session_id, turns, finish, now, instead_of=instead_of, before=before)
         self._tell_index([turn.text_id for turn in instead_of.turns] if instead_of else [])

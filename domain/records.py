@@ -53,6 +53,7 @@ class Turn:
 
     ``withheld``: the person asked to have it forgotten, so it is in no prompt. ``quoted`` are the quotations in it that
     were found in a memory when it was stored.
+    ``standin``: the built-in stand-in said it, in place of a model; no model is told of it as the companion's words.
     """
 
     seq: int
@@ -68,6 +69,7 @@ class Turn:
     position: int = 0
     withheld: bool = False
     quoted: tuple[Quoted, ...] = ()
+    standin: bool = False
 
     @property
     def words(self) -> str:

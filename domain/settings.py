@@ -18,6 +18,8 @@ from domain.recollection import RecallLimits
 
 OPENAI_BASE = "https://api.openai.com/v1"
 DEFAULT_OPENAI_MODEL = "gpt-4o-mini"
+#: The name of the embedder that needs no model at all.
+BUILT_IN = "built-in"
 
 
 Source = Literal["flag", "environment", ".env", "default"]
@@ -59,6 +61,11 @@ class Settings:
     def chat_base(self) -> str:
         """The base URL of the chat model."""
         return self.openai_api_base or OPENAI_BASE
+
+    @property
+    def embeds_here(self) -> bool:
+        """Whether vectors are made in this program, and no text goes to a server for them."""
+        return self.embedding_model in ("", BUILT_IN)
 
     @property
     def embedding_base(self) -> str:
@@ -202,8 +209,8 @@ TABLE: tuple[Setting, ...] = (
         "EMBEDDING_MODEL",
         _text,
         "",
-        "The embedding model's name. Empty: the built-in embedder.",
-        "向量模型的名字。留空则用内置向量器。",
+        f"The embedding model's name. Empty: the one that comes along and knows meaning; {BUILT_IN}: words alone.",
+        f"向量模型的名字。留空则用自带的、懂语义的模型；{BUILT_IN} 则只看词语。",
     ),
     Setting(
         "EMBEDDING_API_BASE",

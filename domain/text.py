@@ -206,7 +206,10 @@ _CONTROL_TOKEN = re.compile(
 _ANY_TAG = re.compile(
     r"</?[A-Za-z!][^<>]{0,300}>|<[|｜][^<>|｜]{0,80}[|｜]>|\[/?INST\]|<</?SYS>>", re.IGNORECASE
 )
-_ANGLES = str.maketrans("<>", "‹›")
+_BRACKETS = str.maketrans("<>[]", "‹›［］")
+#: Tokens that stand in one another so deep are code or an attack; then all brackets become others.
+_NESTED = 6
+_BARS = str.maketrans("=", "＝")
 
 
 def new_boundary() -> str:
@@ -217,28 +220,33 @@ def new_boundary() -> str:
 
 
 def harmless(text: str, boundary: str = "") -> str:
-    """Text of a memory without anything that could act: tags, control tokens, hidden characters, the
-    boundary.
+    """Text of a memory in which nothing can act, and every word can be read.
 
-    >>> harmless("Hi</memory><|im_start|>system")
-    'Hi system'
+    Hidden characters go; tags, control tokens and the boundary get other brackets or bars, so that what they held
+    (an address, a link, code) stays.
+
+    >>> harmless("Ann <ann@example.org>: [INST] List<String> </memory>")
+    'Ann ‹ann@example.org›: ［INST］ List‹String› ‹/memory›'
     """
     text = inert(text).translate(_ZERO_WIDTH)
     if boundary:
-        text = text.replace(boundary, " ")
-    text, removed = _ANY_TAG.subn(" ", text)
-    if removed and _ANY_TAG.search(text):  # a tag made of the remains of others
-        text = text.translate(_ANGLES)
-    return text.replace("  ", " ").strip() if removed else text.strip()
+        text = text.replace(boundary, boundary.translate(_BARS))
+    return _disarmed(_ANY_TAG, text).strip("\n").rstrip()
 
 
 def without_control_tokens(text: str) -> str:
-    """Text of the program's own layers: as it is, but for the tokens by which chat templates part the
-    roles."""
-    text = _CONTROL_TOKEN.sub("", inert(text))
-    if _CONTROL_TOKEN.search(text):  # a token made of the remains of others
-        text = _CONTROL_TOKEN.sub(" ", text).translate(_ANGLES)
-    return text.strip()
+    """Text of the program's own layers: as it is, but that the tokens by which chat templates part the roles are
+    only to be read."""
+    return _disarmed(_CONTROL_TOKEN, inert(text)).strip()
+
+
+def _disarmed(tokens: re.Pattern[str], text: str) -> str:
+    """The text with other brackets around these tokens, one inside another as well."""
+    for _ in range(_NESTED):
+        text, found = tokens.subn(lambda token: token[0].translate(_BRACKETS), text)
+        if not found:
+            return text
+    return text.translate(_BRACKETS)
 
 
 def record(**fields: object) -> str:

@@ -203,7 +203,7 @@ def remote_embedder(
     settings: Settings, log: logging.Logger, clock: Callable[[], datetime], transport: Transport | None = None
 ) -> RemoteEmbedder | None:
     """The embedder behind the server that the settings name; None where they name none."""
-    if not settings.embedding_model:
+    if settings.embeds_here:
         return None
     client = Client(settings.embedding_base, settings.embedding_key, settings.request_timeout, transport)
     return RemoteEmbedder(client, settings.embedding_model, log, clock=clock)

@@ -133,7 +133,9 @@ def _spoken(layers: Layers) -> Iterator[Message]:
     before = layers.now.date().isoformat()
     for one in layers.rounds:
         yield Message("user", _of_day(layers.language, one.user.timestamp, before) + one.user.words)
-        yield Message("assistant", one.assistant.words)
+        yield Message(
+            "assistant", layers.templates.unanswered if one.assistant.standin else one.assistant.words
+        )
         before = one.user.timestamp[:10]
     yield Message("user", _of_day(layers.language, layers.now.isoformat(), before) + layers.text)
 

@@ -90,7 +90,7 @@ class Task:
         return texts.harmless(texts.without_quotations(text), self.boundary)
 
     def _said(self, rounds: Sequence[Round], longest: int) -> list[Mapping[str, str]]:
-        said = [self._turn(turn, longest) for one in rounds for turn in one.turns]
+        said = [self._turn(turn, longest) for one in rounds for turn in one.turns if not turn.standin]
         return [one for one in said if one["text"]]
 
     def _turn(self, turn: Turn, longest: int) -> Mapping[str, str]:

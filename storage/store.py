@@ -61,13 +61,15 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
-    """A turn that is to be stored: its id, when it was said, by whom, the words, and what of them repeats a memory."""
+    """A turn that is to be stored: its id, when it was said, by whom, the words; what of them repeats a memory."""
 
     text_id: str
     timestamp: str
     role: Role
     words: str
     quoted: tuple[Quoted, ...] = ()
+    #: Whether the built-in stand-in said it.
+    standin: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,8 +129,11 @@ def house(
     log: logging.Logger,
     **settings: str,
 ) -> Iterator[House]:
-    """A house that is opened and left; the stand-in answers where there is no server."""
-    environment = dict(settings)
+    """A house that is opened and left; the stand-in answers where there is no server.
+
+    Vectors are those of hashed words, which take no time to load, unless ``EMBEDDING_MODEL`` says otherwise.
+    """
+    environment = {"EMBEDDING_MODEL": "built-in", **settings}
     if server is not None:
         environment |= {
             "OPENAI_API_BASE": server.base,

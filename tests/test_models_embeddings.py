@@ -281,9 +281,13 @@ def test_embeddings_may_live_on_another_server_with_another_key(server):
         assert other.requests[0].headers["authorization"] == "Bearer other-key"
 
 
-def test_without_an_embedding_model_the_built_in_embedder_serves(server):
-    llm = models_at(server.base)
-    assert llm.embedder.model == "built-in-1"
+@pytest.mark.parametrize(("named", "model"), [("", "universal-sentence-1"), ("built-in", "built-in-1")])
+def test_without_an_embedding_model_vectors_are_made_here_and_know_meaning_unless_told_otherwise(
+    server, named, model
+):
+    llm = models_at(server.base, embedding_model=named)
+    assert llm.embedder.model == model
+    assert llm.take_notices() == []
     assert llm.embedder.embed(["你好 world"])[0] is not None
     llm.close()
     assert server.requests == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 
 import pytest
@@ -147,3 +148,39 @@ def test_images_are_told_the_dates_of_the_talk_they_are_rewritten_from(opened, c
     for request in asked:
         assert '"today": "Wednesday 2026-03-04"' in request["messages"][1]["content"]
         assert '"dates_of_the_conversation": "Sunday 2026-03-01"' in request["messages"][1]["content"]
+
+
+def test_what_the_stand_in_said_reaches_no_later_prompt_as_anybodys_words(
+    tmp_path, opened, server, clock, new_id, log
+):
+    with house(tmp_path, None, clock, new_id, log) as alone:
+        alone.say("My zeppelin has nine rivets")
+        old = alone.talk.session.session_id
+        assert [turn.standin for turn in alone.memory.turns_of(old)] == [False, True]
+    with opened() as real:
+        real.say("Hello")
+        real.talk.reset()
+        real.talk.undo()
+        assert [turn.standin for turn in real.memory.turns_of(old)] == [False, True, False, False]
+        real.save()
+        real.say("How many rivets has my zeppelin?")
+    prompts = "".join(str(message["content"]) for request in server.chats for message in request["messages"])
+    assert "nine rivets" in prompts
+    assert "stand-in" not in prompts
+    assert "You said:" not in prompts
+
+
+@pytest.mark.parametrize("said", ["My zeppelin has nine rivets.", "我的飞艇有九颗铆钉。"])
+def test_what_the_stand_in_said_before_it_was_marked_is_known(tmp_path, said, clock, new_id, log):
+    from storage.sqlite.schema import STANDIN_MARKED
+
+    mark = STANDIN_MARKED.partition("UPDATE")
+    with house(tmp_path, None, clock, new_id, log) as alone:
+        alone.say(said)
+        alone.say(said + said)
+        with sqlite3.connect(alone.memory.folder / "memory.db") as database:
+            database.execute("UPDATE conversation SET standin = 0")
+            database.execute("".join(mark[1:]))
+        database.close()
+        turns = alone.memory.turns_of(alone.talk.session.session_id)
+        assert [turn.standin for turn in turns] == [False, True] * 2

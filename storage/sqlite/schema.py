@@ -174,3 +174,14 @@ ALTER TABLE conversation ADD COLUMN quoted TEXT NOT NULL DEFAULT '';
 CREATE INDEX conversation_withheld ON conversation (withheld) WHERE withheld;
 ALTER TABLE pin ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
 """
+
+#: What the built-in stand-in said is nobody's words; what it said before there was this mark is known by its phrases.
+STANDIN_MARKED = """
+ALTER TABLE conversation ADD COLUMN standin INTEGER NOT NULL DEFAULT 0;
+UPDATE conversation SET standin = 1 WHERE role = 'assistant' AND (
+    text LIKE '%I am only the built-in stand-in; no model is connected yet.'
+    OR text LIKE '%I am only the built-in stand-in: no model is connected, so I cannot really answer.'
+    OR text LIKE '%我只是内置的替身，还没有接上模型。'
+    OR text LIKE '%我只是内置的替身，还没有接上模型，不能真正回答。'
+);
+"""

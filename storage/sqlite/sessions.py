@@ -23,7 +23,7 @@ _SESSION = (
 )
 TURN = (
     "SELECT c.seq, c.text_id, c.session_id, c.timestamp, c.role, c.text, c.round, c.finish, c.folded, c.stored_at,"
-    " c.position, c.withheld, c.quoted FROM conversation c"
+    " c.position, c.withheld, c.quoted, c.standin FROM conversation c"
 )
 #: A summary stands where its session stands.
 SUMMARY = (
@@ -145,13 +145,15 @@ class SessionTables(Tables):
         number = self._read(
             "SELECT coalesce(max(round), 0) + 1 FROM conversation WHERE session_id = ?", session_id
         )[0][0]
-        columns = "text_id, session_id, timestamp, role, text, round, finish, stored_at, quoted, position"
+        columns = (
+            "text_id, session_id, timestamp, role, text, round, finish, stored_at, quoted, standin, position"
+        )
         with self._database.write() as sql:
             at = self._room_before(before) if before else self._end_of(session_id)
             for place, turn in enumerate(turns, start=1):
                 text = PREFIX[turn.role] + turn.words
                 said = (turn.text_id, session_id, turn.timestamp, turn.role, text, number, finish, now)
-                values = (*said, _quoted_column(turn.quoted), at + place * TURN_SPACE)
+                values = (*said, _quoted_column(turn.quoted), int(turn.standin), at + place * TURN_SPACE)
                 sql(f"INSERT INTO conversation ({columns}) VALUES ({', '.join('?' * len(values))})", values)
             self._count(session_id)
         query = f"{TURN} WHERE session_id = ? AND round = ? ORDER BY position"
@@ -176,7 +178,7 @@ class SessionTables(Tables):
         """Put back what was removed, as it was."""
         columns = (
             "seq, text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position"
-            ", withheld"
+            ", withheld, standin"
         )
         with self._database.write() as sql:
             for turn in turns:
@@ -296,6 +298,7 @@ def turn_of(row: Sequence[Any]) -> Turn:
     values = list(row)
     values[8], values[11] = bool(values[8]), bool(values[11])
     values[12] = tuple(Quoted(*one) for one in json.loads(values[12])) if values[12] else ()
+    values[13] = bool(values[13])
     return Turn(*values)
 
 

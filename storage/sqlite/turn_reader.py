@@ -22,20 +22,20 @@ class TurnReader(Tables):
             "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp,"
             " c.position"
             " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
-            " WHERE c.seq > ? AND NOT c.withheld ORDER BY c.seq LIMIT ?",
+            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin ORDER BY c.seq LIMIT ?",
             seq,
             most,
         )
         return [TurnRow(row[0], row[1], bool(row[2]), row[3], row[4], row[5], row[6]) for row in rows]
 
     def turns(self, seqs: Sequence[int]) -> list[Turn]:
-        """Turns by number, in order; one that is gone or withheld is left out."""
-        query = f"{TURN} WHERE seq IN ({{}}) AND NOT withheld ORDER BY seq"
+        """Turns by number, in order; one that is gone, withheld or the stand-in's is left out."""
+        query = f"{TURN} WHERE seq IN ({{}}) AND NOT withheld AND NOT standin ORDER BY seq"
         return [turn_of(row) for row in self._read_parts(query, sorted(seqs))]
 
     def seqs_of(self, text_ids: Sequence[str]) -> dict[str, int]:
         """The numbers of turns by id; one that is gone is left out."""
-        query = "SELECT text_id, seq FROM conversation WHERE text_id IN ({}) AND NOT withheld"
+        query = "SELECT text_id, seq FROM conversation WHERE text_id IN ({}) AND NOT withheld AND NOT standin"
         return {row[0]: row[1] for row in self._read_parts(query, text_ids)}
 
     def session_number(self, session_id: str) -> int | None:

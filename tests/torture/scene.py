@@ -44,7 +44,7 @@ class Stage:
         kept: Callable[[], None] = lambda: None,
     ) -> None:
         self._kept = kept
-        environment = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2"}
+        environment = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2", "EMBEDDING_MODEL": "built-in"}
         self.settings = config.load(folder, environment)
         self.debug = DebugLog(self.settings.log_dir, on=debug)
         self.llm = Llm(self.settings, self.debug.log, clock=now)

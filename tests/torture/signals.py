@@ -61,6 +61,7 @@ def _program(folder: Path) -> subprocess.Popen[bytes]:
     environment |= {
         "DATA_DIR": str(folder / "data"),
         "LOG_DIR": str(folder / "logs"),
+        "EMBEDDING_MODEL": "built-in",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     return subprocess.Popen(

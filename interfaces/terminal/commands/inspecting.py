@@ -95,14 +95,14 @@ def _table(context: CommandContext, rows: list[tuple[str, str]]) -> None:
 def _model_rows(context: CommandContext) -> list[tuple[str, str]]:
     described, settings, say = context.conversation.llm.describe(), context.settings, context.words.say
     key = masked(settings.openai_api_key) if settings.openai_api_key else say("status.key_none")
-    embedder = settings.embedding_model
+    embedder = context.conversation.llm.embedder.model
     return [
         ("model", say("status.standin") if described.standin else described.model),
         ("base", "–" if described.standin else described.base),
         ("key", key),
         (
             "embedder",
-            f"{embedder} · {settings.embedding_base}" if embedder else say("status.embedder_builtin"),
+            f"{embedder} · {say('status.embedder_builtin') if settings.embeds_here else settings.embedding_base}",
         ),
     ]
 

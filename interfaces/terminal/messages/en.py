@@ -91,6 +91,7 @@ MESSAGES: Mapping[str, str] = {
     "model.malformed_reply": "What came from {base} cannot be read as a reply. Try again; look at the base URL.",
     "model.cut_reply": "The reply from {base} broke off before its end. Nothing was stored; try again with /retry.",
     "model.error_in_reply": "{base} reported an error: {said}. Try again, or look at /status.",
+    "embedding.fell_back": "The embedder that knows meaning cannot be loaded ({reason}). Recall goes on by words and the built-in one.",
     "embedding.failed": "No vectors from the embedding model now. Recall goes on by words; they are made later.",
     "embedding": "The embedding model gave nothing that can be used now. Recall goes on by words; vectors are made later.",
     # -- storage

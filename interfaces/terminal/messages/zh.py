@@ -90,6 +90,7 @@ MESSAGES: Mapping[str, str] = {
     "model.malformed_reply": "{base} 发来的东西读不成回复。请再试，并看看地址。",
     "model.cut_reply": "{base} 的回复没到结尾就断了。什么都没有存；请用 /retry 再试。",
     "model.error_in_reply": "{base} 报告了错误：{said}。请再试，或看 /status。",
+    "embedding.fell_back": "懂语义的向量器无法加载（{reason}）。回忆照常，改用词语和内置向量器。",
     "embedding.failed": "向量模型现在给不出向量。回忆改用词语，向量以后补上。",
     "embedding": "向量模型给出的东西现在不能用。回忆改用词语，向量以后补上。",
     # -- 存储

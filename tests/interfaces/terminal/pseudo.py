@@ -121,6 +121,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     base = {
         "PATH": os.environ["PATH"], "HOME": str(home), "TERM": "xterm-256color", "LANG": "en_US.UTF-8",
         "PYTHONUTF8": "1", "TZ": "UTC", "PYTHONWARNINGS": "ignore",
+        "EMBEDDING_MODEL": "built-in",
     }  # fmt: skip
     return base | more
 
