@@ -36,7 +36,7 @@ from domain.records import (
     Session,
 )
 from domain.vectors import Embedder
-from recall.embedding_text import TURNS_BEFORE, summary_key, turn_key
+from recall.embedding_text import TURNS_BEFORE, style_for, summary_key, turn_key
 from recall.words import tokens
 from storage.erasure import Eraser, Scrub
 from storage.files import make_private_folder
@@ -120,15 +120,14 @@ class Memory(Forgetting):
 
     def _open_search(self) -> _Search:
         from recall.finder import Finder
-        from recall.hashed_embedder import HashedEmbedder
-        from recall.ranking import weigh, weigh_hashed
+        from recall.ranking import weigher
         from storage.vectors.indexing import Indexing
         from storage.vectors.table import Vectors
 
         vectors = Vectors(self.folder / "vectors", self._log)
         index = Indexing(self._store, vectors, self._embedder, self.key_of, self._log)
-        weighed = weigh_hashed if self._embedder.model == HashedEmbedder.model else weigh
-        return _Search(vectors, index, Finder(self._store, vectors, self._store, self._log, weighed))
+        weigh = weigher(lambda: self._embedder.model)
+        return _Search(vectors, index, Finder(self._store, vectors, self._store, self._log, weigh))
 
     def start(self) -> None:
         """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short.
@@ -280,29 +279,35 @@ class Memory(Forgetting):
         recent: Sequence[str] = (),
         gated: bool = True,
     ) -> Recollection:
-        """What older sessions hold that matters for ``queries``: the last round, if there is one, and the new input.
+        """What was said that matters for ``queries``: the last round, if there is one, and the new input.
 
-        Never from ``session_id``. ``recent`` are the messages before the input, oldest first, for what "she" means.
-        Without ``gated`` the best are handed over however weak they are; an empty recollection is a good answer. An
-        index that is just being opened is waited for, a little: the first turn should remember as well as the next.
+        Never what stands in the context of ``session_id``. ``recent`` are the messages before the input, oldest first,
+        for what "she" means. Without ``gated`` the best are handed over however weak they are; an empty recollection is
+        a good answer. An index that is just being opened is waited for, a little.
         """
         search = self._opened_search()
         if search.vectors.state != "ready":
             self.start_index()
             search.index.await_open(_OPENING)
+        in_context = [turn.seq for spoken in self.context(session_id) for turn in spoken.turns]
         return search.finder.recall(
             queries,
             self._embedder.embed,
             session_id=session_id,
             now=now,
             limits=limits,
+            hidden=in_context,
             recent=recent,
             gated=gated,
         )
 
+    def search(self, words: str, limits: RecallLimits) -> Recollection:
+        """The memories that hold these words in any of their forms; empty when nobody ever said them."""
+        return self._opened_search().finder.search(words, limits)
+
     @property
     def weigh(self) -> Weigh:
-        """How the parts of the ranking are weighed against each other; it may be replaced when recall is measured."""
+        """How the ranking weighs its parts; it may be replaced when recall is measured."""
         return self._opened_search().finder.weigh
 
     @weigh.setter
@@ -346,7 +351,8 @@ class Memory(Forgetting):
         if turns := self._store.turns_with_ids([text_id]):
             if turns[0].withheld:
                 return None
-            return turn_key(turns[0], self._store.before(turns[0], TURNS_BEFORE)[::-1])
+            before = self._store.before(turns[0], TURNS_BEFORE)[::-1]
+            return turn_key(turns[0], before, style_for(self._embedder.model))
         if summaries := self._store.summaries_with_ids([text_id]):
             return summary_key(summaries[0])
         return None

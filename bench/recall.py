@@ -1,9 +1,12 @@
-"""How well recall finds what is asked for. ``python -m bench.recall --data FOLDER --embeddings http://127.0.0.1:8901/v1``
+"""How well recall finds what is asked for, and how much of it arrives. ``python -m bench.recall --data FOLDER``
 
-Every history is lived in the real ``Memory`` (sessions stored and archived in order, facts learnt where the
-set has them), and every question is asked when it could have been asked. Beside ours stand the plain ways,
-all from the same evidence in the same run. Answers are never read; see ``recall_sets`` for what a set
-holds.
+Every history is lived in the real ``Memory`` (sessions stored and archived in order), and every question is asked
+when it could have been asked. Beside ours stand the plain ways, all from the same evidence in the same run.
+Answers are never read; see ``recall_sets`` for what a set holds.
+
+What arrives: the share of the evidence that really stands in the block of memories of a prompt, and the tokens
+of that whole block, with the settings as they come: after the gate, the cut and the limits; alone, and in the
+middle of another talk.
 
 A figure is a mean over questions, in percent: R@k, the share of the groups of evidence found in the first k
 turns; all@10, questions all of whose groups are among the first ten; S@k, groups whose session is among the
@@ -18,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import recall_fit
-from bench.recall_life import AskedQuestion, by_pronoun, elsewhere, lived
+from bench.recall_life import AskedQuestion, Embedding, HandedOver, by_pronoun, elsewhere, lived
 from bench.recall_orders import (
     COLUMNS,
     Figures,
@@ -26,11 +29,12 @@ from bench.recall_orders import (
     mean,
     order,
     ours,
+    plain_fusion,
     plain_reading,
     reciprocal_ranks,
 )
-from bench.recall_sets import Set, SetQuestion, read
-from recall.weights import WITH_HASHED, WITH_VECTORS
+from bench.recall_sets import Set, SetQuestion, name_of, read, shuffled
+from recall.weights import WITH_HASHED, WITH_SENTENCES, WITH_VECTORS
 
 if TYPE_CHECKING:
     from bench.recall_orders import Scores
@@ -55,17 +59,15 @@ ABLATION: Mapping[str, tuple[str, ...]] = {
 def main() -> None:
     """Measure what was asked for, and print tables."""
     asked = _arguments()
-    paths = sorted(asked.data.glob("*.json.gz"))
-    chosen = [path for path in paths if not asked.sets or path.name.removesuffix(".json.gz") in asked.sets]
     seen: dict[str, list[AskedQuestion]] = {}
-    for path in chosen:
-        data = read(path)
+    for path in _chosen(asked):
+        data = shuffled(read(path)) if asked.shuffle else read(path)
         print(f"\n## {data.name}\n\n{_head('method')}", flush=True)
-        built_in = list(lived(data, {}, asked.cache))
-        served = list(lived(data, _server(asked), asked.cache)) if asked.embeddings else []
-        _print_methods(built_in, served)
-        seen[data.name] = served or built_in
-        _print_relevance(data, seen[data.name], asked)
+        found = list(lived(data, _embedding(asked), asked.cache, with_facts=asked.facts))
+        seen[data.name] = found
+        _print_methods(found, asked.embeddings)
+        _print_arrived(found)
+        _print_foreign(data, asked)
         _print_references(data, asked)
     _print_ablation(seen)
     if asked.fit:
@@ -76,9 +78,12 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="a folder with sets, *.json.gz")
+    parser.add_argument("--data", type=Path, required=True, help="a folder with sets, *.json.gz or *.json")
     parser.add_argument("--sets", nargs="*", default=[], help="names of sets; all without it")
-    parser.add_argument("--embeddings", default="", help="base URL of an OpenAI-compatible embeddings server")
+    parser.add_argument("--embeddings", choices=("hashed", "sentence", "server"), default="sentence")
+    parser.add_argument(
+        "--server", default="http://127.0.0.1:8901/v1", help="base URL of an embeddings server"
+    )
     parser.add_argument("--model", default="all-MiniLM-L6-v2", help="its model")
     parser.add_argument("--cache", type=Path, help="a folder that keeps vectors between runs")
     parser.add_argument(
@@ -88,17 +93,24 @@ def _arguments() -> argparse.Namespace:
         help="questions a history whose answer is not in it, or that say she",
     )
     parser.add_argument(
+        "--facts", action="store_true", help="learn the facts that a set has, as keys of turns"
+    )
+    parser.add_argument(
+        "--shuffle", action="store_true", help="deal the messages of a history out anew over its sessions"
+    )
+    parser.add_argument(
         "--fit", action="store_true", help="fit weights with one set left out, and judge on it"
     )
     return parser.parse_args()
 
 
-def _server(asked: argparse.Namespace) -> dict[str, str]:
-    return {
-        "EMBEDDING_MODEL": asked.model,
-        "EMBEDDING_API_BASE": asked.embeddings,
-        "EMBEDDING_API_KEY": "none",
-    }
+def _chosen(asked: argparse.Namespace) -> list[Path]:
+    paths = sorted((*asked.data.glob("*.json.gz"), *asked.data.glob("*.json")))
+    return [path for path in paths if not asked.sets or name_of(path) in asked.sets]
+
+
+def _embedding(asked: argparse.Namespace) -> Embedding:
+    return Embedding(asked.embeddings, asked.server, asked.model)
 
 
 def _head(first: str, columns: Sequence[str] = COLUMNS) -> str:
@@ -113,20 +125,17 @@ def _row(name: str, values: Iterable[float]) -> str:
 # -----------------------------------------------------------------------------------------------------
 
 
-def _print_methods(built_in: Sequence[AskedQuestion], served: Sequence[AskedQuestion]) -> None:
-    best = served or built_in
-    with_facts = any("facts" in one.parts for one in best)
-    _print_method("the plain reading", best, plain_reading)
-    _print_method("BM25 alone", best, lambda one: _part(one, "words"))
-    _print_method("vectors alone", best, lambda one: _part(one, "dense"))
-    _print_method("reciprocal-rank hybrid", best, reciprocal_ranks)
-    _print_method("ours, words alone", best, lambda one: ours(one, without=(*_VECTORS, "facts")))
-    _print_method("ours, built-in embedder", built_in, lambda one: ours(one, without=("facts",)))
-    if served:
-        _print_method("ours, embeddings server", served, lambda one: ours(one, without=("facts",)))
-    if with_facts:
-        _print_method("ours, with facts as keys", best, ours)
-    _print_categories(best)
+def _print_methods(asked: Sequence[AskedQuestion], embedder: str) -> None:
+    _print_method("the plain reading", asked, plain_reading)
+    _print_method("BM25 alone", asked, lambda one: _part(one, "words"))
+    _print_method("vectors alone", asked, lambda one: _part(one, "dense"))
+    _print_method("words and vectors, standard scores added", asked, plain_fusion)
+    _print_method("reciprocal-rank hybrid", asked, reciprocal_ranks)
+    _print_method("ours, words alone", asked, lambda one: ours(one, without=(*_VECTORS, "facts")))
+    _print_method(f"ours, {embedder}", asked, lambda one: ours(one, without=("facts",)))
+    if any("facts" in one.parts for one in asked):
+        _print_method("ours, with facts as keys", asked, ours)
+    _print_categories(asked)
 
 
 def _print_method(
@@ -157,20 +166,33 @@ def _print_categories(asked: Sequence[AskedQuestion]) -> None:
     print(_row(f"all ({len(asked)})", mean([_handed_over(one) for one in asked])), flush=True)
 
 
-# -- relevance
-# ----------------------------------------------------------------------------------------------------
+# -- what arrives
+# --------------------------------------------------------------------------------------------------
 
 
-def _print_relevance(data: Set, asked: Sequence[AskedQuestion], options: argparse.Namespace) -> None:
-    """How often something is handed over, where the answer is and where it is not."""
-    kept = [_handed_over(one).values[1] * one.gated for one in asked]
-    before = sum(_handed_over(one).values[1] for one in asked) / len(asked)
-    print(f"\nrelevance: R@10 {before:.1f} without it, {sum(kept) / len(kept):.1f} with it")
+def _print_arrived(asked: Sequence[AskedQuestion]) -> None:
+    """What stands in the prompt, alone and amid another talk; ``nothing`` is how often no memory does."""
+    print("\n" + _head("in the prompt", ("evidence", "tokens", "most tokens", "nothing")))
+    ways: Mapping[str, list[HandedOver]] = {
+        "alone": [one.alone for one in asked],
+        "amid another talk": [one.amid for one in asked],
+    }
+    for name, handed in ways.items():
+        found = [_found_among(one.question, over.tids) for one, over in zip(asked, handed, strict=True)]
+        tokens = [over.tokens for over in handed]
+        silent = sum(not over.tids for over in handed)
+        size = len(asked)
+        print(_row(name, (100 * sum(found) / size, sum(tokens) / size, max(tokens), 100 * silent / size)))
+
+
+def _print_foreign(data: Set, options: argparse.Namespace) -> None:
+    """How often something is handed over where the answer is not."""
     if len(data.histories) > 1 and options.foreign:
-        server = _server(options) if options.embeddings else {}
-        foreign = list(elsewhere(data, server, options.cache, options.foreign))
-        share = 100 * sum(one.gated for one in foreign) / len(foreign)
-        print(f"questions of other histories that get anything: {share:.1f} % of {len(foreign)}", flush=True)
+        foreign = list(elsewhere(data, _embedding(options), options.cache, options.foreign))
+        share = 100 * sum(bool(one.alone.tids) for one in foreign) / len(foreign)
+        print(
+            f"\nquestions of other histories that get anything: {share:.1f} % of {len(foreign)}", flush=True
+        )
 
 
 # -- what each part is worth
@@ -183,7 +205,12 @@ def _print_ablation(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
         print(_row(name, (_recall(asked, ("facts", *parts)) for asked in seen.values())))
 
     single = sorted(
-        {name for table in (WITH_VECTORS, WITH_HASHED) for kind in table.values() for name in kind}
+        {
+            name
+            for table in (WITH_VECTORS, WITH_SENTENCES, WITH_HASHED)
+            for kind in table.values()
+            for name in kind
+        }
     )
     print(f"\n## What each part alone is worth in R@10\n\n{_head('part', list(seen))}")
     whole = [_recall(asked, ("facts",)) for asked in seen.values()]
@@ -194,8 +221,7 @@ def _print_ablation(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
 
 def _print_references(data: Set, options: argparse.Namespace) -> None:
     """What is handed over for questions with "she" in a name's place, without and with what was said of her before."""
-    server = _server(options) if options.embeddings else {}
-    found = list(by_pronoun(data, server, options.cache, options.foreign))
+    found = list(by_pronoun(data, _embedding(options), options.cache, options.foreign))
     if not found:
         return
     print("\n" + _head('"she" for a name', ("first", "handed over")))
@@ -208,8 +234,9 @@ def _print_references(data: Set, options: argparse.Namespace) -> None:
         print(_row(f"{name} ({len(found)})", (100 * sum(share) / len(found) for share in shares)), flush=True)
 
 
-def _found_among(question: SetQuestion, found: Sequence[str]) -> float:
-    return sum(bool(group & set(found)) for group in question.groups) / len(question.groups)
+def _found_among(question: SetQuestion, found: Iterable[str]) -> float:
+    there = set(found)
+    return sum(bool(group & there) for group in question.groups) / len(question.groups)
 
 
 def _recall(asked: Sequence[AskedQuestion], without: Sequence[str]) -> float:

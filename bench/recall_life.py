@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING
 from bench.recall_sets import Said, Set, SetQuestion, Talk
 from config import load
 from domain.events import Stop
+from domain.languages import estimate, language_of
 from domain.recollection import Recollection
 from domain.records import Round
 from domain.settings import Settings
-from llm import Llm
+from llm import Layers, Llm, assemble
 from memory import Memory
+from models.sentence_embedder import SentenceEmbedder
+from recall.hashed_embedder import HashedEmbedder
+from recall.questions import queries
 from recall.ranking import Evidence, ScoreParts
 from recall.words import label_of
 
@@ -30,6 +34,58 @@ if TYPE_CHECKING:
 
 _PATIENCE = 3600.0
 _AT_MOST = 20
+#: Another talk, in the middle of which a question may come: rounds that have nothing to do with any set.
+_ANOTHER_TALK: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "en": (
+        ("How long do I boil an egg?", "About seven minutes for a soft yolk, ten for a hard one."),
+        ("The printer is jammed again.", "Open the tray at the back and pull the sheet out slowly."),
+        (
+            "Why is the sky red at dusk?",
+            "The light has a longer way through the air, which scatters the blue.",
+        ),
+        ("My keyboard has a sticky key.", "Try a little rubbing alcohol on a cotton bud."),
+    ),
+    "zh": (
+        ("鸡蛋要煮多久？", "溏心大约七分钟，全熟大约十分钟。"),
+        ("打印机又卡纸了。", "打开后面的纸盒，慢慢把纸抽出来。"),
+        ("傍晚的天为什么是红的？", "光穿过的空气更厚，蓝光被散射掉了。"),
+        ("键盘有个键粘住了。", "用棉签蘸一点酒精擦一擦。"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """What a history is lived with: ``hashed``, ``sentence`` or ``server``, which has an address and a model."""
+
+    kind: str = "sentence"
+    base: str = ""
+    model: str = ""
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """What the settings must say."""
+        if self.kind != "server":
+            return {}
+        return {
+            "EMBEDDING_MODEL": self.model,
+            "EMBEDDING_API_BASE": self.base,
+            "EMBEDDING_API_KEY": "none",
+        }
+
+    def opened(self, llm: Llm) -> Embedder:
+        """The embedder."""
+        if self.kind == "sentence":
+            return SentenceEmbedder()
+        return HashedEmbedder() if self.kind == "hashed" else llm.embedder
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """What stood in a prompt with default settings: ids in the set, and tokens of the whole block of memories."""
+
+    tids: frozenset[str]
+    tokens: int
 
 
 @dataclass(frozen=True)
@@ -37,7 +93,7 @@ class AskedQuestion:
     """One question as it was searched for: what was handed over, and the evidence, parts and weights behind it.
 
     ``tids`` (P,) gives each turn of the pool its id in the set, ``sessions`` (S,) those found best, best
-    first.
+    first. ``alone`` and ``amid`` another talk are what a chat would have put before a model.
     """
 
     question: SetQuestion
@@ -50,7 +106,8 @@ class AskedQuestion:
     sessions: tuple[int, ...]
     session_of: Mapping[str, int]
     milliseconds: float
-    gated: bool
+    alone: HandedOver
+    amid: HandedOver
 
 
 @dataclass
@@ -124,6 +181,7 @@ class LivedHistory:
     generous: Settings
     embedder: Timed
     language: str
+    with_facts: bool = False
     tid_of: dict[int, str] = field(default_factory=dict)
     text_tid: dict[str, str] = field(default_factory=dict)
     number_of: dict[str, int] = field(default_factory=dict)
@@ -140,7 +198,7 @@ class LivedHistory:
         with self.memory.in_one_commit():
             for user, assistant in talk.rounds:
                 stored.append(self._store(session.session_id, user, assistant))
-            for text, tids in talk.facts:
+            for text, tids in talk.facts if self.with_facts else ():
                 seqs = [seq for seq, tid in self.tid_of.items() if tid in tids]
                 self.memory.learn_fact(session.session_id, text, seqs)
         summary = talk.summary or self.llm.summarise(
@@ -158,14 +216,19 @@ class LivedHistory:
         return spoken
 
     def ask(self, question: SetQuestion, when: datetime) -> AskedQuestion:
-        """Search for a question, once by relevance and once whatever is found."""
+        """Search for a question as a chat does, alone and amid another talk, and once whatever is found."""
         self.memory.settle_index(_PATIENCE)
-        session = self.memory.resume_or_start()[0].session_id
-        queries = [*([question.context] if question.context else []), question.text]
-        gated = self.memory.recall(queries, session, when, self.usual.recall_limits)
+        alone = (*([question.context] if question.context else []), question.text)
+        another = self._another_talk(question.text)
+        as_chatted = (
+            self._handed_over(alone, when, ()),
+            self._handed_over(queries(another, question.text), when, another),
+        )
         self.seen.clear()
         self.embedder.seconds, started = 0.0, time.perf_counter()
-        recollection = self.memory.recall(queries, session, when, self.generous.recall_limits, gated=False)
+        recollection = self.memory.recall(
+            alone, self._present(), when, self.generous.recall_limits, gated=False
+        )
         spent = time.perf_counter() - started - self.embedder.seconds
         evidence, parts, weights = self.seen[0]
         return AskedQuestion(
@@ -179,20 +242,32 @@ class LivedHistory:
             tuple(self.number_of[summary.session_id] for summary in recollection.summaries),
             self.session_of,
             spent * 1000,
-            bool(gated),
+            *as_chatted,
         )
+
+    def _present(self) -> str:
+        return self.memory.resume_or_start()[0].session_id
+
+    def _another_talk(self, text: str) -> tuple[str, str]:
+        rounds = _ANOTHER_TALK[language_of(text)]
+        return rounds[sum(map(ord, text)) % len(rounds)]
+
+    def _handed_over(self, asked: Sequence[str], when: datetime, recent: Sequence[str]) -> HandedOver:
+        found = self.memory.recall(asked, self._present(), when, self.usual.recall_limits, recent=recent)
+        tids = frozenset(self.text_tid[turn.text_id] for turn in found.turns if turn.text_id in self.text_tid)
+        return HandedOver(tids, _block_tokens(found, asked[-1], when))
 
     def ask_by_pronoun(
         self, text: str, speaker: str, when: datetime
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What is handed over for a question about "she", without and with the messages before it."""
         self.memory.settle_index(_PATIENCE)
-        session = self.memory.resume_or_start()[0].session_id
         said = (f"I saw my friend {speaker} today.", "How nice!", "The soup was good.", "Glad to hear.")
         about = text.replace(f"{speaker}'s", "her").replace(speaker, "she")
-        queries = ["\n".join(said[-2:]), about]
         without, resolved = (
-            self.memory.recall(queries, session, when, self.usual.recall_limits, recent=recent)
+            self.memory.recall(
+                queries(said, about), self._present(), when, self.usual.recall_limits, recent=recent
+            )
             for recent in ((), said)
         )
         return self.found_of(without), self.found_of(resolved)
@@ -213,13 +288,16 @@ class LivedHistory:
         self.memory.weigh = noticed
 
 
-def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterator[AskedQuestion]:
+def lived(
+    data: Set, embedding: Embedding, cache: Path | None, *, with_facts: bool = False
+) -> Iterator[AskedQuestion]:
     """Every question of a set, asked when the sessions before it, and no others, had been lived."""
     for name, talks in data.histories.items():
         waiting = sorted(
             (question for question in data.questions if question.history == name), key=lambda q: q.before
         )
         with _opened(data.language, embedding, cache) as history:
+            history.with_facts = with_facts
             for number in range(len(talks) + 1):
                 while waiting and waiting[0].before == number:
                     when = talks[min(number, len(talks) - 1)].date + timedelta(days=number == len(talks))
@@ -229,9 +307,7 @@ def lived(data: Set, embedding: Mapping[str, str], cache: Path | None) -> Iterat
                 history.live(number, talks[number])
 
 
-def elsewhere(
-    data: Set, embedding: Mapping[str, str], cache: Path | None, most: int
-) -> Iterator[AskedQuestion]:
+def elsewhere(data: Set, embedding: Embedding, cache: Path | None, most: int) -> Iterator[AskedQuestion]:
     """Questions asked where their answer is not: each history is asked the questions of the others."""
     for name, talks in data.histories.items():
         foreign = [question for question in data.questions if question.history != name]
@@ -243,7 +319,7 @@ def elsewhere(
 
 
 def by_pronoun(
-    data: Set, embedding: Mapping[str, str], cache: Path | None, most: int
+    data: Set, embedding: Embedding, cache: Path | None, most: int
 ) -> Iterator[tuple[SetQuestion, tuple[str, ...], tuple[str, ...]]]:
     """Questions that name one speaker, with "she" in the name's place, without and with the messages that name her.
 
@@ -272,7 +348,7 @@ def _named(question: SetQuestion, talks: Sequence[Talk]) -> str:
 
 
 @contextmanager
-def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> Iterator[LivedHistory]:
+def _opened(language: str, embedding: Embedding, cache: Path | None) -> Iterator[LivedHistory]:
     with tempfile.TemporaryDirectory(prefix="old-friend-bench-") as folder:
         home = Path(folder)
         more = {
@@ -280,11 +356,12 @@ def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> 
             "RECALL_CONV_NUM": str(_AT_MOST * 2),
             "RECALL_TOKENS": "100000",
         }
-        usual, generous = load(home, {}, embedding), load(home, {}, {**embedding, **more})
+        usual = load(home, {}, embedding.settings)
+        generous = load(home, {}, {**embedding.settings, **more})
         log = logging.Logger("bench", logging.CRITICAL)
         clock = StandingClock(datetime(2020, 1, 1).astimezone())
         llm = Llm(usual, log, clock=clock)
-        embedder = Timed(llm.embedder, cache)
+        embedder = Timed(embedding.opened(llm), cache)
         memory = Memory(home / "data", embedder, clock=clock, new_id=_ids(), log=log)
         try:
             memory.start()
@@ -294,6 +371,16 @@ def _opened(language: str, embedding: Mapping[str, str], cache: Path | None) -> 
         finally:
             memory.close()
             llm.close()
+
+
+def _block_tokens(found: Recollection, text: str, when: datetime) -> int:
+    """How many tokens a prompt has more for its memories, in whatever they are wrapped."""
+    layers = Layers(text, when, language_of(text))
+    with_memories, without = (
+        assemble(each, "=== 000000000000000000000000 ===")[-1].content
+        for each in (replace(layers, recalled=found), layers)
+    )
+    return estimate(with_memories) - estimate(without)
 
 
 def _ids() -> Callable[[], str]:

@@ -81,6 +81,13 @@ def reciprocal_ranks(asked: AskedQuestion) -> Scores:
     return total
 
 
+def plain_fusion(asked: AskedQuestion) -> Scores:
+    """Words and vectors, the standard scores of both added."""
+    nothing: Scores = asked.evidence.lengths * 0
+    total: Scores = asked.parts.get("words", nothing) + asked.parts.get("dense", nothing)
+    return total
+
+
 def plain_reading(asked: AskedQuestion) -> Scores:
     """The nearest turns of the three sessions with the nearest summaries."""
     import numpy as np

@@ -1,6 +1,6 @@
 """Sets of conversations with questions, as they are read for measuring recall.
 
-A set is one gzip'ed JSON file, ``{name, lang, hays, questions}``: ``hays[id].sessions[]`` has ``date``,
+A set is one JSON file, gzip'ed or not, ``{name, lang, hays, questions}``: ``hays[id].sessions[]`` has ``date``,
 ``summary``, ``facts`` (``{text, tids}``) and ``turns`` (``{tid, speaker, text, reply?}``); a question has
 ``hid``, ``q``, ``cat``, ``groups`` of evidence (a group is found when any of its turns is), ``before``
 (only sessions with a smaller index exist when it is asked) and ``ctx`` (the last messages, ending with the
@@ -13,9 +13,10 @@ import gzip
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from domain.records import Role
@@ -76,11 +77,37 @@ class Set:
 
 def read(path: Path) -> Set:
     """Read one set."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        data = json.load(file)
+    packed = path.read_bytes()
+    data = json.loads(gzip.decompress(packed) if path.suffix == ".gz" else packed)
     histories = {name: _talks(hay["sessions"]) for name, hay in data["hays"].items()}
     questions = tuple(_question(asked, histories) for asked in data["questions"])
-    return Set(path.name.removesuffix(".json.gz"), data["lang"], histories, questions)
+    return Set(name_of(path), data["lang"], histories, questions)
+
+
+def name_of(path: Path) -> str:
+    """What a set is called: its file's name."""
+    return path.name.removesuffix(".gz").removesuffix(".json")
+
+
+def shuffled(data: Set, seed: int = 7) -> Set:
+    """The same set with its messages dealt out anew over the sessions of each history: neighbours mean nothing.
+
+    Every session keeps its day and its length. The evidence of one question does not stay together either.
+    """
+    histories = {name: _dealt(talks, Random(f"{seed} {name}")) for name, talks in data.histories.items()}
+    asked = tuple(replace(one, before=len(histories[one.history])) for one in data.questions)
+    return Set(f"{data.name}-shuffled", data.language, histories, asked)
+
+
+def _dealt(talks: Sequence[Talk], chance: Random) -> tuple[Talk, ...]:
+    rounds = [spoken for talk in talks for spoken in talk.rounds]
+    users, replies = [user for user, _ in rounds], [reply for _, reply in rounds]
+    chance.shuffle(users)
+    chance.shuffle(replies)
+    dealt = iter(zip(users, replies, strict=True))
+    return tuple(
+        replace(talk, rounds=tuple(next(dealt) for _ in talk.rounds), summary="", facts=()) for talk in talks
+    )
 
 
 def _question(asked: dict[str, Any], histories: dict[str, tuple[Talk, ...]]) -> SetQuestion:

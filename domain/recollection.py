@@ -13,7 +13,7 @@ MissingPart = Literal["embeddings", "index", "words"]
 
 @dataclass(frozen=True, slots=True)
 class RecallLimits:
-    """How much may be handed over: summaries of sessions, turns, and tokens of both."""
+    """How much may be handed over: summaries of sessions, turns, and tokens of all, with what they are wrapped in."""
 
     sessions: int
     turns: int
@@ -32,7 +32,10 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class RecalledTurn:
-    """A turn of an older session. ``hit`` is false for a neighbour handed over for its context."""
+    """A turn of an older session. ``hit`` is false for a neighbour handed over for its context.
+
+    ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it.
+    """
 
     text_id: str
     session_id: str
@@ -41,17 +44,21 @@ class RecalledTurn:
     text: str
     hit: bool
     why: Why
+    cut: bool = False
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledSummary:
-    """The summary of an older session."""
+    """The summary of an older session; a long one is ``cut`` as a turn is."""
 
     text_id: str
     session_id: str
     timestamp: str
     text: str
     why: Why
+    cut: bool = False
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,7 @@ TABLE: tuple[Setting, ...] = (
         "每次回复最多回忆的会话摘要数。",
     ),
     Setting(
-        "RECALL_CONV_NUM", _count, "6", "Turns recalled for a reply, at most.", "每次回复最多回忆的话语数。"
+        "RECALL_CONV_NUM", _count, "30", "Turns recalled for a reply, at most.", "每次回复最多回忆的话语数。"
     ),
     Setting(
         "RECALL_TOKENS",

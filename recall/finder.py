@@ -10,7 +10,7 @@ Nothing here writes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from threading import Lock
@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain.languages import unspaced_share
 from domain.recollection import MissingPart, RecallLimits, Recollection
-from recall import embedding_text, questions, ranking, relevance
+from recall import embedding_text, questions, ranking, relevance, word_search
 from recall.hashed_embedder import HashedEmbedder
-from recall.searching import Search
-from recall.selection import RankedSearch, Selector
+from recall.searching import Hidden, Search
+from recall.selection import FRAME, RECORD, RankedSearch, Selector
 from recall.sources import Archive, Embed, VectorIndex, WordIndex
-from recall.turn_table import WHOLE, TurnTable
+from recall.turn_table import TurnTable
 
 if TYPE_CHECKING:
     from domain.vectors import Vector
@@ -73,23 +73,25 @@ class Finder:
         session_id: str,
         now: datetime,
         limits: RecallLimits,
+        hidden: Collection[int] | None = None,
         recent: Sequence[str] = (),
         gated: bool = True,
     ) -> Recollection:
         """The memories that belong to ``queries``: the last round first, if there is one, the new input last.
 
-        A question that seeks something is searched for by itself, and once more together with the last round;
-        the better counts. Anything else means something only with what came before it, and is searched for
-        only so. ``embed`` turns texts into vectors and is called once; None where there is no embedder.
-        ``recent`` are the messages before the input, oldest first, for what "she" and "it" mean. With
-        ``gated`` false the best are handed over however weak they are. An empty recollection is a good
-        answer.
+        The input is searched for by itself, and once more together with the last round; the better counts.
+        The summary of ``session_id`` is never found, nor are its turns: all of them, or those whose numbers are
+        ``hidden`` (what stands in the context), so that what has left the context is found again.
+        ``embed`` turns texts into vectors and is called once; None where there is no embedder. ``recent`` are the
+        messages before the input, oldest first, for what "she" and "it" mean. With ``gated`` false the best are
+        handed over however weak they are. An empty recollection is a good answer.
         """
         said = [query for query in queries if query.strip()]
         if not said or (gated and not relevance.needs_memory(said[-1])):
             return Recollection(queries=tuple(queries))
         asked = _asked(said, recent, now.date())
-        search = Search(self._lexicon, self._vectors, self._archive, self._known(), session_id, self._log)
+        unseen = Hidden(session_id, hidden)
+        search = Search(self._lexicon, self._vectors, self._archive, self._known(), unseen, self._log)
         vectors = self._embedded([each.text for each in asked], embed, search.missing)
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
         ranked = [
@@ -97,10 +99,15 @@ class Finder:
             for searched in search.find(asked, vectors, backgrounds)
         ]
         kept = [each for each in ranked if not gated or self._is_relevant(each, said[-1], limits.tokens)]
-        selector = Selector(self._archive, self._known(), limits, cutting=gated)
+        present = self._archive.session_number(session_id)
+        selector = Selector(self._archive, self._known(), limits, present, cutting=gated)
         turns, summaries, hits = selector.select(kept)
         resolved = tuple(each.text for each in asked)
         return Recollection(summaries, turns, hits, tuple(queries), resolved, tuple(search.missing))
+
+    def search(self, text: str, limits: RecallLimits) -> Recollection:
+        """The memories that hold the words of ``text``, and no others; empty when nobody ever said them."""
+        return word_search.search(self._lexicon, self._archive, text, limits)
 
     def warm(self) -> None:
         """Read where all turns stand, so that the first question does not wait for it."""
@@ -115,12 +122,7 @@ class Finder:
             return table
 
     def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:
-        """The vectors of texts; with the first text of a script also those of its background, in the same call.
-
-        A history that is looked at whole is its own background.
-        """
-        if len(self._known()) <= WHOLE:
-            return embed(texts)
+        """The vectors of texts; with the first text of a script also those of its background, in the same call."""
         new = {unspaced_share(text) > 0.5 for text in texts} - self._background.keys()
         known = [
             (script, sentence) for script in sorted(new) for sentence in embedding_text.BACKGROUND[script]
@@ -140,8 +142,10 @@ class Finder:
         mine, *others = HashedEmbedder().embed([asked.text[-_CONTEXT:], *texts])
         alike = [float(mine @ other) for other in others if mine is not None and other is not None]
         known = self._known()
-        signs = relevance.signs(evidence, len(known), max(alike, default=0.0))
-        if known.tokens * _TOKENS_A_WORD <= budget:
+        script = unspaced_share(said) > 0.5
+        across = bool(likely) and all((unspaced_share(turn.words[:_READ]) > 0.5) != script for turn in likely)
+        signs = relevance.signs(evidence, len(known), max(alike, default=0.0), across=across)
+        if FRAME + RECORD * len(known) + known.tokens * _TOKENS_A_WORD <= budget:
             return relevance.is_relevant_in_little(signs, said)
         of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
         return relevance.is_relevant(
@@ -171,4 +175,4 @@ def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[ques
         return [alone]
     before = " ".join(said[:-1])[-_CONTEXT:]
     together = questions.read(f"{before} {said[-1]}", today)
-    return [together, alone] if alone.seeks else [replace(together, remark=alone.remark, seeks=False)]
+    return [together if alone.seeks else replace(together, remark=alone.remark, seeks=False), alone]

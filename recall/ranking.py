@@ -18,7 +18,17 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from recall.weights import WITH_HASHED, WITH_VECTORS, WORDS_ALONE, TalkKind, Weights, WeightTable
+from recall.weights import (
+    HASHED_MODEL,
+    SENTENCE_MODEL,
+    WITH_HASHED,
+    WITH_SENTENCES,
+    WITH_VECTORS,
+    WORDS_ALONE,
+    TalkKind,
+    Weights,
+    WeightTable,
+)
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
@@ -35,7 +45,8 @@ class Evidence:
     ``of_session`` (P,) is each turn's place among the sessions, ``position`` (P,) its place in its session.
     ``seqs`` (P,) are the numbers of the turns. ScoreParts that are missing are None. What a turn is, is 0 or 1;
     ``near`` (a time that the question speaks of) may lie between; ``meant``: spoken by somebody whom it
-    names. ``share`` (T,) is the rarity as a share of the sum, over all terms of the question, also those
+    names. ``apart``: by how much the nearest turn is more like the question than unrelated sentences are, as a cosine.
+    ``share`` (T,) is the rarity as a share of the sum, over all terms of the question, also those
     that nobody used. ``mean_length`` is in tokens; ``word_length`` is the same in words, whatever the
     language. ``clarity``, 0 to 1: how far the embedder tells texts apart.
     """
@@ -65,6 +76,7 @@ class Evidence:
     asks_how_many: bool
     you_said: bool
     clarity: float = 1.0
+    apart: float = 0.0
     similarity: Floats | None = None
     summary_words: Floats | None = None
     summary_similarity: Floats | None = None
@@ -191,6 +203,8 @@ def _length_own(e: Evidence) -> Floats:
 # -- weights -----------------------------------------------------------------------------------------------
 
 
+#: The weights that fit an embedder; any other is a model that has learnt.
+_BY_MODEL: Mapping[str, WeightTable] = {HASHED_MODEL: WITH_HASHED, SENTENCE_MODEL: WITH_SENTENCES}
 #: Mean words a turn at which a history is wholly of one kind.
 _TALK, _WORK, _LONG = math.log(20), math.log(70), math.log(200)
 
@@ -200,9 +214,13 @@ def weigh(evidence: Evidence, parts: ScoreParts) -> Weights:
     return _weights(WITH_VECTORS, evidence, parts)
 
 
-def weigh_hashed(evidence: Evidence, parts: ScoreParts) -> Weights:
-    """The same with the vectors of the built-in embedder."""
-    return _weights(WITH_HASHED, evidence, parts)
+def weigher(model: Callable[[], str]) -> Weigh:
+    """Weights that fit the vectors of a model, of which the name is asked for when something is weighed."""
+
+    def weighed(evidence: Evidence, parts: ScoreParts) -> Weights:
+        return _weights(_BY_MODEL.get(model(), WITH_VECTORS), evidence, parts)
+
+    return weighed
 
 
 def _weights(with_vectors: WeightTable, evidence: Evidence, parts: ScoreParts) -> Weights:

@@ -17,14 +17,16 @@ from recall.ranking import Evidence, bm25, from_neighbours, rarity
 
 #: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
 _FEW = 150
-#: The share of a question's weight at which a turn holds all of it.
-_ALL = 0.99
 #: The least confidence at which something is handed over.
 LEAST = -1.85
 #: The same for what seeks nothing: it may remind of something in quite other words, but not of what has none of it.
 LEAST_FOR_REMARK = -6.0
 #: The same while the whole history would fit into the budget.
 LEAST_IN_LITTLE = -4.0
+#: How far the nearest turn must stand above sentences that have nothing to do with anything, to be near: as a cosine.
+NEAR = 0.15
+#: The share of a question's weight in rare words that a turn must hold to speak of what was asked.
+_RARE = 0.4
 
 _SMALL_TALK = re.compile(
     r"(?:good (?:night|morning|evening|afternoon)|ok(?:ay)?|yes|yeah|yep|no|nope|sure|thx|ty|cool|nice|great|good"
@@ -41,7 +43,10 @@ _PERSONAL = re.compile(
     r"|[我你您咱他她]|上次|之前|以前|曾经|记得|还是|昨|前天|去年|刚才",
     re.IGNORECASE,
 )
-_OURSELVES = re.compile(r"\b(?:i|i'm|i've|my|mine|me|we|our|us|you|your|yours)\b|[我你您咱]", re.IGNORECASE)
+_OURSELVES = re.compile(
+    r"\b(?:i|i'm|i've|my|mine|me|we|our|us|you|your|yours|remember|recall)\b|[我你您咱俺]|记得|想起|回忆",
+    re.IGNORECASE,
+)
 _ORDER = re.compile(
     r"^\s*(?:please\s+)?(?:write|code|implement|create|generate|translate|calculate|compute|explain|define|convert"
     r"|sort|solve|summari[sz]e|list)\b"
@@ -79,7 +84,9 @@ class Signs:
     ``held``: the most that one turn holds. ``held_near``: the same, each turn read with the turns next to it.
     ``heard``: what was ever said by anybody. ``best``: the best BM25, and ``rare`` the same as a share of what the
     four rarest words could give. ``terms`` and ``turns`` count. ``likeness``: the built-in embedder's similarity
-    between the question and the likeliest turns, which means the same whatever embedder is in use.
+    between the question and the likeliest turns, which means the same whatever embedder is in use. ``apart``: how far
+    the nearest turn stands above unrelated sentences by the embedder in use; 0 without one. ``across``: question and
+    turns share no script, so that words cannot tell.
     """
 
     held: float
@@ -90,13 +97,15 @@ class Signs:
     terms: int
     turns: int
     likeness: float
+    apart: float = 0.0
+    across: bool = False
 
 
-def signs(evidence: Evidence, turns: int, likeness: float) -> Signs:
+def signs(evidence: Evidence, turns: int, likeness: float, *, across: bool = False) -> Signs:
     """Read the signs out of the evidence for one question in a history of ``turns``."""
     counts = evidence.counts
     if not counts.size:
-        return Signs(0.0, 0.0, 0.0, 0.0, 0.0, len(counts), turns, likeness)
+        return Signs(0.0, 0.0, 0.0, 0.0, 0.0, len(counts), turns, likeness, evidence.apart, across)
     rare, share = evidence.rarity, evidence.share
     if turns < _FEW:
         rare = rarity((counts > 0).sum(axis=1), _FEW)
@@ -112,6 +121,8 @@ def signs(evidence: Evidence, turns: int, likeness: float) -> Signs:
         terms=len(counts),
         turns=turns,
         likeness=likeness,
+        apart=evidence.apart,
+        across=across,
     )
 
 
@@ -137,12 +148,15 @@ def is_relevant(found: Signs, question: str, *, seeks: bool = True, of_that_day:
     """Whether the best that was found is worth handing over.
 
     ``seeks``: the question looks for something that can be named; what does not, or asks for advice, is held to less.
-    For those who ask about themselves two things are enough: that a turn holds every word of it ("What did I buy?"),
-    or, with ``of_that_day``, that it was said on the very day that is spoken of ("What did we talk about yesterday?").
+    Those who ask about themselves, or whether something is remembered, are given what holds the rare words of it ("What
+    did I buy?"), what is near it, and with ``of_that_day`` what was said on the very day they speak of: silence costs
+    them more than a memory too many. Where words cannot tell, nearness does.
     """
     if confidence(found) >= (LEAST if seeks else LEAST_FOR_REMARK):
         return True
-    return (of_that_day or found.held >= _ALL) and bool(_OURSELVES.search(question))
+    if _OURSELVES.search(question):
+        return of_that_day or found.held >= _RARE or found.apart >= NEAR
+    return found.across and found.apart >= NEAR
 
 
 def is_relevant_in_little(found: Signs, question: str) -> bool:
@@ -151,4 +165,6 @@ def is_relevant_in_little(found: Signs, question: str) -> bool:
     There rare and common words cannot be told apart yet, so less is asked for; and a question about the people
     who talk is given the little there is, though it may say everything in other words.
     """
-    return confidence(found) >= LEAST_IN_LITTLE or bool(_PERSONAL.search(question))
+    if confidence(found) >= LEAST_IN_LITTLE or bool(_PERSONAL.search(question)):
+        return True
+    return found.across and found.apart >= NEAR

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from domain.languages import unspaced_share
 from domain.recollection import MissingPart
 from recall import ranking, times, turn_table, words
 from recall.questions import Question
-from recall.ranking import Evidence, Floats, Numbers
+from recall.ranking import Evidence, Flags, Floats, Numbers
 from recall.sources import Archive, VectorIndex, WordIndex
 from recall.turn_table import FoundTurns, Pool, TurnTable
 
@@ -43,6 +43,17 @@ _FEW_TERMS = 12
 _NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
 
 
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What is never found: the summary of the present session, and of the turns those with these numbers.
+
+    Where no numbers are given, no turn of that session is found.
+    """
+
+    session_id: str
+    turns: Collection[int] | None = None
+
+
 @dataclass(frozen=True)
 class Searched:
     """What one question found: its pool, the numbers of the sessions in it, and the evidence."""
@@ -63,7 +74,7 @@ class Search:
         vectors: VectorIndex | None,
         archive: Archive,
         table: TurnTable,
-        session_id: str,
+        hidden: Hidden,
         log: logging.Logger,
     ) -> None:
         self.missing: list[MissingPart] = []
@@ -71,10 +82,19 @@ class Search:
         self._vectors = vectors
         self._archive = archive
         self._table = table
-        self._session_id = session_id
-        self._hidden = archive.session_number(session_id)
+        self._hidden = hidden
+        self._present = archive.session_number(hidden.session_id)
+        self._hidden_rows = self._rows_of(hidden)
         self._read: dict[WordTable, dict[str, Postings]] = {}
         self._log = log
+
+    def _rows_of(self, hidden: Hidden) -> Flags:
+        rows = np.zeros(len(self._table), np.bool_)
+        if hidden.turns is not None:
+            rows[self._table.rows(np.array(sorted(hidden.turns), np.int64))[0]] = True
+        elif self._present is not None:
+            rows |= self._table.session == self._present
+        return rows
 
     def find(
         self,
@@ -106,13 +126,15 @@ class Search:
         table = self._table
         postings = self._postings("turn", asked.terms)
         near_turns, near_summaries = nearest()
-        found = turn_table.found(table, postings, self._numbered(near_turns))
+        found = turn_table.found(table, postings, self._numbered(near_turns), self._hidden_rows)
         rarity = ranking.rarity(found.holding(), len(table))
-        gathered = turn_table.gather(table, found, rarity, self._hidden)
+        gathered = turn_table.gather(table, found, rarity, self._hidden_rows)
         sessions, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
-        clarity = _clarity(found.dense, len(table), vector, background)
-        evidence = self._evidence(
-            asked, near_summaries, clarity, found, gathered, sessions.astype(np.int64), of_session
+        unrelated = _unrelated(vector, background)
+        evidence = replace(
+            self._evidence(asked, near_summaries, found, gathered, sessions.astype(np.int64), of_session),
+            clarity=_clarity(found.dense, len(table), unrelated),
+            apart=_apart(found.dense, unrelated),
         )
         return Searched(asked, gathered, sessions.astype(np.int64), found.terms, evidence)
 
@@ -120,7 +142,6 @@ class Search:
         self,
         asked: Question,
         near_summaries: Similarities,
-        clarity: float,
         found: FoundTurns,
         gathered: Pool,
         sessions: Numbers,
@@ -157,7 +178,6 @@ class Search:
             asks_when=asked.asks_when,
             asks_how_many=asked.asks_how_many,
             you_said=asked.you_said,
-            clarity=clarity,
             similarity=gathered.similarity,
             summary_words=self._summary_words(asked, sessions),
             summary_similarity=self._summary_similarity(near_summaries, sessions),
@@ -199,10 +219,9 @@ class Search:
         if not len(seqs):
             return None
         session_of = self._archive.sessions_of_summaries(seqs=seqs.tolist())
-        return _placed(
-            {session_of.get(seq, -1): score for seq, score in zip(seqs.tolist(), scored, strict=True)},
-            sessions,
-        )
+        fits = {session_of.get(seq, -1): score for seq, score in zip(seqs.tolist(), scored, strict=True)}
+        fits.pop(-1 if self._present is None else self._present, None)
+        return _placed(fits, sessions)
 
     def _fact_words(self, asked: Question, rows: Numbers) -> Floats | None:
         """(P,) how well the words of the best fact that was drawn from each turn fit."""
@@ -222,6 +241,7 @@ class Search:
         """The nearest turns, and the nearest summaries."""
         summaries = self._nearest(vector, "summary", _NEAR_SUMMARIES)
         most = _NEAR_TURNS if len(self._table) <= turn_table.WHOLE else turn_table.BY_VECTORS
+        most += len(self._hidden.turns or ())
         return self._nearest(vector, "conversation", most), summaries
 
     def _numbered(self, hits: Similarities) -> dict[int, float]:
@@ -241,7 +261,9 @@ class Search:
         if vector is None or self._vectors is None:
             return {}
         try:
-            hits = self._vectors.search(vector, kind=kind, exclude_session=self._session_id, limit=limit)
+            whole = kind == "summary" or self._hidden.turns is None
+            without = self._hidden.session_id if whole else ""
+            hits = self._vectors.search(vector, kind=kind, exclude_session=without, limit=limit)
         except (errors.StorageError, errors.EmbeddingError) as fault:
             if fault.key == "index.not_ready":
                 self._missing("index")  # it is being built, which is no fault
@@ -259,14 +281,25 @@ class Search:
             self.missing.append(part)
 
 
-def _clarity(similar: Floats, turns: int, vector: Vector | None, background: Sequence[Vector]) -> float:
+def _unrelated(vector: Vector | None, background: Sequence[Vector]) -> Floats:
+    """How like the question an embedder finds sentences that have nothing to do with it."""
+    if vector is None or not background:
+        return np.zeros(0, np.float32)
+    sentences = np.stack(background)
+    alike: Floats = sentences @ vector / np.linalg.norm(sentences, axis=1) / np.linalg.norm(vector)
+    return alike.astype(np.float32)
+
+
+def _clarity(similar: Floats, turns: int, unrelated: Floats) -> float:
     """How far the embedder tells texts apart; the nearest of a large history say little about the rest of it."""
-    if vector is None or not len(similar) or turns <= turn_table.WHOLE or not background:
+    if not len(similar) or turns <= turn_table.WHOLE or not len(unrelated):
         return ranking.clarity(similar)
-    apart = (
-        np.stack(background) @ vector / np.linalg.norm(np.stack(background), axis=1) / np.linalg.norm(vector)
-    )
-    return ranking.clarity(np.append(apart, similar.max()).astype(np.float32))
+    return ranking.clarity(np.append(unrelated, similar.max()).astype(np.float32))
+
+
+def _apart(similar: Floats, unrelated: Floats) -> float:
+    """How far the nearest turn stands above what is unrelated; 0 where either is not known."""
+    return float(similar.max() - unrelated.max()) if len(similar) and len(unrelated) else 0.0
 
 
 def _fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Floats]:

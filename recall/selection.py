@@ -1,4 +1,8 @@
-"""From scores to a recollection: the best turns with their neighbours, the best summaries, and why each was chosen."""
+"""From scores to a recollection: the best turns and summaries that the budget has room for, and why each was chosen.
+
+The budget is of tokens as they stand in a prompt, with all that a memory is wrapped in there. Hits fill it best
+first. A long turn is cut to what was found in it; a neighbour comes along only where a hit says nothing without it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from datetime import datetime
 
 from domain.languages import estimate
 from domain.recollection import RecalledSummary, RecalledTurn, RecallLimits, Why
-from domain.records import Turn
+from domain.records import PREFIX, Summary, Turn
+from recall.excerpts import LONG, excerpt, size_of
 from recall.ranking import Ranked
 from recall.searching import Searched
 from recall.sources import Archive
@@ -18,6 +23,14 @@ from recall.turn_table import TurnTable
 _NO_REASON = Why(query="", score=0.0)
 #: How many summaries are looked up for each that is handed over: not every session has one.
 _SPARE = 4
+#: Tokens around the text of one record in a prompt (date, age, speaker, marks of JSON), and around all of them.
+RECORD, FRAME = 48, 110
+#: The share of the budget that summaries may take, and what a long one is cut to.
+_SUMMARIES, _LONG_SUMMARY = 0.3, 600
+#: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
+_SHORT = 36
+#: The longest that a neighbour may be.
+_LONG_NEIGHBOUR = 300
 
 
 @dataclass(frozen=True)
@@ -51,7 +64,7 @@ def cut(scores: Sequence[float], count: int, *, share: float = 0.35) -> int:
 def choose(
     ranked: Sequence[int], around: Mapping[int, Sequence[int]], cost: Mapping[int, int], budget: int
 ) -> dict[int, bool]:
-    """The rows to hand over, and whether each is a hit: hits best first while the budget lasts, then their neighbours.
+    """The rows to hand over, and whether each is a hit: best first while the budget lasts, each with its neighbours.
 
     ``ranked`` are the rows of the hits, ``around`` the neighbours of each, ``cost`` the tokens of each row.
     A hit that does not fit is passed over, so that one long turn does not shut out the rest.
@@ -59,12 +72,12 @@ def choose(
     taken: dict[int, bool] = {}
     left = budget
     for row in ranked:
-        if cost[row] <= left:
-            taken[row] = True
-            left -= cost[row]
-    for row in ranked:
+        if row not in taken and cost[row] > left:
+            continue
+        left -= 0 if row in taken else cost[row]
+        taken[row] = True
         for neighbour in around.get(row, ()):
-            if row in taken and neighbour not in taken and cost.get(neighbour, left + 1) <= left:
+            if neighbour not in taken and cost.get(neighbour, left + 1) <= left:
                 taken[neighbour] = False
                 left -= cost[neighbour]
     return taken
@@ -73,13 +86,23 @@ def choose(
 class Selector:
     """Reads what is handed over from the archive; what is no longer there is left out.
 
-    With ``cutting``, weak hits are left out even where there is room.
+    With ``cutting``, weak hits are left out even where there is room. The summary of the ``present`` session stands
+    in the context already.
     """
 
-    def __init__(self, archive: Archive, table: TurnTable, limits: RecallLimits, *, cutting: bool) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        table: TurnTable,
+        limits: RecallLimits,
+        present: int | None = None,
+        *,
+        cutting: bool,
+    ) -> None:
         self._archive = archive
         self._table = table
         self._limits = limits
+        self._present = present
         self._cutting = cutting
 
     def select(
@@ -88,9 +111,12 @@ class Selector:
         """Turns oldest first, summaries best first, and the ids of the turns that are hits, best first."""
         if not searches:
             return (), (), ()
-        turns = self._turns(self._best_turns(searches))
+        why = self._best_turns(searches)
+        summaries = self._summaries(searches)
+        left = self._limits.tokens - FRAME - sum(RECORD + estimate(one.text) for one in summaries)
+        turns = self._turns(why, searches, left)
         hits = sorted((turn for turn in turns if turn.hit), key=lambda turn: -turn.why.score)
-        return turns, self._summaries(searches), tuple(turn.text_id for turn in hits)
+        return turns, summaries, tuple(turn.text_id for turn in hits)
 
     def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, Why]:
         """The rows of the best turns, best first; each counts with the question that found it best.
@@ -109,23 +135,36 @@ class Selector:
             count = cut([best[row].score for row in order], count)
         return {row: _why(best[row]) for row in order[:count]}
 
-    def _turns(self, why: Mapping[int, Why]) -> tuple[RecalledTurn, ...]:
-        around = {row: self._neighbours(row) for row in why}
-        rows = set(why) | {row for near in around.values() for row in near}
-        numbers = {row: int(self._table.seq[row]) for row in rows}
-        read = {turn.seq: turn for turn in self._archive.turns(sorted(numbers.values()))}
-        texts = {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
-        cost = {row: estimate(turn.text) for row, turn in texts.items()}
-        chosen = choose([row for row in why if row in texts], around, cost, self._limits.tokens)
+    def _turns(
+        self, why: Mapping[int, Why], searches: Sequence[RankedSearch], budget: int
+    ) -> tuple[RecalledTurn, ...]:
+        read = self._read(why)
+        around = {row: self._company(row, read[row]) for row in why if row in read}
+        read |= self._read({near for beside in around.values() for near in beside} - read.keys())
+        sought = _sought(searches)
+        handed = {
+            row: _handed(turn, sought, LONG if row in why else _LONG_NEIGHBOUR) for row, turn in read.items()
+        }
+        cost = {row: RECORD + estimate(text) for row, text in handed.items()}
+        chosen = choose([row for row in why if row in read], around, cost, budget)
         return tuple(
-            _recalled(texts[row], why[row] if chosen[row] else None)
-            for row in self._oldest_first(chosen, texts)
+            _recalled(read[row], handed[row], why[row] if chosen[row] else None)
+            for row in self._oldest_first(chosen, read)
         )
 
-    def _neighbours(self, row: int) -> list[int]:
-        """The turns next to a turn in its session: the reply first, since it often holds the answer."""
-        beside = (self._table.next[row], self._table.previous[row])
-        return [int(near) for near in beside if near >= 0]
+    def _read(self, rows: Iterable[int]) -> dict[int, Turn]:
+        """The turns of rows, as far as they are still there and say anything."""
+        numbers = {row: int(self._table.seq[row]) for row in rows}
+        read = {turn.seq: turn for turn in self._archive.turns(sorted(numbers.values()))}
+        return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
+
+    def _company(self, row: int, turn: Turn) -> list[int]:
+        """What a short turn needs to be understood: a question its answer, anything else what was said before it."""
+        said = turn.words.strip()
+        if size_of(said) >= _SHORT:
+            return []
+        beside = self._table.next[row] if said.endswith(("?", "？")) else self._table.previous[row]
+        return [int(beside)] if beside >= 0 else []
 
     def _told(self, row: int) -> tuple[int, int]:
         """Where a turn was told: its session, and its place in it."""
@@ -147,19 +186,53 @@ class Selector:
             sessions, scores = found.searched.sessions, found.ranked.sessions
             for at in (-scores).argsort(kind="stable")[:most].tolist():
                 _keep_best(best, int(sessions[at]), _Best(float(scores[at]), found, at))
+        best.pop(-1 if self._present is None else self._present, None)
         order = sorted(best, key=lambda session: (-best[session].score, session))[:most]
         texts = self._archive.summaries(order)
         known = [(texts[session], best[session]) for session in order if session in texts]
-        return tuple(
-            RecalledSummary(
-                one.text_id,
-                one.session_id,
-                one.timestamp,
-                one.summary,
-                Why(where.found.searched.asked.text, round(where.score, 4)),
-            )
-            for one, where in known[: self._limits.sessions]
+        return _fitting(
+            [_summarised(one, where, searches) for one, where in known[: self._limits.sessions]],
+            int(self._limits.tokens * _SUMMARIES),
         )
+
+
+def _fitting(summaries: Sequence[RecalledSummary], budget: int) -> tuple[RecalledSummary, ...]:
+    """The summaries that the budget has room for, best first."""
+    kept: list[RecalledSummary] = []
+    for one in summaries:
+        budget -= (cost := RECORD + estimate(one.text))
+        if budget < 0:
+            budget += cost
+        else:
+            kept.append(one)
+    return tuple(kept)
+
+
+def _summarised(summary: Summary, where: _Best, searches: Sequence[RankedSearch]) -> RecalledSummary:
+    text = excerpt(summary.summary, _sought(searches), _LONG_SUMMARY)
+    cut_short = text != summary.summary
+    return RecalledSummary(
+        summary.text_id,
+        summary.session_id,
+        summary.timestamp,
+        text,
+        Why(where.found.searched.asked.text, round(where.score, 4)),
+        cut=cut_short,
+        whole=summary.summary if cut_short else "",
+    )
+
+
+def _sought(searches: Sequence[RankedSearch]) -> dict[str, float]:
+    """The words that were searched for, each as rare as it is."""
+    return {
+        term: float(weight)
+        for found in searches
+        for term, weight in zip(found.searched.terms, found.searched.evidence.rarity, strict=True)
+    }
+
+
+def _handed(turn: Turn, sought: Mapping[str, float], longest: int) -> str:
+    return PREFIX[turn.role] + excerpt(turn.words, sought, longest)
 
 
 def _keep_best(best: dict[int, _Best], key: int, one: _Best) -> None:
@@ -175,9 +248,19 @@ def _why(best: _Best) -> Why:
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
 
 
-def _recalled(turn: Turn, why: Why | None) -> RecalledTurn:
-    known = (turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.text)
-    return RecalledTurn(*known, hit=why is not None, why=why or _NO_REASON)
+def _recalled(turn: Turn, handed: str, why: Why | None) -> RecalledTurn:
+    cut_short = handed != turn.text
+    return RecalledTurn(
+        turn.text_id,
+        turn.session_id,
+        turn.timestamp,
+        turn.role,
+        handed,
+        hit=why is not None,
+        why=why or _NO_REASON,
+        cut=cut_short,
+        whole=turn.text if cut_short else "",
+    )
 
 
 def _moment(timestamp: str) -> float:

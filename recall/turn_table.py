@@ -221,8 +221,10 @@ class Pool:
     similarity: Floats | None
 
 
-def found(table: TurnTable, postings: Mapping[str, Postings], dense: Mapping[int, float]) -> FoundTurns:
-    """What the indexes gave, with the numbers of turns turned into rows of the table."""
+def found(
+    table: TurnTable, postings: Mapping[str, Postings], dense: Mapping[int, float], hidden: Flags
+) -> FoundTurns:
+    """What the indexes gave, with the numbers of turns turned into rows of the table; nothing of ``hidden`` rows."""
     none = np.zeros(0, np.int64)
     entries = np.concatenate([none, *(posting.seqs for posting in postings.values())])
     counts = np.concatenate([none, *(posting.counts for posting in postings.values())])
@@ -231,22 +233,26 @@ def found(table: TurnTable, postings: Mapping[str, Postings], dense: Mapping[int
     seqs = np.array(sorted(dense), np.int64)
     dense_rows, near = table.rows(seqs)
     similarity = np.array([dense[seq] for seq in seqs[near].tolist()], np.float32)
+    shown, near_shown = ~hidden[rows], ~hidden[dense_rows]
     return FoundTurns(
-        tuple(postings), term[known], rows, counts[known].astype(np.float32), dense_rows, similarity
+        tuple(postings),
+        term[known][shown],
+        rows[shown],
+        counts[known][shown].astype(np.float32),
+        dense_rows[near_shown],
+        similarity[near_shown],
     )
 
 
-def gather(table: TurnTable, found: FoundTurns, weights: Floats, hidden_session: int | None) -> Pool:
-    """The pool of one question; turns of ``hidden_session`` never come in."""
+def gather(table: TurnTable, found: FoundTurns, weights: Floats, hidden: Flags) -> Pool:
+    """The pool of one question; ``hidden`` rows never come in."""
     if len(table) <= WHOLE:
         rows = np.arange(len(table))
     else:
         best = np.argsort(-found.dense, kind="stable")[:BY_VECTORS]
         core = np.concatenate([_best_by_words(table, found, weights), found.dense_rows[best]])
         rows = _with_neighbours(table, core)
-    if hidden_session is not None:
-        rows = rows[table.session[rows] != hidden_session]
-    rows = table.in_order(rows)
+    rows = table.in_order(rows[~hidden[rows]])
     return Pool(rows, table.joined(rows), _counts(found, rows), _similarity(found, rows))
 
 

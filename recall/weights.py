@@ -16,6 +16,10 @@ TalkKind = Literal["talk", "remark", "work", "long"]
 Weights = Mapping[str, float]
 WeightTable = Mapping[TalkKind, Weights]
 
+#: The names of the embedders whose vectors have weights of their own: ``HashedEmbedder.model`` of
+#: ``recall.hashed_embedder`` and ``SentenceEmbedder.model`` of ``models.sentence_embedder``.
+HASHED_MODEL, SENTENCE_MODEL = "built-in-1", "universal-sentence-1"
+
 #: For words alone: no embedder, or no index of vectors, or a text without a vector.
 WORDS_ALONE: WeightTable = {
     "talk": {
@@ -137,6 +141,9 @@ WITH_VECTORS: WeightTable = {
         "facts": 0.6,
     },
 }
+
+#: For words and the embedder of whole sentences, which knows what a turn means but not when it was, nor of whom.
+WITH_SENTENCES: WeightTable = WITH_VECTORS
 
 #: For words and the built-in embedder, whose vectors are hashed words: they say again what the words say, and less.
 #: In talk the person's own words count more than the fit gave them (0.13, from 97 questions; nothing is lost to 0.5):

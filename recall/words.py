@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 
 from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced
 
@@ -32,6 +33,7 @@ _PIECE = re.compile(
     r"|(?P<code>[a-z](?:\+\+|\#))"
     rf"|(?P<word>(?:(?![{UNSPACED}])[^\W\d])(?:(?![{UNSPACED}])[\w{_MARKS}]|['’](?=[^\W\d_]))*)"
 )
+_WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\w'’+#.,-])*(?:(?![{UNSPACED}])[\w+#])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = re.compile(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -108,6 +110,37 @@ def sought(text: str) -> tuple[str, ...]:
     ('狗', '狗怕', '怕')
     """
     return terms(_ASKING.sub(" ", text))
+
+
+def forms(text: str, wanted: AbstractSet[str]) -> tuple[str, ...]:
+    """The words of a text that are any of the wanted terms, as they stand there, each once.
+
+    >>> forms("She bought 铆钉枪 and was buying nails", {"buy", "铆钉"})
+    ('bought', '铆钉', 'buying')
+    """
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        if is_unspaced(word[0]):
+            found += _covered(word, wanted)
+        elif not wanted.isdisjoint(_plain(word)):
+            found.append(word)
+    return tuple(dict.fromkeys(found))
+
+
+def _covered(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
+    """The stretches of a run that wanted terms cover."""
+    covered = [False] * len(run)
+    for at in range(len(run)):
+        for length in (1, 2):
+            if len(piece := run[at : at + length]) == length and not wanted.isdisjoint([piece]):
+                covered[at : at + length] = [True] * length
+    start = None
+    for at, holds in enumerate([*covered, False]):
+        if holds and start is None:
+            start = at
+        elif not holds and start is not None:
+            yield run[start:at]
+            start = None
 
 
 def speaker_term(term: str) -> str:

@@ -25,7 +25,7 @@ def test_every_setting_has_a_field_and_a_default(tmp_path):
         settings_table.TABLE
     )
     assert (settings.max_conv_num, settings.refresh_every_conv_num) == (20, 10)
-    assert (settings.recall_session_num, settings.recall_conv_num) == (3, 6)
+    assert (settings.recall_session_num, settings.recall_conv_num) == (3, 30)
     assert (settings.data_dir, settings.log_dir) == (tmp_path / "data", tmp_path / "logs")
     assert settings.standin
 
