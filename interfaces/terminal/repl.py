@@ -117,7 +117,9 @@ class Repl:
         whole = not context.interactive and not context.screen.file.isatty()
         view = ReplyView(context.screen, context.aside, context.words, self._moment, whole=whole)
         try:
-            turn = context.conversation.turn(text, context.stop, stream=self._stream, again=again)
+            turn = context.conversation.turn(
+                text, context.stop, stream=self._stream, again=again, watched=not whole
+            )
             view.show(context.pumped(turn))
             self._afterwards()
         except errors.OldFriendError as error:
