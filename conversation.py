@@ -155,10 +155,13 @@ class Conversation:
 
     # -- a turn ------------------------------------------------------------------------------------------------
 
-    def turn(self, said: str, stop: Stop, *, stream: bool = True, again: bool = False) -> Iterator[TurnEvent]:
+    def turn(
+        self, said: str, stop: Stop, *, stream: bool = True, again: bool = False, watched: bool = False
+    ) -> Iterator[TurnEvent]:
         """Say something and get a reply. The last event is ``Replied``.
 
-        ``again``: the new round takes the place of the last one, as soon as its reply is there.
+        ``again``: the new round takes the place of the last one, as soon as its reply is there. ``watched``: somebody
+        sees the words come, and keeps those that came before a connection broke.
 
         Raises ModelError (nothing was stored; what was said stays in flight), Interrupted (stopped before anything was
         shown), UsageError (nothing to say, or too much), StorageError.
@@ -173,7 +176,7 @@ class Conversation:
         stop.check()
         yield Recalled(recollection)
         layers = self._layers(text, before, recollection)
-        reply = yield from self._ask(layers, stop, stream)
+        reply = yield from self._ask(layers, stop, stream, watched)
         plea = heard(text)
         with self.memory.in_one_commit() if plea and not self.incognito else nullcontext():
             spoken = self._store(text, started, reply, replaced, recollection)
@@ -256,8 +259,12 @@ class Conversation:
             last_spoken=self.memory.spoken_before(self.session.session_id, rounds, self._clock(), LARGE_GAP),
         )
 
-    def _ask(self, layers: Layers, stop: Stop, stream: bool) -> Generator[TurnEvent, None, Reply]:
-        answered = yield from self.llm.answer(layers, stop, stream=stream, keep_partial=self._keep_partial)
+    def _ask(
+        self, layers: Layers, stop: Stop, stream: bool, watched: bool
+    ) -> Generator[TurnEvent, None, Reply]:
+        answered = yield from self.llm.answer(
+            layers, stop, stream=stream, keep_partial=self._keep_partial, watched=watched
+        )
         if answered.reply.truncated and not self._told_truncated:
             self._told_truncated = True
             yield Notice("turn.truncated", {"tokens": answered.reply.prompt_tokens})

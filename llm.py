@@ -119,10 +119,12 @@ class Llm:
         *,
         stream: bool | None = None,
         keep_partial: Callable[[str], None] = lambda shown: None,
+        watched: bool = False,
     ) -> Generator[StreamEvent | Notice, None, Answered]:
         """Ask until there is a reply, with less of the past where the model refuses the prompt.
 
-        ``keep_partial`` is handed what was shown so far, now and then. Raises ModelError or Interrupted.
+        ``keep_partial`` is handed what was shown so far, now and then. ``watched``: somebody sees the words come, so
+        that those before a broken connection are a reply that was interrupted. Raises ModelError or Interrupted.
         """
         less: Layers | None = layers
         while less is not None:
@@ -130,7 +132,7 @@ class Llm:
             about = self._told("", less.language, less.names)
             events = self.chat(messages, stop, stream=stream, metadata=about)
             try:
-                reply = yield from _shown(events, keep_partial)
+                reply = yield from self._shown(events, keep_partial, watched=watched)
             except (errors.ContextTooLong, errors.ContentFiltered) as fault:
                 refused = fault
                 less = None if fault.details.get("shown") else _with_less(less, fault)
@@ -225,6 +227,32 @@ class Llm:
         names = names_in(language, self._settings.companion_name, self._settings.user_name)
         return Task(language, names, self._boundary(), self._clock())
 
+    def _shown(
+        self, events: Iterator[ReplyEvent], keep_partial: Callable[[str], None], *, watched: bool
+    ) -> Generator[StreamEvent | Notice, None, Reply]:
+        """The events of a reply but for the Reply itself; what was shown is kept from time to time."""
+        shown, began = "", time.monotonic()
+        kept_at = began
+        try:
+            for event in events:
+                if isinstance(event, Reply):
+                    return event
+                if isinstance(event, TextDelta):
+                    shown += event.text
+                    if time.monotonic() - kept_at > _KEEP_PARTIAL_EVERY:
+                        keep_partial(shown)
+                        kept_at = time.monotonic()
+                yield event
+        except errors.ModelError as fault:
+            if not (watched and shown.strip() and _broke_off(fault)):
+                raise
+            yield Notice("turn.broke_off", {"error": fault})
+            return self._cut(shown, time.monotonic() - began)
+        raise errors.BadReply("model.empty_reply")
+
+    def _cut(self, shown: str, seconds: float) -> Reply:
+        return Reply(shown.strip(), "interrupted", self.describe().model, None, None, seconds, False)
+
     def _whole(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> Reply:
         """The reply alone, when nobody watches it come."""
         about = self._told(name, task.language, task.names)
@@ -242,21 +270,10 @@ def _own_embedder(settings: Settings, log: logging.Logger) -> Embedder:
     return hashed if settings.embedding_model == BUILT_IN else BestEmbedder(hashed, log)
 
 
-def _shown(
-    events: Iterator[ReplyEvent], keep_partial: Callable[[str], None]
-) -> Generator[StreamEvent, None, Reply]:
-    """The events of a reply but for the Reply itself; what was shown is kept from time to time."""
-    shown, kept_at = "", time.monotonic()
-    for event in events:
-        if isinstance(event, Reply):
-            return event
-        if isinstance(event, TextDelta):
-            shown += event.text
-            if time.monotonic() - kept_at > _KEEP_PARTIAL_EVERY:
-                keep_partial(shown)
-                kept_at = time.monotonic()
-        yield event
-    raise errors.BadReply("model.empty_reply")
+def _broke_off(fault: errors.ModelError) -> bool:
+    """Whether the connection failed, or the server, and not the reply itself."""
+    lost = isinstance(fault, errors.Unreachable | errors.TimedOut | errors.ServerFault)
+    return lost or fault.key == "model.cut_reply"
 
 
 def _with_less(layers: Layers, refused: errors.ModelError) -> Layers | None:

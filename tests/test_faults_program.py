@@ -249,6 +249,11 @@ def below(terminal: Terminal, text: str) -> str:
     return terminal.text().rpartition(f"> {text}")[2]
 
 
+def broke_off(fault: Fault) -> bool:
+    """Whether a person has seen words when the connection breaks, so that they are kept."""
+    return fault.key == "model.cut_reply" and bool(fault.shown)
+
+
 def test_a_person_reads_one_line_finds_their_words_again_and_the_chat_goes_on(tmp_path, server):
     with sitting(tmp_path, **connected(server.base)) as terminal:
         for name in _SEEN:
@@ -259,9 +264,12 @@ def test_a_person_reads_one_line_finds_their_words_again_and_the_chat_goes_on(tm
         terminal.send("\x04")
         assert terminal.ended() == 0
         assert "Traceback" not in terminal.text()
-    kept = [_BY_NAME[name] for name in _SEEN if _BY_NAME[name].stored]
+    kept = [row for row in map(_BY_NAME.__getitem__, _SEEN) if row.stored or broke_off(row)]
+    replies = [row.reply if row.stored else row.shown.strip() for row in kept]
+    finishes = [row.finish if row.stored else "interrupted" for row in kept]
     assert [one.user for one in stored(tmp_path)] == [*map(said, kept), "Are you there"]
-    assert [one.assistant for one in stored(tmp_path)] == [*(row.reply for row in kept), HELLO]
+    assert [one.assistant for one in stored(tmp_path)] == [*replies, HELLO]
+    assert [one.finish for one in stored(tmp_path)] == [*finishes, "stop"]
 
 
 def meet(terminal: Terminal, fault: Fault) -> None:
@@ -271,6 +279,15 @@ def meet(terminal: Terminal, fault: Fault) -> None:
     if fault.stored:
         terminal.wait(lambda: fault.reply in below(terminal, words), f"the reply of {fault.name}")
         terminal.prompt()
+        return
+    if broke_off(fault):
+        terminal.wait(
+            lambda: "[interrupted]" in below(terminal, words), f"the part that came of {fault.name}"
+        )
+        terminal.prompt()
+        shown = " ".join(below(terminal, words).split())
+        assert fault.shown.strip() in shown
+        assert re.search(pattern(fault.key), shown), (fault.name, shown)
         return
     terminal.wait(lambda: terminal.line().rstrip() == f"> {words}" and terminal.text().count(words) > 1,
                   f"the words of {fault.name} at the prompt again")  # fmt: skip

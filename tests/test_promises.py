@@ -18,7 +18,7 @@ from jobs.saving import Stage
 from storage.owner import Owner
 from tests import torture
 from tests.house import House, friend, house
-from tests.server import ScriptedServer, cut_body, say, status, stream, vectors
+from tests.server import ScriptedServer, cut_body, delta, say, status, stream, vectors
 from tests.torture import disks, kills, power, stops
 
 ROOT = Path(torture.__file__).resolve().parents[2]
@@ -136,6 +136,35 @@ def test_p3_a_reply_that_was_cut_off_is_never_presented_as_complete(tmp_path, se
         assert finishes == ["interrupted", "length"]
         first.say("and?")
         assert "interrupted" not in str(server.chats[-1]["messages"])
+
+
+@pytest.mark.parametrize("end", ["cut", "reset", "clean"])
+def test_p3_what_came_before_a_connection_broke_is_kept_as_interrupted_where_somebody_saw_it(
+    tmp_path, server, clock, new_id, log, end
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        broken = stream(delta(content="one two"), end=end)
+        server.script(broken, broken, "Three.")
+        with pytest.raises(errors.BadReply):
+            list(first.talk.turn("go on", Stop()))
+        assert first.rows("conversation") == []
+        *_, notice, last = list(first.talk.turn("go on", Stop(), watched=True))
+        assert (notice.key, notice.details["error"].key) == ("turn.broke_off", "model.cut_reply")
+        assert (last.reply.text, last.reply.finish) == ("one two", "interrupted")
+        assert [row["finish"] for row in first.rows("conversation")] == ["interrupted"] * 2
+        assert first.memory.in_flight(first.talk.session.session_id) is None
+        list(first.talk.turn("go on", Stop(), again=True, watched=True))
+        assert [row["text"] for row in first.rows("conversation")] == ["User: go on", "Assistant: Three."]
+
+
+def test_p4_a_reply_that_broke_off_before_any_word_changes_nothing_though_somebody_watches(
+    tmp_path, server, clock, new_id, log
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        server.script(*[stream(delta(role="assistant"), end="cut")] * 3)
+        with pytest.raises(errors.ModelError):
+            list(first.talk.turn("go on", Stop(), watched=True))
+        assert first.rows("conversation") == []
 
 
 @pytest.mark.parametrize("stage", range(3), ids=["summary", "self-image", "user image"])

@@ -125,7 +125,9 @@ class Repl:
         view = ReplyView(context.screen, context.aside, context.words, self._moment, whole=whole)
         try:
             said = self._with_files(text) if attaching else text
-            turn = context.conversation.turn(said, context.stop, stream=self._stream, again=again)
+            turn = context.conversation.turn(
+                said, context.stop, stream=self._stream, again=again, watched=not whole
+            )
             view.show(context.pumped(turn))
             tell_much(context)
             self._afterwards()

@@ -89,7 +89,7 @@ MESSAGES: Mapping[str, str] = {
     "model.only_thinking": "{base} sent only thinking and no reply. Try again; its limit of tokens may be too low.",
     "model.no_reply": "{base} sent no reply. Try again; if it stays so, the base URL may lack /v1.",
     "model.malformed_reply": "What came from {base} cannot be read as a reply. Try again; look at the base URL.",
-    "model.cut_reply": "The reply from {base} broke off before its end. Nothing was stored; try again with /retry.",
+    "model.cut_reply": "The reply from {base} broke off before its end. Try again with /retry.",
     "model.error_in_reply": "{base} reported an error: {said}. Try again, or look at /status.",
     "embedding.fell_back": "The embedder that knows meaning cannot be loaded ({reason}). Recall goes on by words and the built-in one.",
     "embedding.failed": "No vectors from the embedding model now. Recall goes on by words; they are made later.",
@@ -128,6 +128,7 @@ MESSAGES: Mapping[str, str] = {
     "input.empty": "There is nothing to send.",
     "input.too_long": "That is more than {most} bytes. Send it in smaller parts.",
     # -- a turn
+    "turn.broke_off": "{error} What had come is kept, marked as interrupted.",
     "turn.shortened": "The model took only part of the prompt, so some of the past was left out this time.",
     "turn.truncated": "The server read only {tokens} tokens of the prompt: it cuts long prompts silently. Raise its context size.",
     "turn.length": 'The reply was cut at the model\'s limit. Say "go on" to continue.',

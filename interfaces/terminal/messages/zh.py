@@ -88,7 +88,7 @@ MESSAGES: Mapping[str, str] = {
     "model.only_thinking": "{base} 只发来了思考，没有回复。请再试；它的词元上限可能太低。",
     "model.no_reply": "{base} 没有发来回复。请再试；如果一直这样，地址可能少了 /v1。",
     "model.malformed_reply": "{base} 发来的东西读不成回复。请再试，并看看地址。",
-    "model.cut_reply": "{base} 的回复没到结尾就断了。什么都没有存；请用 /retry 再试。",
+    "model.cut_reply": "{base} 的回复没到结尾就断了。请用 /retry 再试。",
     "model.error_in_reply": "{base} 报告了错误：{said}。请再试，或看 /status。",
     "embedding.fell_back": "懂语义的向量器无法加载（{reason}）。回忆照常，改用词语和内置向量器。",
     "embedding.failed": "向量模型现在给不出向量。回忆改用词语，向量以后补上。",
@@ -116,6 +116,7 @@ MESSAGES: Mapping[str, str] = {
     "input.empty": "没有可发送的内容。",
     "input.too_long": "超过了 {most} 字节。请分成小段发送。",
     # -- 一轮
+    "turn.broke_off": "{error}已经收到的部分保留下来，标为中断。",
     "turn.shortened": "模型只收下了一部分提示，所以这次略去了一些过去的内容。",
     "turn.truncated": "服务器只读了提示中的 {tokens} 个词元：它会悄悄截断长提示。请调大它的上下文长度。",
     "turn.length": "回复到了模型的长度上限，被截断了。说“继续”可以接着说。",
