@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from domain import errors
 from domain.events import Notice, Stop
@@ -25,6 +26,13 @@ _AT_ONCE = 12_000
 
 
 @dataclass(frozen=True)
+class Step:
+    """A step of an erasure begins; only those that have something to do are told."""
+
+    name: Literal["erase", "summaries", "images"]
+
+
+@dataclass(frozen=True)
 class Erased:
     """What went, what was made anew, and what the search of every file found."""
 
@@ -34,7 +42,7 @@ class Erased:
     proof: Proof
 
 
-EraseEvent = Notice | Erased
+EraseEvent = Step | Notice | Erased
 
 
 class Erasing:
@@ -50,10 +58,15 @@ class Erasing:
         Raises StorageError; an erasure that was begun is then finished at the next start.
         """
         chosen = self._memory.refreshed_scope(chosen)
+        yield Step("erase")
         found = self._memory.erase(chosen)
         summaries, images = 0, list[Image]()
         try:
+            if chosen.summaries:
+                yield Step("summaries")
             summaries = yield from self._summaries_anew(chosen, stop)
+            if chosen.versions:
+                yield Step("images")
             images = yield from self._images_anew(chosen, stop)
         except (errors.ModelError, errors.Interrupted) as fault:
             yield Notice("erase.not_made_anew", {"error": fault})
