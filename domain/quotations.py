@@ -23,9 +23,9 @@ def source_of(quotation: str, recollection: Recollection) -> RecalledTurn | Reca
 
     Punctuation, case and spacing do not count: a model seldom copies them.
     """
-    wanted = _bare(quotation)
-    if len(wanted) < _SHORTEST:
+    if not tells_enough(quotation):
         return None
+    wanted = _bare(quotation)
     memories: Iterable[RecalledTurn | RecalledSummary] = (*recollection.turns, *recollection.summaries)
     for memory in memories:
         bare = _bare(memory.text)
@@ -36,8 +36,12 @@ def source_of(quotation: str, recollection: Recollection) -> RecalledTurn | Reca
 
 def holds(text: str, quotation: str) -> bool:
     """Whether a text says these words; punctuation, case and spacing do not count."""
-    wanted = _bare(quotation)
-    return len(wanted) >= _SHORTEST and wanted in _bare(text)
+    return tells_enough(quotation) and _bare(quotation) in _bare(text)
+
+
+def tells_enough(quotation: str) -> bool:
+    """Whether a quotation is long enough to say which memory it is from."""
+    return len(_bare(quotation)) >= _SHORTEST
 
 
 def checked(reply: str, recollection: Recollection) -> tuple[Quoted, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from domain.events import Stop
 from domain.records import IMAGES, ErasureScope, Image
@@ -28,6 +29,13 @@ class TakenOut:
 
 
 @dataclass(frozen=True)
+class Step:
+    """A step of an erasure begins; only those that have something to do are told."""
+
+    name: Literal["erase", "summaries", "images"]
+
+
+@dataclass(frozen=True)
 class Erased:
     """What went, what was made anew, and what the search of every file found."""
 
@@ -37,7 +45,7 @@ class Erased:
     proof: Proof
 
 
-EraseEvent = RenewEvent | TakenOut | Erased
+EraseEvent = Step | RenewEvent | TakenOut | Erased
 
 
 class Erasing:
@@ -53,12 +61,20 @@ class Erasing:
         Raises StorageError; an erasure that was begun is then finished at the next start.
         """
         chosen = self._memory.refreshed_scope(chosen)
+        yield Step("erase")
         found = self._memory.erase(chosen)
         yield TakenOut(found)
-        made = []
+        made, begun = [], set[str]()
         for event in renew(self._memory, self._llm, stop):
             if isinstance(event, Renewed):
                 made.append(event.what)
+            elif isinstance(event, Renewing) and (step := _step_of(event)) not in begun:
+                begun.add(step)
+                yield Step(step)
             yield event
         images = tuple(image for image in IMAGES if image in made)
         yield Erased(chosen, made.count("summary"), images, found)
+
+
+def _step_of(event: Renewing) -> Literal["summaries", "images"]:
+    return "summaries" if event.what == "summary" else "images"

@@ -15,7 +15,7 @@ from domain.events import Stop
 from domain.languages import estimate, language_of
 from domain.recollection import Recollection
 from domain.text import MAX_INPUT_BYTES, mask
-from interfaces.terminal.reply import Quoted, stream_for
+from interfaces.terminal.reply import QuotedStream, stream_for
 from interfaces.terminal.screen import Screen
 from models.chat import MAX_PROMPT
 from models.faults import failure_of
@@ -108,7 +108,7 @@ def test_four_times_the_text_takes_about_four_times_as_long(name: str) -> None:
 def test_showing_a_reply_takes_time_in_proportion_to_it(plain: bool) -> None:
     def show(given: str) -> None:
         screen = Screen(io.StringIO(), plain=plain)
-        quoted = Quoted(stream_for(screen), Recollection())
+        quoted = QuotedStream(stream_for(screen), Recollection())
         for at in range(0, len(given), 200):
             quoted.feed(given[at : at + 200])
         quoted.finish()

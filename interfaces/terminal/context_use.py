@@ -8,8 +8,8 @@ from domain import errors
 from domain.languages import estimate
 from interfaces.terminal.command_context import CommandContext
 
-#: What a model is taken to read while nobody has said: most of today's read more, small ones at home often less.
-UNKNOWN_LIMIT = 32_768
+#: What a model is taken to read while nobody has said: a small one tells when it refuses a prompt or cuts it.
+UNKNOWN_LIMIT = 128_000
 #: From this share on a line under the reply says so.
 _MUCH = 0.8
 

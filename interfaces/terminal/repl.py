@@ -8,11 +8,12 @@ offered again when its turn failed; no failure of one turn or one command ends t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from conversation import Replied
+from conversation import Replied, TurnEvent
 from domain import errors
 from domain.errors import Exit
+from domain.events import Notice
 from interfaces.terminal.attaching import with_files
 from interfaces.terminal.command_context import (
     Command,
@@ -25,9 +26,11 @@ from interfaces.terminal.command_context import (
     explain,
     is_no,
 )
+from interfaces.terminal.commands.memories import said_anywhere, said_here
 from interfaces.terminal.commands.saving import begin_anew
 from interfaces.terminal.context_use import heard_limit, tell_much
 from interfaces.terminal.parsing import Entered, Farewell, TypedCommand, TypedMessage, Unknown, parse
+from interfaces.terminal.pump import Beat
 from interfaces.terminal.reply import ReplyView
 from interfaces.terminal.screen import is_gone
 from interfaces.terminal.session_view import show_opening
@@ -122,13 +125,16 @@ class Repl:
         context.begin()
         self._gap()
         whole = not context.interactive and not context.screen.file.isatty()
-        view = ReplyView(context.screen, context.aside, context.words, self._moment, whole=whole)
+        view = ReplyView(
+            context.screen, context.aside, context.words, self._moment, whole=whole,
+            said=lambda quotation: said_anywhere(context, quotation, self._said_before(view, text)),
+        )  # fmt: skip
         try:
             said = self._with_files(text) if attaching else text
             turn = context.conversation.turn(
                 said, context.stop, stream=self._stream, again=again, watched=not whole
             )
-            view.show(context.pumped(turn))
+            view.show(self._heard(context.pumped(turn)))
             tell_much(context)
             self._afterwards()
         except errors.OldFriendError as error:
@@ -138,6 +144,20 @@ class Repl:
             self._unexpected(fault)
             self._put_back(text, again)
         self._gap()
+
+    def _said_before(self, view: ReplyView, text: str) -> list[str]:
+        """Every text of the present session before the reply that is shown; that one may be stored already."""
+        here = said_here(self.context)
+        return [*(here[:-2] if view.replied else here), text]
+
+    def _heard(self, events: Iterator[TurnEvent | Beat]) -> Iterator[TurnEvent | Beat]:
+        """The events of a turn; a server that took only part of a prompt may have said how much it reads."""
+        for event in events:
+            if isinstance(event, Notice) and isinstance(
+                fault := event.details.get("error"), errors.ModelError
+            ):
+                heard_limit(self.context, fault)
+            yield event
 
     def _with_files(self, text: str) -> str:
         """The message with the files that it names, which are told. Raises UsageError."""

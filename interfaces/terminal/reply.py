@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable
 
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import Notice, ReasoningDelta, Retrying, TextDelta
-from domain.quotations import source_of
+from domain.quotations import source_of, tells_enough
 from domain.recollection import Recollection
 from domain.text import Piece, QuotationSplitter
 from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.messages import Words
 from interfaces.terminal.pump import Beat
 from interfaces.terminal.screen import Screen
-from interfaces.terminal.style import Meaning
 
 #: Seconds of silence after which a quiet sign shows that something is under way.
 PATIENCE = 0.5
@@ -33,12 +32,21 @@ def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
     return MarkdownStream(screen, ("quiet",) if quiet else ("words",))
 
 
-class Quoted:
-    """Feeds a stream of words, with its quotations told apart and dated."""
+class QuotedStream:
+    """Feeds a stream of words, with its quotations told apart and dated.
 
-    def __init__(self, stream: Stream, recollection: Recollection) -> None:
+    ``unknown`` gives what is noted at a quotation that nothing recalled holds; "" for no note.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        recollection: Recollection,
+        unknown: Callable[[str], str] = lambda quotation: "",
+    ) -> None:
         self._stream = stream
         self._recollection = recollection
+        self._unknown = unknown
         self._splitter = QuotationSplitter()
         self._quotation: list[str] | None = None
 
@@ -66,14 +74,15 @@ class Quoted:
     def _unquote(self) -> None:
         if self._quotation is None:
             return
-        memory = source_of("".join(self._quotation), self._recollection)
-        self._stream.unquote(memory.timestamp[:10] if memory else "")
+        quotation = "".join(self._quotation)
+        memory = source_of(quotation, self._recollection)
+        self._stream.unquote(memory.timestamp[:10] if memory else self._unknown(quotation))
         self._quotation = None
 
 
 def show_text(screen: Screen, text: str, *, quiet: bool = False) -> None:
     """A reply that is whole already, drawn as it was when it streamed."""
-    quoted = Quoted(stream_for(screen, quiet=quiet), Recollection())
+    quoted = QuotedStream(stream_for(screen, quiet=quiet), Recollection())
     quoted.feed(text)
     quoted.finish()
 
@@ -82,6 +91,7 @@ class ReplyView:
     """Shows the events of one turn as they come. ``moment`` tells seconds that only go forward.
 
     ``whole``: nothing of a reply is written before it is known to be one, for readers that are programs.
+    ``said`` tells whether anything that is stored holds a quotation; one that nothing holds is marked.
     """
 
     def __init__(
@@ -92,15 +102,17 @@ class ReplyView:
         moment: Callable[[], float],
         *,
         whole: bool = False,
+        said: Callable[[str], bool] = lambda quotation: True,
     ) -> None:
         self._screen = screen
         self._aside = aside
         self._words = words
         self._moment = moment
         self._whole = whole
+        self._said = said
         self._began = self._heard = self._wrote = moment()
         self._recollection = Recollection()
-        self._quoted: Quoted | None = None
+        self._quoted: QuotedStream | None = None
         self._waiting = ""
         self._reasoning = ""
         self._retry_at: float | None = None
@@ -141,11 +153,17 @@ class ReplyView:
         if self._quoted is None:
             self._end_reasoning()
             self._retry_at = None
-            self._quoted = Quoted(stream_for(self._screen), self._recollection)
+            self._quoted = QuotedStream(stream_for(self._screen), self._recollection, self._note_unknown)
         self._waiting += text
         self._heard = self._moment()
         if self._heard - self._wrote >= _FRAME:
             self._write()
+
+    def _note_unknown(self, quotation: str) -> str:
+        """A quiet mark where the companion quotes what nobody said."""
+        if not tells_enough(quotation) or self._said(quotation):
+            return ""
+        return self._words.say("turn.not_in_memory")
 
     def _write(self) -> None:
         if self._whole and not self.replied:
@@ -164,7 +182,7 @@ class ReplyView:
         elif self._reasoning and self._quoted is None:
             self._aside.status(self._reasoning_line())
         elif now - self._heard >= PATIENCE:
-            self._sign("turn.thinking")
+            self._sign("turn.thinking", seconds=int(now - self._began))
 
     def _sign(self, key: str, **details: object) -> None:
         self._aside.status(self._words.say(key, **details))
@@ -203,9 +221,16 @@ class ReplyView:
         """Notices wait while a reply is under way, so that none stands inside of it."""
         if self._quoted is None:
             for notice in self._notices:
-                meaning: Meaning = "quiet" if notice.key == "plea.heard" else "warning"
-                self._aside.line(self._words.notice(notice), meaning)
+                self._notice(notice)
             self._notices = []
+
+    def _notice(self, notice: Notice) -> None:
+        if notice.key == "plea.heard":
+            rounds = notice.details.get("rounds")
+            many = self._words.count("round", rounds if isinstance(rounds, int) else 1)
+            self._aside.line(self._words.say("plea.heard", rounds=many), "quiet")
+        else:
+            self._aside.line(self._words.notice(notice), "warning")
 
     def _end(self) -> None:
         self._write()

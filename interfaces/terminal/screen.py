@@ -46,7 +46,7 @@ class Screen:
         self.file = file
         self.plain = plain
         self._console: Console | None = None
-        self._status = False
+        self._status = ""
         self._fresh = True
         self._empty = False
 
@@ -187,17 +187,17 @@ class Screen:
 
     def status(self, text: str) -> None:
         """One dim line that the next writing removes. A plain screen has none."""
-        if self.plain or not self._fresh:
+        shown = "" if self.plain else _fitting(one_line(text, 500), self.width - 1)
+        if not shown or not self._fresh or shown == self._status:
             return
         self.clear_status()
-        shown = one_line(text, 500)
-        self._raw(f"\x1b[2m{_fitting(shown, self.width - 1)}\x1b[0m")
-        self._status = True
+        self._raw(f"\x1b[2m{shown}\x1b[0m")
+        self._status = shown
 
     def clear_status(self) -> None:
         """Remove the status line."""
         if self._status:
-            self._status = False
+            self._status = ""
             self._raw("\r\x1b[K")
 
     def to_clipboard(self, base64: str) -> None:

@@ -12,7 +12,7 @@ from interfaces.terminal.commands.memories import speaker
 from interfaces.terminal.commands.sessions import found_session, session_choices
 from interfaces.terminal.pump import Beat
 from interfaces.terminal.session_view import local
-from jobs.erasing import Erased
+from jobs.erasing import Erased, Step
 from storage.erasure import ErasureScope
 
 _SHOWN = 12
@@ -99,10 +99,14 @@ def _counts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:
 
 def _erase(context: CommandContext, chosen: ErasureScope) -> None:
     context.begin()
+    steps = ["erase", *(["summaries"] if chosen.summaries else []), *(["images"] if chosen.versions else [])]
     for text in chosen.texts:
         context.forget_typed(text)
     for event in context.pumped(context.conversation.erase(chosen, context.stop), patience=None):
         match event:
+            case Step(name) if name in steps:
+                what = context.words.say(f"forget.step.{name}")
+                context.tell("forget.step", "quiet", at=steps.index(name) + 1, of=len(steps), what=what)
             case Beat():
                 context.aside.status("…")
             case Notice():

@@ -111,12 +111,24 @@ def _show_hit(context: CommandContext, memory: RecalledTurn | RecalledSummary, q
 
 def found_by_words(context: CommandContext, words: str) -> Recollection:
     """What holds these words, wherever it was said; empty when nobody ever said them."""
+    search = getattr(context.memory, "search", None)
+    if search is not None:
+        held: Recollection = search(words, context.settings.recall_limits)
+        return held
     found = context.memory.recall([words], "", context.clock(), context.settings.recall_limits, gated=False)
     wanted = [word.casefold() for word in words.split()]
     return Recollection(
         tuple(one for one in found.summaries if any(word in one.text.casefold() for word in wanted)),
         tuple(one for one in found.turns if one.hit and any(word in one.text.casefold() for word in wanted)),
     )
+
+
+def said_here(context: CommandContext) -> list[str]:
+    """Every text of the present session, oldest first."""
+    rounds = context.conversation.rounds_in_context()
+    if not context.conversation.incognito:
+        rounds = context.memory.rounds(context.session_id)
+    return [turn.words for spoken in rounds for turn in spoken.turns]
 
 
 def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) -> bool:

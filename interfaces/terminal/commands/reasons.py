@@ -6,7 +6,7 @@ from domain.quotations import source_of
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from domain.text import one_line, quotations
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.commands.memories import said_anywhere, speaker
+from interfaces.terminal.commands.memories import said_anywhere, said_here, speaker
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.session_view import local, moment
 
@@ -104,9 +104,7 @@ def _largest(context: CommandContext, why: Why) -> str:
 
 def _unfounded(context: CommandContext, reply: str, recollection: Recollection) -> None:
     """Call out what the reply quotes and nothing that is stored says."""
-    rounds = context.memory.rounds(context.session_id)
-    here = [turn.words for spoken in rounds[:-1] for turn in spoken.turns]
-    here += [spoken.user.words for spoken in rounds[-1:]]
+    here = said_here(context)[:-1]
     for quotation in quotations(reply):
         if source_of(quotation, recollection) is None and not said_anywhere(context, quotation, here):
             context.tell("why.unfounded", "warning", text=one_line(quotation, _SNIPPET))

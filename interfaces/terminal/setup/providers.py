@@ -50,7 +50,7 @@ LOCAL: tuple[Provider, ...] = (
 
 
 @dataclass(frozen=True)
-class Answered:
+class FoundServer:
     """A server that listed its models: at which address, and their names."""
 
     base: str
@@ -70,7 +70,9 @@ def aimed_at(settings: Settings, base: str, key: str, timeout: float = _PATIENCE
     )
 
 
-def probe(connect: Connect, settings: Settings, base: str, key: str, timeout: float = _PATIENCE) -> Answered:
+def probe(
+    connect: Connect, settings: Settings, base: str, key: str, timeout: float = _PATIENCE
+) -> FoundServer:
     """Ask for the models at the address as given, then with ``/v1``.
 
     Raises ModelError: what the address as given said, unless the other one knew more.
@@ -79,7 +81,7 @@ def probe(connect: Connect, settings: Settings, base: str, key: str, timeout: fl
     for address in addresses(base):
         llm = connect(aimed_at(settings, address, key, timeout))
         try:
-            return Answered(address, tuple(llm.models()))
+            return FoundServer(address, tuple(llm.models()))
         except errors.Unauthorized:
             raise
         except errors.ModelError as error:
@@ -102,10 +104,10 @@ def addresses(base: str) -> list[str]:
 
 def found_here(
     connect: Connect, settings: Settings, places: Sequence[Provider] = LOCAL
-) -> dict[str, Answered]:
+) -> dict[str, FoundServer]:
     """The servers of this machine that answer now, by the name of their program."""
 
-    def ask(place: Provider) -> Answered | None:
+    def ask(place: Provider) -> FoundServer | None:
         try:
             return probe(connect, settings, place.base, "", _LOCAL_PATIENCE)
         except errors.OldFriendError:

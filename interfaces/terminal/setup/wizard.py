@@ -14,8 +14,8 @@ from interfaces.terminal.setup.envfile import write
 from interfaces.terminal.setup.providers import (
     KNOWN,
     LOCAL,
-    Answered,
     Connect,
+    FoundServer,
     Provider,
     addresses,
     aimed_at,
@@ -116,7 +116,7 @@ class _Wizard:
     def _companion(self) -> str:
         return self._context.conversation.companion(self._context.words.language)
 
-    def _where(self) -> tuple[Provider, Answered | None]:
+    def _where(self) -> tuple[Provider, FoundServer | None]:
         context = self._context
         note = context.words.say("setup.looking")
         here = context.waited(lambda: found_here(self._connect, context.settings), note)
@@ -164,7 +164,7 @@ class _Wizard:
                 return key or kept
             self._context.tell("settings.key_without_spaces", "warning", name="OPENAI_API_KEY", value="…")
 
-    def _listed(self, provider: Provider, answered: Answered | None) -> tuple[_Server, tuple[str, ...]]:
+    def _listed(self, provider: Provider, answered: FoundServer | None) -> tuple[_Server, tuple[str, ...]]:
         """The server with its key, and the models that it lists: none where it lists none."""
         if answered is not None:
             return _Server(answered.base, ""), answered.names
@@ -180,7 +180,7 @@ class _Wizard:
                     return server, ()
                 server = mended
 
-    def _probed(self, server: _Server) -> Answered:
+    def _probed(self, server: _Server) -> FoundServer:
         context = self._context
         note = context.words.say("setup.probing", base=server.base)
         answered = context.waited(

@@ -132,6 +132,8 @@ def test_forget_shows_asks_erases_and_proves(
     terminal.see("[y/N]", times=2)
     terminal.send("y\r")
     terminal.see("0 found")
+    steps = [line[:3] for line in terminal.text().split("[y/N]")[-1].splitlines() if line[1:3] == "/3"]
+    assert steps == ["1/3", "2/3", "3/3"]
     terminal.prompt()
     terminal.send("\x04")
     assert terminal.ended() == 0
@@ -149,6 +151,9 @@ def test_why_calls_out_a_quotation_of_what_was_never_said(
     terminal.say("where is it that I live")
     terminal.see("you said.")
     terminal.prompt()
+    rows = [row.strip() for row in terminal.text().splitlines()]
+    assert rows[rows.index("│ my yacht is red") + 1] == "│ (not in memory)"
+    assert rows[rows.index("│ I live in Oslo") + 1] != "│ (not in memory)"
     terminal.say("/why")
     terminal.see("The reply quotes words that stand in no memory: my yacht is red")
     terminal.prompt()

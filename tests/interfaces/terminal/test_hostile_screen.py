@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from domain.recollection import Recollection
-from interfaces.terminal.reply import Quoted, stream_for
+from interfaces.terminal.reply import QuotedStream, stream_for
 from interfaces.terminal.screen import Screen
 from tests.hostile import CANARY, HOSTILE, STEERING
 from tests.interfaces.terminal.pseudo import Terminal, chatting
@@ -237,7 +237,7 @@ def test_a_reply_cut_at_any_letter_steers_nothing(hostile: str, plain: bool) -> 
     for at in [*range(0, len(text), 1 if plain else 7), None]:
         pieces = [text[:at], text[at:]] if at is not None else list(text)
         screen = Screen(io.StringIO(), plain=plain)
-        quoted = Quoted(stream_for(screen), Recollection())
+        quoted = QuotedStream(stream_for(screen), Recollection())
         for piece in pieces:
             quoted.feed(piece)
         quoted.finish()

@@ -83,7 +83,7 @@ def test_the_sign_comes_after_half_a_second_and_goes_without_a_trace() -> None:
         yield replied("Hello.")
 
     text, _ = shown(events(), moments)
-    assert text == "thinking …\r\x1b[KHello.\n"
+    assert text == "thinking 0 s · Ctrl-C stops\r\x1b[KHello.\n"
 
 
 def test_a_notice_waits_while_a_reply_is_under_way() -> None:
@@ -130,3 +130,35 @@ def test_an_earlier_reply_looks_as_it_did_but_quiet() -> None:
     bare = [re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()) for out in (live, early)]
     assert bare[0] == bare[1]
     assert "\x1b[2m" in early.getvalue()
+
+
+def test_the_sign_counts_the_seconds_from_the_start_and_says_what_stops() -> None:
+    moments = Moments()
+
+    def events() -> Iterator[TurnEvent | Beat]:
+        for _ in range(250):
+            moments.now += 0.05
+            yield Beat()
+        yield TextDelta("Hello.")
+        yield replied("Hello.")
+
+    text, flushes = shown(events(), moments)
+    assert "thinking 12 s · Ctrl-C stops\r" in text
+    assert flushes < 40, "the sign is written when it changes, not at every beat"
+
+
+def test_a_quotation_that_stands_in_no_memory_is_marked_and_one_that_was_said_is_not() -> None:
+    said = "<blockquote>my yacht is red</blockquote> <blockquote>tea at noon</blockquote>"
+    events: list[TurnEvent] = [Recalled(KNOWN), TextDelta(said), replied(said, KNOWN)]
+    out = Counting()
+    screen = Screen(out, plain=True)
+    known = ReplyView(screen, screen, Words("en"), Moments(), said=lambda quotation: "tea" in quotation)
+    known.show(iter(events))
+    assert out.getvalue().startswith("> my yacht is red\n> (not in memory)\n\n> tea at noon\nremembered")
+
+
+def test_what_the_person_asked_to_have_forgotten_is_told_with_the_way_to_erase_it() -> None:
+    events: list[TurnEvent] = [TextDelta("I hear you."), Notice("plea.heard", {"rounds": 2}), replied("x")]
+    text, _ = shown(iter(events), Moments())
+    assert "Will not be brought up again: 2 rounds." in text
+    assert "/forget asked" in text
