@@ -145,7 +145,8 @@ class Conversation:
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""
-        self.session, self._resumed, self.last, self._removed = session, resumed, None, None
+        with self._keeping.paused(self._present):
+            self.session, self._resumed, self.last, self._removed = session, resumed, None, None
         return self.open()
 
     # -- a turn ------------------------------------------------------------------------------------------------
@@ -302,7 +303,7 @@ class Conversation:
         Raises ModelError or Interrupted: the session stays active, and the stages that are done are kept.
         """
         yield from self._settle_folding(stop)
-        with self._keeping.paused(lambda: self.session.session_id):
+        with self._keeping.paused(self._present):
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
@@ -310,7 +311,7 @@ class Conversation:
 
     def keep_silent(self) -> None:
         """Save, in the background, what other sessions fell silent; called once everything is ready."""
-        self._keeping.begin(self.session.session_id)
+        self._keeping.begin(self._present)
 
     # -- clearing ----------------------------------------------------------------------------------------------
 
@@ -345,7 +346,7 @@ class Conversation:
         """
         yield from self._settle_folding(stop)
         self.last = self._removed = None
-        with self._keeping.paused(lambda: self.session.session_id):
+        with self._keeping.paused(self._present):
             yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------
@@ -386,6 +387,9 @@ class Conversation:
             return None
         gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp)
         return gap if gap >= LARGE_GAP else None
+
+    def _present(self) -> str:
+        return self.session.session_id
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")
