@@ -149,7 +149,8 @@ class Conversation:
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""
-        self.session, self._resumed, self.last, self._removed = session, resumed, None, None
+        with self._keeping.paused(self._present):
+            self.session, self._resumed, self.last, self._removed = session, resumed, None, None
         self._taken_back.clear()
         return self.open()
 
@@ -327,7 +328,7 @@ class Conversation:
         Raises ModelError or Interrupted: the session stays active, and the stages that are done are kept.
         """
         yield from self._settle_folding(stop)
-        with self._keeping.paused(lambda: self.session.session_id):
+        with self._keeping.paused(self._present):
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
@@ -335,7 +336,7 @@ class Conversation:
 
     def keep_silent(self) -> None:
         """Save, in the background, what other sessions fell silent; called once everything is ready."""
-        self._keeping.begin(self.session.session_id)
+        self._keeping.begin(self._present)
 
     # -- clearing ----------------------------------------------------------------------------------------------
 
@@ -387,7 +388,7 @@ class Conversation:
         yield from self._settle_folding(stop)
         self.last = self._removed = None
         self._taken_back.clear()
-        with self._keeping.paused(lambda: self.session.session_id):
+        with self._keeping.paused(self._present):
             yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------
@@ -429,6 +430,9 @@ class Conversation:
             return None
         gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp)
         return gap if gap >= LARGE_GAP else None
+
+    def _present(self) -> str:
+        return self.session.session_id
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")

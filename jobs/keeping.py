@@ -54,11 +54,11 @@ class Keeping:
         """The active sessions but the present one that fell silent, oldest first."""
         return self._memory.silent_sessions(self._clock(), self._settings.archive_after, besides=present)
 
-    def begin(self, present: str) -> None:
-        """Start keeping what is due, unless that is under way."""
-        if not self.busy and (sessions := self.due(present)):
+    def begin(self, present: Callable[[], str]) -> None:
+        """Start keeping what is due, unless that is under way; ``present`` tells the session that is talked in."""
+        if not self.busy and self.due(present()):
             self._stop.clear()
-            self._thread = threading.Thread(target=self.run, args=(sessions,), name="keep", daemon=True)
+            self._thread = threading.Thread(target=self.run, args=(present,), name="keep", daemon=True)
             self._thread.start()
 
     def wait(self, timeout: float | None = None) -> None:
@@ -80,20 +80,20 @@ class Keeping:
             yield
         finally:
             if busy:
-                self.begin(present())
+                self.begin(present)
 
     def take_notices(self) -> list[Notice]:
         """What happened since last asked."""
         taken, self._notices = self._notices, []
         return taken
 
-    def run(self, sessions: tuple[Session, ...]) -> None:
-        """Keep these sessions, one after another; what was done and what went wrong become notices."""
-        kept = 0
+    def run(self, present: Callable[[], str]) -> None:
+        """Keep what is due, one session after another; what was done and what went wrong become notices."""
+        tried, kept = set[str](), 0
         try:
-            for session in sessions:
-                self._keep(session)
-                kept += 1
+            while left := [one for one in self.due(present()) if one.session_id not in tried]:
+                tried.add(left[0].session_id)
+                kept += self._keep(left[0])
         except errors.Interrupted:
             pass
         except errors.OldFriendError as fault:
@@ -104,12 +104,14 @@ class Keeping:
         if kept:
             self._notices.append(Notice("opening.kept", {"sessions": kept}))
 
-    def _keep(self, session: Session) -> None:
+    def _keep(self, session: Session) -> bool:
+        """Save a session; false where there is nothing to save."""
+        saved = False
         for event in Saving(self._memory, self._llm).run(session, self._stop, open_next=False):
+            saved = saved or isinstance(event, Saved)
             if isinstance(event, Notice):
                 self._notices.append(event)
-            elif isinstance(event, Saved):
-                self._log.info("kept %s, which had fallen silent", session.session_id)
+        return saved
 
     def _failed(self, fault: Exception, told: errors.OldFriendError) -> None:
         self._log.error("keeping failed", exc_info=fault)

@@ -113,6 +113,26 @@ def test_whoever_saves_meanwhile_comes_first_and_nothing_is_lost_or_doubled(open
         assert {"Mimi", "Rex"} <= set(after.memory.image("user").split())
 
 
+def test_a_session_that_is_taken_up_while_others_are_kept_stays_open(opened, clock, server):
+    with opened() as before:
+        before.say("I have a cat called Mimi")
+        old = before.talk.session
+    clock.pass_by(days=3)
+    with opened() as after:
+        after.talk.switch_to(old, resumed=True)
+        assert dict(kept(after))[old.session_id] == "active"
+
+
+def test_a_session_in_the_other_language_turns_no_image_into_that_language(opened, server):
+    with opened() as talk:
+        talk.memory.write_image("user", "Ann has a cat called Mimi.", "hand")
+        talk.say("我昨天带猫去看了医生，它好多了。")
+        talk.save()
+    asked = {name: one for one in server.chats for name in ("self", "user") if marked(one, name)}
+    assert asked["user"]["messages"][0]["content"].startswith("Task: rewrite the user image.")
+    assert asked["self"]["messages"][0]["content"].startswith("任务：改写自我形象。")
+
+
 def test_the_first_three_turns_of_a_talk_know_when_the_two_last_talked(opened, clock, server):
     with opened() as before:
         before.say("Hello")
