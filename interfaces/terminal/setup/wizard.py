@@ -202,9 +202,14 @@ class _Wizard:
             return replace(server, model=self._model_or(server.model, names))
         if isinstance(error, _ADDRESS_AT_FAULT) or error.key in _NO_CHAT_HERE:
             self._context.tell("setup.address_fails", "warning", reason=_said(error))
-            return replace(server, base=self._base(server.base))
+            return self._moved(server, self._base(server.base))
         self._context.tell("setup.no_answer", "warning", base=server.base, reason=_said(error))
         return server
+
+    def _moved(self, server: _Server, base: str) -> _Server:
+        """The server at another address; a key goes to another server only when the person says so."""
+        key = self._key_or(server.key) if server.key and base != server.base else server.key
+        return replace(server, base=base, key=key)
 
     def _model(self, provider: Provider, names: tuple[str, ...]) -> str:
         chats = [name for name in names if "embed" not in name.lower()] or list(names)

@@ -222,6 +222,22 @@ def test_an_address_where_nothing_answers_is_asked_again(
     assert env(tmp_path)["OPENAI_API_BASE"] == server.base
 
 
+def test_a_key_goes_to_another_server_only_when_the_person_says_so(
+    chat: Chat, server: ScriptedServer, tmp_path: Path
+) -> None:
+    terminal = chat(columns=150, rows=40)
+    other(terminal, f"http://127.0.0.1:{closed_port()}/v1")
+    terminal.see("Key (not shown")
+    terminal.send(f"{KEY}\r")
+    terminal.see("Base URL (Enter stays with")
+    terminal.send(f"{server.base}\r")
+    terminal.see("Enter keeps …cdef):")
+    assert server.requests == []
+    terminal.send("\r")
+    terminal.see("Model [")
+    assert all(KEY in request.headers["authorization"] for request in server.requests)
+
+
 def test_no_message_is_sent_for_vectors_unless_the_person_says_yes(
     chat: Chat, server: ScriptedServer, tmp_path: Path
 ) -> None:
