@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from domain import errors
 from domain.quotations import holds, source_of
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection
 from domain.records import IMAGES, Image, ImageVersion, Role
@@ -132,10 +133,16 @@ def said_here(context: CommandContext) -> list[str]:
 
 
 def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) -> bool:
-    """Whether these texts of the present session hold the words, or anything else that is stored."""
+    """Whether these texts of the present session hold the words, or anything else that is stored.
+
+    A store that cannot be searched now accuses nobody.
+    """
     if any(holds(words, quotation) for words in here):
         return True
-    found = found_by_words(context, quotation)
+    try:
+        found = found_by_words(context, quotation)
+    except errors.StorageError:
+        return True
     older = tuple(one for one in found.turns if one.session_id != context.session_id)
     return source_of(quotation, Recollection(found.summaries, older)) is not None
 

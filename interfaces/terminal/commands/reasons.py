@@ -32,7 +32,7 @@ def why(context: CommandContext, argument: str) -> Next:
     for memory in recalled:
         if full:
             _in_full(context, memory, memory.text_id in quoted)
-        elif isinstance(memory, RecalledSummary) or memory.hit:
+        elif isinstance(memory, RecalledSummary) or memory.hit or memory.text_id in quoted:
             _in_short(context, memory, memory.text_id in quoted)
     if last.recollection and not full:
         context.tell("why.more", "quiet")

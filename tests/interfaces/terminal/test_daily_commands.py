@@ -55,12 +55,12 @@ def test_help_is_one_screen_of_24_rows_with_the_commands_of_every_day_first(
     assert all(f"/{command.name}" in shown for command in TABLE)
 
 
-def test_every_command_stands_in_one_group_and_has_one_or_two_examples_of_its_own() -> None:
+def test_every_command_stands_in_one_group_and_has_examples_of_its_own() -> None:
     grouped = [*DAILY, *(name for names in GROUPS.values() for name in names)]
     assert sorted(grouped) == sorted(command.name for command in TABLE)
     assert set(EXAMPLES) == {command.name for command in TABLE}
     for name, examples in EXAMPLES.items():
-        assert 1 <= len(examples) <= 3
+        assert examples
         for example in examples:
             assert example.typed.split()[0] == f"/{name}"
             assert all(example.meaning[language] for language in LANGUAGES)
