@@ -52,7 +52,8 @@ class Question:
     ``remark`` says that it asks nothing: a thought that may remind of another. ``seeks`` says that it looks for
     something that can be named, so that it can be searched for without what was said before it. ``of_the_past`` says
     that it speaks of a time that is over, ``advice`` that it asks what to do: no memory is the answer, but many may
-    matter.
+    matter. ``faint`` are the terms that only tell how long ago something was ("nine days ago"): what was said then did
+    not call itself so, but another turn may say just that.
     """
 
     text: str
@@ -65,6 +66,7 @@ class Question:
     asks_when: bool
     asks_how_many: bool
     you_said: bool
+    faint: frozenset[str] = frozenset()
 
 
 def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
@@ -75,9 +77,10 @@ def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
 def read(text: str, today: date) -> Question:
     """Read a question."""
     seeks, windows = bool(_SEEKS.search(text)), times.windows(text, today)
+    terms = words.sought(text) if seeks else words.terms(text)
     return Question(
         text=text,
-        terms=words.sought(times.without_distances(text)) if seeks else words.terms(text),
+        terms=terms,
         windows=windows,
         of_the_past=any(window.last < today for window in windows),
         advice=bool(_ADVICE.search(text)),
@@ -86,6 +89,7 @@ def read(text: str, today: date) -> Question:
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),
+        faint=frozenset(terms) - frozenset(words.terms(times.without_distances(text))),
     )
 
 

@@ -34,6 +34,14 @@ Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 
+#: The parts that say something of what stands around a turn.
+_AROUND = frozenset(
+    ("window", "session", "session_best", "summary", "dense_near", "dense_session", "dense_session_best")
+)
+#: So much correlation of turns that follow each other is chance; so much more, and they are wholly akin.
+_BY_CHANCE, _AKIN = 0.07, 0.1
+#: In fewer turns nothing can be said of it.
+_FEW_TO_COMPARE = 24
 #: What neighbours one and two turns away lend to a turn.
 _LENT = (0.5, 0.25)
 
@@ -107,12 +115,23 @@ def rank(evidence: Evidence, weigh: Weigh) -> Ranked:
 
 
 def parts(e: Evidence) -> dict[str, Floats]:
-    """Every part that there is, unweighted."""
-    return _of_words(e) | _of_vectors(e) | _of_kind(e)
+    """Every part that there is, unweighted.
 
-
-def _of_words(e: Evidence) -> dict[str, Floats]:
+    What stands around a turn counts as far as turns that follow each other are of one mind about the question; where
+    they are not, the turn counts by itself (``words_apart``, ``dense_apart``).
+    """
     plain = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=1.2, b=0.6)
+    cohesive = np.float32(cohesion(plain, e.similarity, e.joined))
+    found = _of_words(e, plain) | _of_vectors(e) | _of_kind(e)
+    for name in _AROUND & found.keys():
+        found[name] = found[name] * cohesive
+    found["words_apart"] = found["words"] * (1 - cohesive)
+    if "dense" in found:
+        found["dense_apart"] = found["dense"] * (1 - cohesive)
+    return found
+
+
+def _of_words(e: Evidence, plain: Floats) -> dict[str, Floats]:
     long = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=2.0, b=1.0)
     found = {
         "words": z(plain),
@@ -309,6 +328,33 @@ def over_sessions(scores: Floats, of_session: Numbers, sessions: int, how: Liter
     total = np.bincount(of_session, scores, minlength=sessions)
     mean: Floats = np.where(held > 0, total / np.maximum(held, 1), least).astype(np.float32)
     return mean
+
+
+def cohesion(words: Floats, similarity: Floats | None, joined: Flags) -> float:
+    """How far turns that stand together are alike for one question, 0 to 1.
+
+    The correlation of a turn's score with that of a turn soon after it: 0.2 and more in talk that stays with something,
+    0 where turns follow each other by chance. Vectors are compared from the third turn on, since the text of a vector
+    may hold the two before it.
+    """
+    if len(words) < _FEW_TO_COMPARE:
+        return 1.0
+    found = [_correlation(words, joined, distance) for distance in (1, 2)]
+    if similarity is not None:
+        found += [_correlation(similarity, joined, distance) for distance in (3, 4)]
+    return min(1.0, max(0.0, (max(found) - _BY_CHANCE) / _AKIN))
+
+
+def _correlation(scores: Floats, joined: Flags, distance: int) -> float:
+    """The correlation of scores with those so many turns later in the same session."""
+    together = joined[: len(scores) - distance].copy()
+    for step in range(1, distance):
+        together &= joined[step : len(scores) - distance + step]
+    spread = float(scores.var())
+    if spread < 1e-12 or not together.any():
+        return 0.0
+    apart = scores - scores.mean()
+    return float((apart[:-distance] * apart[distance:])[together].mean()) / spread
 
 
 def clarity(similarity: Floats) -> float:

@@ -39,6 +39,8 @@ _FITTING = 600
 _UNSPACED_WORD = 0.22
 #: A question of fewer terms than this is not asked to be rarer for it.
 _FEW_TERMS = 12
+#: What a term counts that only tells how long ago something was.
+_FAINT = 0.3
 #: How many vectors are asked for; of a large history only as many turns as the pool takes.
 _NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
 
@@ -127,8 +129,9 @@ class Search:
         postings = self._postings("turn", asked.terms)
         near_turns, near_summaries = nearest()
         found = turn_table.found(table, postings, self._numbered(near_turns), self._hidden_rows)
-        rarity = ranking.rarity(found.holding(), len(table))
+        rarity = _weights(asked, found.terms, found.holding(), len(table))
         gathered = turn_table.gather(table, found, rarity, self._hidden_rows)
+        _hush(gathered.counts, asked, found.terms)
         sessions, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
         unrelated = _unrelated(vector, background)
         evidence = replace(
@@ -148,7 +151,7 @@ class Search:
         of_session: Numbers,
     ) -> Evidence:
         table, rows = self._table, gathered.rows
-        rarity = ranking.rarity(found.holding(), len(table))
+        rarity = _weights(asked, found.terms, found.holding(), len(table))
         counts, lengths, holding = _by_session(table, found, sessions)
         unspaced = unspaced_share(asked.text)
         labelled = table.has_mark(rows, "named")
@@ -164,7 +167,7 @@ class Search:
             of_session=of_session,
             position=table.place[rows].astype(np.float32),
             session_counts=counts,
-            session_rarity=ranking.rarity(holding, table.sessions),
+            session_rarity=_weights(asked, found.terms, holding, table.sessions, faint=0.0),
             session_lengths=lengths,
             by_user=(by_user & ~labelled).astype(np.float32),
             by_assistant=(~by_user & ~labelled).astype(np.float32),
@@ -279,6 +282,26 @@ class Search:
     def _missing(self, part: MissingPart) -> None:
         if part not in self.missing:
             self.missing.append(part)
+
+
+def _weights(
+    asked: Question, terms: Sequence[str], holding: Floats, total: int, faint: float = _FAINT
+) -> Floats:
+    """(T,) how rare each term is; one that only tells how long ago something was counts little."""
+    counts = np.where(_faint(asked, terms), np.float32(faint), np.float32(1.0))
+    weights: Floats = (counts * ranking.rarity(holding, total)).astype(np.float32)
+    return weights
+
+
+def _hush(counts: Floats, asked: Question, terms: Sequence[str]) -> None:
+    """Words that tell how long ago something was count only in turns that say all of them, as in "a year ago"."""
+    faint = _faint(asked, terms)
+    says_all = (counts[faint] > 0).all(axis=0) & (faint.sum() == len(asked.faint))
+    counts[np.ix_(faint, ~says_all)] = 0
+
+
+def _faint(asked: Question, terms: Sequence[str]) -> Flags:
+    return np.array([term in asked.faint for term in terms], np.bool_)
 
 
 def _unrelated(vector: Vector | None, background: Sequence[Vector]) -> Floats:

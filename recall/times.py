@@ -107,7 +107,7 @@ def windows(text: str, today: date) -> tuple[Window, ...]:
 
 
 def without_distances(text: str) -> str:
-    """A text without "nine days ago" and 九天前: whatever was said then did not call itself so.
+    """A text without "nine days ago" and 九天前.
 
     >>> without_distances("Where was I nine days ago?")
     'Where was I  ?'

@@ -23,6 +23,7 @@ HASHED_MODEL, SENTENCE_MODEL = "built-in-1", "universal-sentence-1"
 #: For words alone: no embedder, or no index of vectors, or a text without a vector.
 WORDS_ALONE: WeightTable = {
     "talk": {
+        "words_apart": 0.5,
         "window": 0.55,
         "coverage": 0.25,
         "session": 0.17,
@@ -79,6 +80,8 @@ WORDS_ALONE: WeightTable = {
 #: For words and vectors together.
 WITH_VECTORS: WeightTable = {
     "talk": {
+        "words_apart": 0.5,
+        "dense_apart": 0.2,
         "window": 0.35,
         "coverage": 0.18,
         "session": 0.18,
@@ -143,13 +146,84 @@ WITH_VECTORS: WeightTable = {
 }
 
 #: For words and the embedder of whole sentences, which knows what a turn means but not when it was, nor of whom.
-WITH_SENTENCES: WeightTable = WITH_VECTORS
+WITH_SENTENCES: WeightTable = {
+    "talk": {
+        "words": 0.08,
+        "words_apart": 0.39,
+        "window": 0.51,
+        "coverage": 0.1,
+        "session": 0.04,
+        "session_best": 0.27,
+        "summary": 0.09,
+        "near": 2.19,
+        "meant": 1.04,
+        "length": 1.04,
+        "length_own": 0.57,
+        "asks": -1.48,
+        "time_wanted": 0.71,
+        "number_wanted": 1.27,
+        "opening": 0.32,
+        "early": -0.33,
+        "dense": 0.28,
+        "dense_apart": 0.67,
+        "dense_near": 0.46,
+        "dense_session_best": 0.24,
+        "facts": 0.25,
+    },
+    "remark": {
+        "words_long": 0.34,
+        "words_apart": 0.08,
+        "coverage": 0.05,
+        "length": 0.76,
+        "length_own": -0.82,
+        "dense": 0.61,
+        "dense_apart": 0.45,
+        "facts": 0.25,
+    },
+    "work": {
+        "coverage": 0.11,
+        "session": 0.33,
+        "session_best": 0.28,
+        "summary": 0.04,
+        "near": 0.58,
+        "by_user": 0.3,
+        "length": -0.05,
+        "length_own": 0.39,
+        "number_wanted": 0.65,
+        "opening": 1.59,
+        "early": 1.04,
+        "dense_near": 0.1,
+        "dense_session": 0.3,
+        "dense_session_best": 0.39,
+        "facts": 0.6,
+    },
+    "long": {
+        "words_long": 0.17,
+        "coverage": 0.17,
+        "session_best": 0.3,
+        "summary": 0.24,
+        "near": 0.31,
+        "by_user": 0.58,
+        "you_said": 1.57,
+        "length": -0.43,
+        "length_own": 0.07,
+        "asks": -0.23,
+        "number_wanted": 0.64,
+        "opening": 0.75,
+        "early": 0.8,
+        "dense_session": 0.32,
+        "dense_session_best": 0.29,
+        "facts": 0.6,
+    },
+}
 
 #: For words and the built-in embedder, whose vectors are hashed words: they say again what the words say, and less.
 #: In talk the person's own words count more than the fit gave them (0.13, from 97 questions; nothing is lost to 0.5):
 #: a reply that says again what was just said to it must not stand in its place.
 WITH_HASHED: WeightTable = {
     "talk": {
+        "words_apart": 0.5,
+        "dense_apart": 0.2,
         "window": 0.35,
         "coverage": 0.16,
         "session": 0.17,
