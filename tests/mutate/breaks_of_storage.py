@@ -212,7 +212,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "a date is any text",
         "P15",
         "storage/sqlite/shape.py",
-        '        wrong += f" OR {_no_date(name)}"\n',
+        '        wrong += f" OR NOT ({unset} OR {_is_date(name)})"\n',
         "        pass\n",
         ("tests/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",),
     ),
@@ -299,7 +299,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "work without progress is waited for",
         "ends",
         "storage/vectors/indexing.py",
-        "        if self._has_work() and time.monotonic() - self._moved > self._patience:\n",
+        "        if time.monotonic() - self._moved > self._patience and self._has_work():\n",
         "        if False:\n",
         (
             "tests/test_index_without_end.py::"
