@@ -231,3 +231,25 @@ def test_p21_a_save_that_archived_leaves_no_stage_behind(tmp_path, server, clock
         first.save()
         assert first.rows("save_stage") == []
         assert len(first.rows("summary")) == 1
+
+
+def test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_clock_said(tmp_path):
+    with closing(store(tmp_path)) as opened:
+        for day in (5, 9, 3, 1, 7):
+            opened.start_session(f"s{day}", f"2026-03-0{day}T09:00:00+00:00")
+        assert [one.session_id for one in opened.recent_sessions(9, 0)] == ["s7", "s1", "s3", "s9", "s5"]
+        newest = opened.newest_active()
+        assert newest is not None
+        assert newest.session_id == "s7"
+
+
+def test_p20_images_go_with_the_turns_they_were_made_from_also_where_they_say_it_in_other_words(
+    tmp_path, server, clock, new_id, log
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say(f"My word is {MARKER}.")
+        server.script("They told me a word.", "I keep a secret.", "Has a secret word.")
+        first.save()
+        chosen = first.memory.scope_of_words(MARKER)
+        assert {version.text for version in chosen.versions} == {"I keep a secret.", "Has a secret word."}
+        assert [summary.summary for summary in chosen.summaries] == ["They told me a word."]

@@ -47,6 +47,7 @@ class _Column(NamedTuple):
     type: str
     not_null: int
     key: int
+    default: str | None
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,9 @@ def _tables(connection: sqlite3.Connection) -> dict[str, _Table]:
 def _table(connection: sqlite3.Connection, name: str, script: str) -> _Table:
     if script.upper().startswith("CREATE VIRTUAL"):
         return _Table(name, (), frozenset(), frozenset(), script)
-    columns = connection.execute('SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?)', (name,))
+    columns = connection.execute(
+        'SELECT name, type, "notnull", pk, dflt_value FROM pragma_table_xinfo(?)', (name,)
+    )
     return _Table(
         name,
         tuple(_Column(*row) for row in columns.fetchall()),
@@ -240,19 +243,18 @@ def _wrong(column: _Column) -> str:
         return ""
     name = column.name
     wrong = f"typeof({name}) <> '{kind}'"
-    if name == "stored_at":
-        wrong += f" OR ({name} <> '' AND {_no_date(name)})"
-    elif name.endswith("timestamp"):
-        wrong += f" OR {_no_date(name)}"
+    if name.endswith("timestamp") or name == "stored_at":
+        unset = f"{name} = ''" if column.default == "''" else "0"
+        wrong += f" OR NOT ({unset} OR {_is_date(name)})"
     return f"({wrong})" if column.not_null else f"({name} IS NOT NULL AND ({wrong}))"
 
 
-def _no_date(name: str) -> str:
-    """A date has the form that is written, an offset, and stands in the calendar; the year 1 is no year of a talk.
+def _is_date(name: str) -> str:
+    """The condition that holds for a date of the form that is written, with an offset, that stands in the calendar.
 
-    The calendar is asked only of what has the form, since SQLite takes "now" for a date too; without a step of no days
-    it would give back a 31st of February as it is.
+    The year 1 is no year of a talk. The calendar is asked only of what has the form, since SQLite takes "now" for a
+    date too; without a step of no days it would give back a 31st of February as it is.
     """
     end = " OR ".join(f"substr({name}, 20) GLOB '{end}'" for end in _ENDS)
-    calendar = f"datetime(substr({name}, 1, 19), '+0 days') IS NOT replace(substr({name}, 1, 19), 'T', ' ')"
-    return f"(CASE WHEN {name} GLOB '{_TO_THE_SECOND}*' AND ({end}) THEN {calendar} ELSE 1 END)"
+    calendar = f"datetime(substr({name}, 1, 19), '+0 days') IS replace(substr({name}, 1, 19), 'T', ' ')"
+    return f"(CASE WHEN {name} GLOB '{_TO_THE_SECOND}*' AND ({end}) THEN {calendar} ELSE 0 END)"

@@ -201,7 +201,7 @@ class Indexing:
         """Why the index is out of order, or will not be whole however long somebody waits; None when all is well."""
         if self._index.failures:
             return self._failure
-        if self._has_work() and time.monotonic() - self._moved > self._patience:
+        if time.monotonic() - self._moved > self._patience and self._has_work():
             return errors.StorageError("index.stalled", seconds=round(self._patience))
         return None
 

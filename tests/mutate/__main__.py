@@ -99,7 +99,7 @@ def _tests(tree: Path, tests: Sequence[str]) -> tuple[int | None, str]:
     command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(
-        command, cwd=tree, env=environment, text=True, start_new_session=True,
+        command, cwd=tree, env=environment, text=True, errors="replace", start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip
         try:

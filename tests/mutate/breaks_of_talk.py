@@ -30,7 +30,7 @@ OF_TALK: tuple[Break, ...] = (
         "models/replies.py",
         "        if how is None and not self.finish:\n",
         "        if False:\n",
-        (PROMISES + "test_p4_a_failed_model_call_changes_nothing",),
+        ("tests/test_faults.py::test_every_fault_ends_as_the_table_says",),
     ),
     Break(
         "a retry takes the round away before it has another",

@@ -53,7 +53,7 @@ PROMISES = (
         "P1",
         "a round whose next prompt was shown is on disk",
         (power.every_cut,),
-        ("tests/test_database.py",),
+        ("tests/test_database.py", "tests/test_syncing.py -k p1"),
     ),
     Promise(
         "P2",
@@ -126,7 +126,7 @@ PROMISES = (
         "P15",
         "a damaged database is never deleted or replaced",
         (),
-        ("tests/test_promises.py -k p15", "tests/test_database.py -k damaged"),
+        ("tests/test_promises.py -k p15", "tests/test_database.py -k damaged", "tests/test_tampered.py"),
     ),
     Promise(
         "P16",
