@@ -14,6 +14,7 @@ import pytest
 from domain import errors
 from recall.words import tokens
 from storage.sqlite import migrations
+from storage.sqlite.database import Database
 from storage.sqlite.store import SqliteStore
 from storage.store import NewTurn
 from tests.first_version import MODEL, SAID, lay_first_version
@@ -138,3 +139,25 @@ def test_a_tampered_first_version_is_refused_before_any_step_is_taken(path: Path
     assert refused.value.details["what"] == "conversation.timestamp"
     assert path.read_bytes() == before
     assert [entry.name for entry in path.parent.iterdir()] == ["memory.db"]
+
+
+@pytest.mark.parametrize("number", range(2, len(migrations.STEPS) + 1))
+def test_every_step_is_taken_whole_or_not_at_all(
+    path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    log, whole = logging.Logger("quiet", logging.CRITICAL), migrations.STEPS
+    monkeypatch.setattr(migrations, "STEPS", whole[: number - 1])
+    Database(path, log).close()
+    before, statements = dump(path), migrations.statements(whole[number - 1])
+    for done in range(len(statements) + 1):
+        broken = "\n".join([*statements[:done], "INSERT INTO nowhere VALUES (1);"])
+        monkeypatch.setattr(migrations, "STEPS", (*whole[: number - 1], broken))
+        with pytest.raises(errors.StorageError):
+            Database(path, log)
+        assert dump(path) == before
+    monkeypatch.setattr(migrations, "STEPS", whole)
+    store = opened(path)
+    assert len(store.rounds("s-now")) == 3
+    assert (store.withheld(), store.renewals(), store.pins("user")) == ([], [], ("Call her Ann.",))
+    assert store.problems() == []
+    store.close()
