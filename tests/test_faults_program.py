@@ -332,7 +332,7 @@ def test_a_context_that_is_too_long_is_shortened_and_never_stuck(tmp_path, form)
         lines = [f"Fact {number}: " + "long ago " * 250 for number in range(6)]
         first = run(tmp_path, "--batch", "-", given="\n".join(lines), **connected(small.base))
         assert first.code == 0, first.err
-        second = run(tmp_path, "-p", "And now?", **connected(small.base))
+        second = run(tmp_path, "--here", "-p", "And now?", **connected(small.base))
         assert second.code == 0
         assert second.out.startswith("I read ")
         assert MESSAGES["turn.shortened"] in second.err
@@ -341,13 +341,13 @@ def test_a_context_that_is_too_long_is_shortened_and_never_stuck(tmp_path, form)
         ]
         assert sizes == sorted(sizes, reverse=True)
         assert len(set(sizes)) == len(sizes) > 1
-        third = run(tmp_path, "-p", "And then?", **connected(small.base))
+        third = run(tmp_path, "--here", "-p", "And then?", **connected(small.base))
         assert third.code == 0
-        fourth = run(tmp_path, "-p", "Far too much. " * 1_000, **connected(small.base))
+        fourth = run(tmp_path, "--here", "-p", "Far too much. " * 1_000, **connected(small.base))
         assert fourth.code == 1
         assert re.search(pattern("model.context_too_long"), " ".join(fourth.err.split()))
         assert [one.user for one in stored(tmp_path)][-2:] == ["And now?", "And then?"]
-        assert run(tmp_path, "-p", "Still there?", **connected(small.base)).code == 0
+        assert run(tmp_path, "--here", "-p", "Still there?", **connected(small.base)).code == 0
 
 
 def test_recalled_memories_leave_a_prompt_that_is_too_long_first(tmp_path):
@@ -356,7 +356,7 @@ def test_recalled_memories_leave_a_prompt_that_is_too_long_first(tmp_path):
         lines = "My cat Marzipan lives in Lund.\n/save\n"
         assert run(tmp_path, "--batch", "-", given=lines, **connected(small.base)).code == 0
         small.script(_BY_NAME["context_openai"].plays[0], "Lund.")
-        ran = run(tmp_path, "-p", "Where does my cat Marzipan live?", **connected(small.base))
+        ran = run(tmp_path, "--here", "-p", "Where does my cat Marzipan live?", **connected(small.base))
         assert (ran.code, ran.out) == (0, "Lund.\n")
         with_memory, without = small.chats[-2:]
         assert "Marzipan lives in Lund" in with_memory["messages"][1]["content"]
@@ -372,8 +372,8 @@ def test_a_passage_that_the_filter_refuses_does_not_block_the_session(tmp_path):
     with ScriptedServer() as strict:
         strict.script("A word.", *[filtered] * 100)
         home = connected(strict.base)
-        assert run(tmp_path, "-p", "Tell me of arsenic", **home).code == 0
-        after = run(tmp_path, "-p", "And of tea?", **home)
+        assert run(tmp_path, "--here", "-p", "Tell me of arsenic", **home).code == 0
+        after = run(tmp_path, "--here", "-p", "And of tea?", **home)
         assert (after.code, after.out) == (0, "Gladly.\n")
         assert MESSAGES["turn.shortened"] in after.err
         saved = run(tmp_path, "--batch", "-", given="/save\nHello again\n", **home)
@@ -384,10 +384,10 @@ def test_a_passage_that_the_filter_refuses_does_not_block_the_session(tmp_path):
 
 
 def test_a_reply_that_was_cut_is_kept_marked_and_can_be_continued(tmp_path, server):
-    ran = run(tmp_path, "-p", said(_BY_NAME["length"]), **connected(server.base))
+    ran = run(tmp_path, "--here", "-p", said(_BY_NAME["length"]), **connected(server.base))
     assert (ran.code, ran.out) == (0, HELLO + "\n")
     assert MESSAGES["turn.length"] in ran.err
-    assert run(tmp_path, "-p", "go on", **connected(server.base)).code == 0
+    assert run(tmp_path, "--here", "-p", "go on", **connected(server.base)).code == 0
     assert [one.finish for one in stored(tmp_path)] == ["length", "stop"]
     assert [message["content"] for message in server.chats[-1]["messages"][1:]] == [
         said(_BY_NAME["length"]), HELLO, "go on"]  # fmt: skip

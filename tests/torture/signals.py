@@ -65,7 +65,7 @@ def _program(folder: Path) -> subprocess.Popen[bytes]:
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     return subprocess.Popen(
-        [sys.executable, str(ROOT / "main.py"), "-p", "The signal came at noon."],
+        [sys.executable, str(ROOT / "main.py"), "--here", "-p", "The signal came at noon."],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
