@@ -38,7 +38,7 @@ _OFFSET = "[+-][01][0-9]:[0-5][0-9]"
 _ENDS = [
     fraction + offset
     for fraction in ("", "." + 3 * "[0-9]", "." + 6 * "[0-9]")
-    for offset in ("Z", _OFFSET, f"{_OFFSET}:[0-5][0-9]")
+    for offset in (_OFFSET, "Z", f"{_OFFSET}:[0-5][0-9]")
 ]
 
 
