@@ -30,7 +30,7 @@ from models.replies import image_of, summary_of
 from models.sentence_embedder import BestEmbedder
 from models.tasks import Task, language_of_image
 from prompts import names_in
-from recall.hashed_embedder import HashedEmbedder
+from recall.embedding import HashedEmbedder
 from storage.image_text import with_pins
 
 if TYPE_CHECKING:

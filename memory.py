@@ -36,7 +36,7 @@ from domain.records import (
     Session,
 )
 from domain.vectors import Embedder
-from recall.embedding_text import TURNS_BEFORE, style_for, summary_key, turn_key
+from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
 from recall.words import tokens
 from storage.erasure import Eraser, Scrub
 from storage.files import make_private_folder

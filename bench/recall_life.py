@@ -24,7 +24,7 @@ from domain.settings import Settings
 from llm import Layers, Llm, assemble
 from memory import Memory
 from models.sentence_embedder import SentenceEmbedder
-from recall.hashed_embedder import HashedEmbedder
+from recall.embedding import HashedEmbedder
 from recall.questions import queries
 from recall.ranking import Evidence, ScoreParts
 from recall.words import label_of

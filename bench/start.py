@@ -99,7 +99,7 @@ def _report(programs: Sequence[Program], runs: int, environment: Mapping[str, st
 def _remember(folder: Path, sessions: int) -> None:
     """A memory with so many archived sessions, its index in place."""
     from memory import Memory
-    from recall.hashed_embedder import HashedEmbedder
+    from recall.embedding import HashedEmbedder
 
     memory = Memory(
         folder,

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain.languages import unspaced_share
 from domain.recollection import MissingPart, RecallLimits, Recollection
-from recall import embedding_text, questions, ranking, relevance, word_search
-from recall.hashed_embedder import HashedEmbedder
+from recall import questions, ranking, relevance, word_search
+from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
 from recall.searching import Hidden, Search
 from recall.selection import FRAME, RECORD, RankedSearch, Selector
 from recall.sources import Archive, Embed, VectorIndex, WordIndex
@@ -124,9 +124,7 @@ class Finder:
     def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:
         """The vectors of texts; with the first text of a script also those of its background, in the same call."""
         new = {unspaced_share(text) > 0.5 for text in texts} - self._background.keys()
-        known = [
-            (script, sentence) for script in sorted(new) for sentence in embedding_text.BACKGROUND[script]
-        ]
+        known = [(script, sentence) for script in sorted(new) for sentence in BACKGROUND[script]]
         vectors = embed([*texts, *(sentence for _, sentence in known)])
         for script in new:
             of_script = [v for (of, _), v in zip(known, vectors[len(texts) :], strict=True) if of == script]
@@ -138,7 +136,7 @@ class Finder:
         asked, evidence = found.searched.asked, found.searched.evidence
         best = found.ranked.turns.argsort()[::-1][:_LOOKED_AT]
         likely = self._archive.turns(evidence.seqs[best].tolist())
-        texts = [embedding_text.turn_key(turn, ())[:_READ] for turn in likely]
+        texts = [turn_key(turn, ())[:_READ] for turn in likely]
         mine, *others = HashedEmbedder().embed([asked.text[-_CONTEXT:], *texts])
         alike = [float(mine @ other) for other in others if mine is not None and other is not None]
         known = self._known()
@@ -161,7 +159,7 @@ class Finder:
             missing.append("index")
         else:
             try:
-                return self._with_background(embed, [embedding_text.query_key(text) for text in texts])
+                return self._with_background(embed, [query_key(text) for text in texts])
             except errors.EmbeddingError:
                 self._log.exception("recall goes on by words")
                 missing.append("embeddings")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall.hashed_embedder import DIMENSION, HashedEmbedder
+from recall.embedding import DIMENSION, HashedEmbedder
 
 
 def _vector(text):

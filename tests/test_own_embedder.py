@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from models.sentence_embedder import SentenceEmbedder
-from recall.hashed_embedder import HashedEmbedder
+from recall.embedding import HashedEmbedder
 from tests.house import friend, house
 from tests.program import run
 from tests.server import ScriptedServer

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from domain.languages import estimate
 from domain.records import Summary, Turn
 from recall import selection
-from recall.embedding_text import query_key, summary_key, turn_key
+from recall.embedding import query_key, summary_key, turn_key
 from recall.relevance import needs_memory
 
 

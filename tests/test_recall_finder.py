@@ -11,9 +11,8 @@ import pytest
 from domain import errors
 from domain.recollection import RecallLimits
 from recall import words
-from recall.embedding_text import turn_key
+from recall.embedding import HashedEmbedder, turn_key
 from recall.finder import Finder
-from recall.hashed_embedder import HashedEmbedder
 from recall.selection import FRAME, RECORD
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn

@@ -10,7 +10,7 @@ import pytest
 
 from domain.recollection import RecallLimits
 from memory import Memory
-from recall.hashed_embedder import HashedEmbedder
+from recall.embedding import HashedEmbedder
 from tests.test_recall_finder import LIMITS, NOW, StoredLife
 from tests.test_recall_finder import life as life  # noqa: PLC0414 - a fixture
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from interfaces.terminal.wiring import warmer
 from memory import Memory
-from recall.hashed_embedder import HashedEmbedder
+from recall.embedding import HashedEmbedder
 from tests.conftest import Count, SetClock
 
 

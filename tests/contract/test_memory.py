@@ -12,7 +12,7 @@ import pytest
 
 from domain.recollection import RecallLimits
 from memory import Memory
-from recall.hashed_embedder import HashedEmbedder
+from recall.embedding import HashedEmbedder
 from tests.conftest import Count, SetClock
 from tests.contract.stores import at
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from domain.errors import EmbeddingError
 from models.sentence_embedder import DIMENSION, READ, BestEmbedder, SentenceEmbedder, load_encoder
-from recall.hashed_embedder import HashedEmbedder
+from recall.embedding import HashedEmbedder
 
 _EMBEDDER = SentenceEmbedder()
 

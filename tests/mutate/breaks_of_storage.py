@@ -253,7 +253,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a fact outlives the turns it was drawn from",
         "P20",
-        "storage/sqlite/index_writer.py",
+        "storage/sqlite/store.py",
         '                    sql("DELETE FROM fact WHERE seq = ?", (fact,))\n',
         "",
         ("tests/contract/test_finding.py::test_a_fact_finds_its_turns_and_goes_with_any_of_them",),
