@@ -1,45 +1,165 @@
-"""What is asked of a model: a reply, folding older rounds into summaries, the images, and less of the past.
+"""What is asked of a model: the layered prompt, folding older rounds into summaries, the images, and less of the past.
 
-Nothing here is stored, shown or decided; a failed call leaves nothing behind. A session can never be stuck for good:
-neither a context that outgrew the model, nor a passage that a provider's filter does not like, stands in the way of
-the next reply. How a server is spoken to, and how a prompt is put together, stands in ``models/``.
+Promises: the roles of a prompt alternate, whatever is missing; what was recalled never leaves its fence; every memory
+carries its weekday and age, and a mark stands before the first words of each day. What is stable stands first and is the
+same, byte for byte, from turn to turn of a session: the clock is the last thing in the system role. Nothing here is
+stored, shown or decided; a failed call leaves nothing behind. A session can never be stuck for good: neither a context
+that outgrew the model, nor a passage that a provider's filter does not like, stands in the way of the next reply. How
+a server is spoken to, and how the tasks are worded, stands in ``models/``.
 """
 
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from domain import errors
 from domain import text as texts
-from domain.events import Notice, Reply, ReplyEvent, Stop, StreamEvent, TextDelta
+from domain.events import Notice, Reply, ReplyEvent, Stop, StreamEvent
 from domain.languages import Language
-from domain.recollection import Recollection
-from domain.records import Image, Round
+from domain.recollection import RecalledSummary, RecalledTurn, Recollection
+from domain.records import PREFIX, Image, Round
 from domain.settings import BUILT_IN, Settings
 from domain.vectors import Embedder
-from models.chat import ChatModel, Message, Patience
+from models.chat import ChatModel, Message, Patience, kept_reply
 from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
-from models.layers import Layers, assemble
 from models.replies import image_of, summary_of
 from models.sentence_embedder import BestEmbedder
 from models.tasks import Task, language_of_image
-from prompts import names_in
+from prompts import TEMPLATES, Templates, day_in, names_in, time_in, when_in
 from recall.embedding import HashedEmbedder
 from storage.image_text import with_pins
 
 if TYPE_CHECKING:
     from models.client import Transport
 
+
+@dataclass(frozen=True)
+class Layers:
+    """Everything one turn is answered from.
+
+    ``system`` is the system prompt; None takes the template of ``language``. ``last_spoken`` is when the two last
+    talked before this stretch of talk, where that is worth telling; ``companion`` and ``person`` are names; an empty
+    one becomes the template's own word.
+    """
+
+    text: str
+    now: datetime
+    language: Language = "en"
+    system: str | None = None
+    self_image: str = ""
+    user_image: str = ""
+    summary: str = ""
+    recalled: Recollection = field(default_factory=Recollection)
+    rounds: tuple[Round, ...] = ()
+    last_spoken: datetime | None = None
+    companion: str = ""
+    person: str = ""
+
+    @property
+    def templates(self) -> Templates:
+        """The templates of this language."""
+        return TEMPLATES[self.language]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What companion and person are called, to fill templates with."""
+        return names_in(self.language, self.companion, self.person)
+
+
+def assemble(layers: Layers, boundary: str) -> tuple[Message, ...]:
+    """The messages of one turn: system first, then user and assistant alternating, a user's last.
+
+    ``boundary`` fences the recalled memories; it must be new for every prompt.
+    """
+    return merged(
+        (
+            Message("system", "\n\n".join(_system(layers))),
+            Message("user", _recalled(layers, boundary)),
+            *_spoken(layers),
+        )
+    )
+
+
+def merged(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages with neighbours of one role joined; empty ones leave nothing behind.
+
+    Strict chat templates refuse a prompt whose roles do not alternate.
+    """
+    found: list[Message] = []
+    for message in messages:
+        if found and message.content.strip() and found[-1].role == message.role:
+            found[-1] = Message(message.role, f"{found[-1].content}\n\n{message.content}")
+        elif message.content.strip():
+            found.append(message)
+    return tuple(found)
+
+
+def _system(layers: Layers) -> Iterator[str]:
+    """The layers that stand in the system role."""
+    templates, names = layers.templates, layers.names
+    if layers.system is None:
+        yield templates.system.format(**names)
+    elif layers.system.strip():
+        yield layers.system.strip()
+    for template, text in (
+        (templates.self_image, layers.self_image),
+        (templates.user_image, layers.user_image),
+        (templates.summary, layers.summary),
+    ):
+        if text.strip():
+            yield template.format(text=texts.without_control_tokens(text), **names)
+    yield time_in(layers.language, layers.now, layers.last_spoken)
+
+
+def _recalled(layers: Layers, boundary: str) -> str:
+    memories = "\n".join(_memories(layers, boundary))
+    return memories and layers.templates.recalled.format(boundary=boundary, memories=memories)
+
+
+def _memories(layers: Layers, boundary: str) -> Iterator[str]:
+    """Each memory as a record, oldest first; numbers tell which turns are of one conversation."""
+    speakers = {"user": layers.names["person"], "assistant": layers.names["companion"]}
+    numbers: dict[str, int] = {}
+    found: list[RecalledTurn | RecalledSummary] = [*layers.recalled.summaries, *layers.recalled.turns]
+    for memory in sorted(found, key=lambda memory: datetime.fromisoformat(memory.timestamp)):
+        number = numbers.setdefault(memory.session_id, len(numbers) + 1)
+        if isinstance(memory, RecalledTurn):
+            about = {"speaker": speakers[memory.role]}
+            text = memory.text.removeprefix(PREFIX[memory.role])
+        else:
+            about, text = {"kind": "summary"}, memory.text
+        about = when_in(layers.language, memory.timestamp, layers.now) | about
+        yield texts.record(conversation=number, **texts.entry(memory.timestamp, boundary, text, **about))
+
+
+def _spoken(layers: Layers) -> Iterator[Message]:
+    """The rounds and the input, with a mark before the first words of each day but where all is of today."""
+    before = layers.now.date().isoformat()
+    for one in layers.rounds:
+        yield Message("user", _of_day(layers.language, one.user.timestamp, before) + one.user.words)
+        yield Message(
+            "assistant", layers.templates.unanswered if one.assistant.standin else one.assistant.words
+        )
+        before = one.user.timestamp[:10]
+    yield Message("user", _of_day(layers.language, layers.now.isoformat(), before) + layers.text)
+
+
+def _of_day(language: Language, timestamp: str, before: str) -> str:
+    """The mark of a day that is another than the one before."""
+    day = texts.day_of(timestamp)
+    return f"[{day_in(language, day)}]\n" if day and timestamp[:10] != before else ""
+
+
+# -- asking
+
+
 __all__ = ["Answered", "Described", "Layers", "Llm", "Message", "Task", "assemble"]
 
-#: Seconds between two writings of a reply that is still streaming.
-_KEEP_PARTIAL_EVERY = 0.5
 #: The longest turn that is put before a model to be summarised, in characters, and the shortest worth trying.
 _LONGEST_TURN, _SHORTEST_TURN = 100_000, 400
 #: How many rounds after those that are folded show how it went on.
@@ -85,9 +205,11 @@ class Llm:
         stream: bool = True,
     ) -> None:
         self._settings = settings
+        self._standin = settings.standin
         self._clock = clock
         self._boundary = boundary
         self._stream = stream
+        self._described = described(settings)
         self._client = connect(settings, transport)
         self._remote = remote_embedder(settings, log, clock, transport)
         self._chat = ChatModel(
@@ -98,7 +220,7 @@ class Llm:
 
     def describe(self) -> Described:
         """Who talks."""
-        return described(self._settings)
+        return self._described
 
     def chat(
         self,
@@ -132,7 +254,7 @@ class Llm:
             about = self._told("", less.language, less.names)
             events = self.chat(messages, stop, stream=stream, metadata=about)
             try:
-                reply = yield from self._shown(events, keep_partial, watched=watched)
+                reply = yield from kept_reply(events, keep_partial, self.describe().model, watched=watched)
             except (errors.ContextTooLong, errors.ContentFiltered) as fault:
                 refused = fault
                 less = None if fault.details.get("shown") else _with_less(less, fault)
@@ -227,32 +349,6 @@ class Llm:
         names = names_in(language, self._settings.companion_name, self._settings.user_name)
         return Task(language, names, self._boundary(), self._clock())
 
-    def _shown(
-        self, events: Iterator[ReplyEvent], keep_partial: Callable[[str], None], *, watched: bool
-    ) -> Generator[StreamEvent | Notice, None, Reply]:
-        """The events of a reply but for the Reply itself; what was shown is kept from time to time."""
-        shown, began = "", time.monotonic()
-        kept_at = began
-        try:
-            for event in events:
-                if isinstance(event, Reply):
-                    return event
-                if isinstance(event, TextDelta):
-                    shown += event.text
-                    if time.monotonic() - kept_at > _KEEP_PARTIAL_EVERY:
-                        keep_partial(shown)
-                        kept_at = time.monotonic()
-                yield event
-        except errors.ModelError as fault:
-            if not (watched and shown.strip() and _broke_off(fault)):
-                raise
-            yield Notice("turn.broke_off", {"error": fault})
-            return self._cut(shown, time.monotonic() - began)
-        raise errors.BadReply("model.empty_reply")
-
-    def _cut(self, shown: str, seconds: float) -> Reply:
-        return Reply(shown.strip(), "interrupted", self.describe().model, None, None, seconds, False)
-
     def _whole(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> Reply:
         """The reply alone, when nobody watches it come."""
         about = self._told(name, task.language, task.names)
@@ -261,19 +357,13 @@ class Llm:
 
     def _told(self, task: str, language: Language, names: Mapping[str, str]) -> Mapping[str, str] | None:
         """What only the built-in stand-in is told about a request; a real server reads the prompt."""
-        return {"task": task, "language": language, **names} if self._settings.standin else None
+        return {"task": task, "language": language, **names} if self._standin else None
 
 
 def _own_embedder(settings: Settings, log: logging.Logger) -> Embedder:
     """The embedder that needs no server; nothing is loaded before it is first used."""
     hashed = HashedEmbedder()
     return hashed if settings.embedding_model == BUILT_IN else BestEmbedder(hashed, log)
-
-
-def _broke_off(fault: errors.ModelError) -> bool:
-    """Whether the connection failed, or the server, and not the reply itself."""
-    lost = isinstance(fault, errors.Unreachable | errors.TimedOut | errors.ServerFault)
-    return lost or fault.key == "model.cut_reply"
 
 
 def _with_less(layers: Layers, refused: errors.ModelError) -> Layers | None:

@@ -274,6 +274,16 @@ def age_in(language: Language, day: date, today: date) -> str:
     return TEMPLATES[language].ages[min(count, 2)].format(count=count) if count >= 0 else ""
 
 
+def when_in(language: Language, timestamp: str, now: datetime | None = None) -> dict[str, str]:
+    """The weekday of a record and, told when it is now, its age."""
+    day = day_of(timestamp)
+    if day is None:
+        return {}
+    told = {"weekday": TEMPLATES[language].weekdays[day.weekday()]}
+    age = age_in(language, day, now.date()) if now else ""
+    return told | ({"age": age} if age else {})
+
+
 def _whole_day(language: Language, day: date) -> str:
     templates = TEMPLATES[language]
     return templates.whole_day.format(

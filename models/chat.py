@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from domain import errors, languages
-from domain.events import ReasoningDelta, Reply, ReplyEvent, Retrying, Stop, TextDelta
+from domain.events import Notice, ReasoningDelta, Reply, ReplyEvent, Retrying, Stop, StreamEvent, TextDelta
 from domain.records import Finish
 from models import faults
 from models.client import Client, Line
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from openai import OpenAI, Stream
     from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
+#: Seconds between two writings of a reply that is still streaming.
+_KEEP_PARTIAL_EVERY = 0.5
 #: The longest prompt that is sent at all, in characters.
 MAX_PROMPT = 4_000_000
 
@@ -257,3 +259,36 @@ def with_retries(
 def _sendable(content: str) -> str:
     """Text that can be encoded, whatever a file edited by hand held."""
     return content.encode("utf-8", "replace").decode("utf-8")
+
+
+def kept_reply(
+    events: Iterator[ReplyEvent], keep_partial: Callable[[str], None], model: str, *, watched: bool
+) -> Generator[StreamEvent | Notice, None, Reply]:
+    """The events of a reply but for the Reply itself, which is returned; what was shown is kept from time to time.
+
+    ``watched``: somebody saw the words come, so that those before a broken connection are a reply that was interrupted.
+    """
+    shown, began = "", time.monotonic()
+    kept_at = began
+    try:
+        for event in events:
+            if isinstance(event, Reply):
+                return event
+            if isinstance(event, TextDelta):
+                shown += event.text
+                if time.monotonic() - kept_at > _KEEP_PARTIAL_EVERY:
+                    keep_partial(shown)
+                    kept_at = time.monotonic()
+            yield event
+    except errors.ModelError as fault:
+        if not (watched and shown.strip() and _broke_off(fault)):
+            raise
+        yield Notice("turn.broke_off", {"error": fault})
+        return Reply(shown.strip(), "interrupted", model, None, None, time.monotonic() - began, False)
+    raise errors.BadReply("model.empty_reply")
+
+
+def _broke_off(fault: errors.ModelError) -> bool:
+    """Whether the connection failed, or the server, and not the reply itself."""
+    lost = isinstance(fault, errors.Unreachable | errors.TimedOut | errors.ServerFault)
+    return lost or fault.key == "model.cut_reply"

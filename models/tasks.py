@@ -14,8 +14,7 @@ from domain import text as texts
 from domain.languages import Language, language_of
 from domain.records import Image, Round, Turn
 from models.chat import Message
-from models.layers import when_in
-from prompts import TEMPLATES, Templates, day_in
+from prompts import TEMPLATES, Templates, day_in, when_in
 
 _LONGEST_PIN = 1_000
 

@@ -12,7 +12,7 @@ import pytest
 from domain import text as texts
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from domain.text import harmless, new_boundary
-from models.layers import Layers, assemble
+from llm import Layers, assemble
 from models.tasks import Task
 from prompts import TEMPLATES as LANGUAGES
 from prompts import day_in, names_in

@@ -11,8 +11,8 @@ import pytest
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from domain.records import Round
 from domain.text import harmless, new_boundary
+from llm import Layers, assemble
 from models.chat import Message
-from models.layers import Layers, assemble
 from models.tasks import Task, language_of_image
 from prompts import TEMPLATES, names_in, time_in
 from tests.talking import spoken
