@@ -13,16 +13,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from domain import errors
-from domain.events import Notice, Reply, Stop, StreamEvent
+from domain.events import Notice, Opening, Recalled, Replied, Reply, Stop, TurnEvent
 from domain.languages import Language, language_of
 from domain.pleas import heard, kept_back, left_unsaid
 from domain.quotations import checked
 from domain.recollection import Recollection
-from domain.records import InFlight, Removed, Round, Session, Summary, not_withheld, unstored
+from domain.records import Removed, Round, Session, not_withheld, unstored
 from domain.settings import Settings
 from domain.text import MAX_INPUT_BYTES, clean, without_quotations
 from jobs.erasing import EraseEvent, Erasing
@@ -35,48 +35,12 @@ from prompts import TEMPLATES
 from recall.questions import queries
 from storage.erasure import ErasureScope
 
+__all__ = ["LARGE_GAP", "Conversation", "LastTurn", "Opening", "Recalled", "Replied", "TurnEvent"]
+
 #: How many messages before the input are looked at for what "she" and "that" mean.
 _RECENT = 5
 #: A pause of this length is worth mentioning, to the person and to the model.
 LARGE_GAP = timedelta(hours=6)
-
-
-@dataclass(frozen=True)
-class Opening:
-    """How a session stands when it is taken up, or begun. ``last_spoken``: when the last round of any session ended.
-
-    ``keeping``: how many sessions fell silent and are kept by themselves.
-    """
-
-    session: Session
-    resumed: bool
-    rounds: tuple[Round, ...]
-    summary: Summary | None
-    in_flight: InFlight | None
-    gap: timedelta | None
-    sessions_kept: int
-    rounds_kept: int
-    last_spoken: str | None
-    keeping: int
-
-
-@dataclass(frozen=True)
-class Recalled:
-    """What came to mind before the reply; may be nothing."""
-
-    recollection: Recollection
-
-
-@dataclass(frozen=True)
-class Replied:
-    """The reply is whole, or marked as cut, and stored (unless nothing is written now)."""
-
-    round: Round
-    reply: Reply
-    recollection: Recollection
-
-
-TurnEvent = Recalled | StreamEvent | Notice | Replied
 
 
 @dataclass(frozen=True)
@@ -85,13 +49,6 @@ class LastTurn:
 
     recollection: Recollection
     answered: Answered
-
-
-@dataclass
-class _Unwritten:
-    """The rounds of a time in which nothing is written."""
-
-    rounds: list[Round] = field(default_factory=list)
 
 
 class Conversation:
@@ -111,6 +68,7 @@ class Conversation:
         incognito: bool = False,
     ) -> None:
         self.settings = settings
+        self._limits = settings.recall_limits
         self.memory = memory
         self.llm = llm
         self.recalling = True
@@ -118,7 +76,8 @@ class Conversation:
         self._log = log
         self._clock = clock
         self._new_id = new_id
-        self._unwritten = _Unwritten() if incognito else None
+        #: The rounds of a time in which nothing is written; None while everything is.
+        self._unwritten: list[Round] | None = [] if incognito else None
         self._known_degraded: set[str] = set()
         self._index_missing = False
         self._told_truncated = False
@@ -206,8 +165,9 @@ class Conversation:
         while self._folding.busy:
             if stop.wait(0.05):
                 raise errors.Interrupted
-        yield from self._folding.take_notices()
-        yield from self._keeping.take_notices()
+        for told in (self._folding.notices, self._keeping.notices):
+            while told:
+                yield told.pop(0)
 
     def _recall(
         self, text: str, rounds: tuple[Round, ...], stop: Stop
@@ -222,7 +182,7 @@ class Conversation:
                 queries(said, text),
                 self.session.session_id,
                 self._clock(),
-                self.settings.recall_limits,
+                self._limits,
                 recent=said[-_RECENT:],
             )
         except errors.StorageError as fault:
@@ -289,20 +249,20 @@ class Conversation:
                 instead_of=replaced, quoted=checked(reply.text, recollection),
                 standin=self.llm.describe().standin,
             )  # fmt: skip
-        if replaced in self._unwritten.rounds:
-            self._unwritten.rounds.remove(replaced)
+        if replaced in self._unwritten:
+            self._unwritten.remove(replaced)
         ids = (self._new_id(), self._new_id())
         spoken = unstored(
             self.session.session_id, ids, (text, reply.text), (started, self._now()), reply.finish
         )
-        self._unwritten.rounds.append(spoken)
+        self._unwritten.append(spoken)
         return spoken
 
     def _withhold(self, rounds: Sequence[Round]) -> None:
         """Let no later prompt hold these rounds."""
         if self._unwritten is not None:
-            marked = [kept_back(one) if one in rounds else one for one in self._unwritten.rounds]
-            self._unwritten.rounds[:] = marked
+            marked = [kept_back(one) if one in rounds else one for one in self._unwritten]
+            self._unwritten[:] = marked
         if stored := [turn.text_id for spoken in rounds for turn in spoken.turns if turn.seq]:
             self.memory.withhold(stored)
 
@@ -318,7 +278,8 @@ class Conversation:
         self._folding.wait()
         if self._unwritten is None:
             self._folding.run(self.session.session_id)
-        return self._folding.take_notices()
+        told, self._folding.notices[:] = [*self._folding.notices], []
+        return told
 
     # -- saving ------------------------------------------------------------------------------------------------
 
@@ -345,8 +306,8 @@ class Conversation:
         self._folding.wait()
         self._taken_back.clear()
         if self._unwritten is not None:
-            gone = len(self._unwritten.rounds)
-            self._unwritten.rounds.clear()
+            gone = len(self._unwritten)
+            self._unwritten.clear()
             return gone
         self.last = None
         self._removed = self.memory.reset(self.session.session_id)
@@ -356,9 +317,9 @@ class Conversation:
         """Take back what was last done: a reset that was just made, or the last rounds. Returns how many rounds."""
         self._folding.wait()
         if self._unwritten is not None:
-            kept = max(0, len(self._unwritten.rounds) - count)
-            self._taken_back.append(tuple(self._unwritten.rounds[kept:]))
-            del self._unwritten.rounds[kept:]
+            kept = max(0, len(self._unwritten) - count)
+            self._taken_back.append(tuple(self._unwritten[kept:]))
+            del self._unwritten[kept:]
             return len(self._taken_back[-1])
         if self._removed is not None and self._removed.turns:
             self.memory.put_back(self._removed)
@@ -373,7 +334,7 @@ class Conversation:
         self._folding.wait()
         rounds = self._taken_back.pop() if self._taken_back else ()
         if self._unwritten is not None:
-            self._unwritten.rounds.extend(rounds)
+            self._unwritten.extend(rounds)
         elif rounds:
             session_id = self.session.session_id
             turns = tuple(turn for spoken in rounds for turn in spoken.turns)
@@ -401,12 +362,12 @@ class Conversation:
     def set_incognito(self, on: bool) -> None:
         """Stop or begin writing. What was said unwritten leaves the context when writing begins again."""
         if on != self.incognito:
-            self._unwritten = _Unwritten() if on else None
+            self._unwritten = [] if on else None
             self._taken_back.clear()
 
     def rounds_in_context(self) -> tuple[Round, ...]:
         """The rounds that the model is shown word for word."""
-        unwritten = tuple(self._unwritten.rounds) if self._unwritten else ()
+        unwritten = tuple(self._unwritten) if self._unwritten else ()
         return self.memory.context(self.session.session_id) + unwritten
 
     def companion(self, language: Language) -> str:

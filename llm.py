@@ -1,8 +1,8 @@
-"""What is asked of a model: the layered prompt, folding older rounds into summaries, the images, and less of the past.
+"""What is asked of a model: the layered prompt, folding into summaries, the images, less of the past.
 
 Promises: the roles of a prompt alternate, whatever is missing; what was recalled never leaves its fence; every memory
-carries its weekday and age, and a mark stands before the first words of each day. What is stable stands first and is the
-same, byte for byte, from turn to turn of a session: the clock is the last thing in the system role. Nothing here is
+carries its weekday and age, and a mark stands before the first words of each day. What is stable stands first and is
+the same, byte for byte, from turn to turn of a session: the clock is the last thing in the system role. Nothing here is
 stored, shown or decided; a failed call leaves nothing behind. A session can never be stuck for good: neither a context
 that outgrew the model, nor a passage that a provider's filter does not like, stands in the way of the next reply. How
 a server is spoken to, and how the tasks are worded, stands in ``models/``.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Literal
 
-Language = Literal["en", "zh"]
+from domain.languages import Language
+from domain.text import day_of
 
 
 @dataclass(frozen=True)

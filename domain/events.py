@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from queue import Empty, SimpleQueue
 
 from domain.errors import Interrupted, ModelError
-from domain.records import Finish
+from domain.recollection import Recollection
+from domain.records import Finish, InFlight, Round, Session, Summary
 
 
 class Stop:
@@ -122,3 +124,41 @@ class Reply:
 StreamEvent = TextDelta | ReasoningDelta | Retrying
 #: The same with the Reply, which comes last.
 ReplyEvent = StreamEvent | Reply
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a session stands when it is taken up, or begun. ``last_spoken``: when the last round of any session ended.
+
+    ``keeping``: how many sessions fell silent and are kept by themselves.
+    """
+
+    session: Session
+    resumed: bool
+    rounds: tuple[Round, ...]
+    summary: Summary | None
+    in_flight: InFlight | None
+    gap: timedelta | None
+    sessions_kept: int
+    rounds_kept: int
+    last_spoken: str | None
+    keeping: int
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """What came to mind before the reply; may be nothing."""
+
+    recollection: Recollection
+
+
+@dataclass(frozen=True)
+class Replied:
+    """The reply is whole, or marked as cut, and stored (unless nothing is written now)."""
+
+    round: Round
+    reply: Reply
+    recollection: Recollection
+
+
+TurnEvent = Recalled | StreamEvent | Notice | Replied

@@ -34,20 +34,19 @@ class Folding:
         self._clock = clock
         self._thread: threading.Thread | None = None
         self._stop = Stop()
-        self._notices: list[Notice] = []
+        #: Whether a fold is under way.
+        self.busy = False
+        #: What went wrong and was not yet told; whoever tells it takes it out.
+        self.notices: list[Notice] = []
         #: Set when a prompt had to be shortened: fold although the number of rounds does not ask for it.
         self.wanted = False
-
-    @property
-    def busy(self) -> bool:
-        """Whether a fold is under way."""
-        return self._thread is not None and self._thread.is_alive()
 
     def begin(self, session_id: str) -> None:
         """Start folding if there is anything to fold and no fold runs."""
         if not self.busy and self._due(session_id):
             self._stop.clear()
-            self._thread = threading.Thread(target=self.run, args=(session_id,), name="fold", daemon=True)
+            self._thread = threading.Thread(target=self._work, args=(session_id,), name="fold", daemon=True)
+            self.busy = True
             self._thread.start()
 
     def wait(self, timeout: float | None = None) -> None:
@@ -58,11 +57,6 @@ class Folding:
                 self._stop.set()
                 self._thread.join(1)
 
-    def take_notices(self) -> list[Notice]:
-        """What went wrong since last asked."""
-        taken, self._notices = self._notices, []
-        return taken
-
     def _due(self, session_id: str) -> tuple[Round, ...]:
         """The rounds to fold now."""
         rounds = self._memory.context(session_id)
@@ -70,6 +64,12 @@ class Folding:
         if len(rounds) > self._settings.max_conv_num or (self.wanted and len(rounds) > 1):
             return rounds[: min(step, len(rounds) - 1)]
         return ()
+
+    def _work(self, session_id: str) -> None:
+        try:
+            self.run(session_id)
+        finally:
+            self.busy = False
 
     def run(self, session_id: str) -> None:
         """Fold until everything fits; what goes wrong becomes a notice."""
@@ -81,11 +81,11 @@ class Folding:
             return
         except errors.OldFriendError as fault:
             self._log.error("fold failed", exc_info=fault)
-            self._notices.append(Notice("fold.failed", {"error": fault}))
+            self.notices.append(Notice("fold.failed", {"error": fault}))
         except Exception as fault:
             # A fault of ours in this thread must reach the log and the person, and must not end silently.
             self._log.error("fold failed", exc_info=fault)
-            self._notices.append(
+            self.notices.append(
                 Notice("fold.failed", {"error": errors.OldFriendError(reason=type(fault).__name__)})
             )
 
@@ -101,7 +101,7 @@ class Folding:
         self._stop.check()
         self._memory.fold(session_id, rounds[-1].user.round, text)
         if refused:
-            self._notices.append(left_out(refused))
+            self.notices.append(left_out(refused))
 
 
 def left_out(refused: Sequence[Round]) -> Notice:

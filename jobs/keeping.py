@@ -17,6 +17,7 @@ from domain import errors
 from domain.events import Notice, Stop
 from domain.records import Session
 from domain.settings import Settings
+from jobs.renewing import renew
 from jobs.saving import Saved, Saving
 from llm import Llm
 from memory import Memory
@@ -43,22 +44,21 @@ class Keeping:
         self._clock = clock
         self._thread: threading.Thread | None = None
         self._stop = Stop()
-        self._notices: list[Notice] = []
-
-    @property
-    def busy(self) -> bool:
-        """Whether sessions are being kept now."""
-        return self._thread is not None and self._thread.is_alive()
+        #: Whether sessions are being kept now.
+        self.busy = False
+        #: What went wrong and was not yet told; whoever tells it takes it out.
+        self.notices: list[Notice] = []
 
     def due(self, present: str) -> tuple[Session, ...]:
         """The active sessions but the present one that fell silent, oldest first."""
         return self._memory.silent_sessions(self._clock(), self._settings.archive_after, besides=present)
 
     def begin(self, present: Callable[[], str]) -> None:
-        """Start keeping what is due, unless that is under way; ``present`` tells the session that is talked in."""
-        if not self.busy and self.due(present()):
+        """Start making anew and keeping what is due, unless that is under way; ``present`` is the session talked in."""
+        if not self.busy and (self._memory.renewals() or self.due(present())):
             self._stop.clear()
-            self._thread = threading.Thread(target=self.run, args=(present,), name="keep", daemon=True)
+            self._thread = threading.Thread(target=self._work, args=(present,), name="keep", daemon=True)
+            self.busy = True
             self._thread.start()
 
     def wait(self, timeout: float | None = None) -> None:
@@ -82,15 +82,19 @@ class Keeping:
             if busy:
                 self.begin(present)
 
-    def take_notices(self) -> list[Notice]:
-        """What happened since last asked."""
-        taken, self._notices = self._notices, []
-        return taken
+    def _work(self, present: Callable[[], str]) -> None:
+        try:
+            self.run(present)
+        finally:
+            self.busy = False
 
     def run(self, present: Callable[[], str]) -> None:
         """Keep what is due, one session after another; what was done and what went wrong become notices."""
         tried, kept = set[str](), 0
         try:
+            self.notices += [
+                event for event in renew(self._memory, self._llm, self._stop) if isinstance(event, Notice)
+            ]
             while left := [one for one in self.due(present()) if one.session_id not in tried]:
                 tried.add(left[0].session_id)
                 kept += self._keep(left[0])
@@ -102,7 +106,7 @@ class Keeping:
             # A fault of ours in this thread must reach the log and the person, and must not end silently.
             self._failed(fault, errors.OldFriendError(reason=type(fault).__name__))
         if kept:
-            self._notices.append(Notice("opening.kept", {"sessions": kept}))
+            self.notices.append(Notice("opening.kept", {"sessions": kept}))
 
     def _keep(self, session: Session) -> bool:
         """Save a session; false where there is nothing to save."""
@@ -110,9 +114,9 @@ class Keeping:
         for event in Saving(self._memory, self._llm).run(session, self._stop, open_next=False):
             saved = saved or isinstance(event, Saved)
             if isinstance(event, Notice):
-                self._notices.append(event)
+                self.notices.append(event)
         return saved
 
     def _failed(self, fault: Exception, told: errors.OldFriendError) -> None:
         self._log.error("keeping failed", exc_info=fault)
-        self._notices.append(Notice("opening.keeping_failed", {"error": told}))
+        self.notices.append(Notice("opening.keeping_failed", {"error": told}))

@@ -21,7 +21,7 @@ from domain.languages import unspaced_share
 from domain.recollection import MissingPart, RecallLimits, Recollection
 from recall import questions, ranking, relevance, word_search
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
-from recall.searching import Hidden, Search
+from recall.searching import Hidden, Search, Searched
 from recall.selection import FRAME, RECORD, RankedSearch, Selector
 from recall.sources import Archive, Embed, VectorIndex, WordIndex
 from recall.turn_table import TurnTable
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: How much of the last round is read together with the input, in characters from its end.
 _CONTEXT = 1200
+#: What a remark's own words count beside the same remark read with what came before it.
+_REMARK_ALONE = 0.8
 #: So many turns are taken into the table at once.
 _AT_ONCE = 20_000
 #: How many of the best turns, and how many characters of each, are looked at for whether any is like the question.
@@ -95,7 +97,9 @@ class Finder:
         vectors = self._embedded([each.text for each in asked], embed, search.missing)
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
         ranked = [
-            RankedSearch(searched, ranking.rank(searched.evidence, self.weigh))
+            RankedSearch(
+                searched, _trusted(searched, ranking.rank(searched.evidence, self.weigh), len(asked))
+            )
             for searched in search.find(asked, vectors, backgrounds)
         ]
         kept = [each for each in ranked if not gated or self._is_relevant(each, said[-1], limits.tokens)]
@@ -166,6 +170,13 @@ class Finder:
         return [None] * len(texts)
 
 
+def _trusted(searched: Searched, ranked: ranking.Ranked, searches: int) -> ranking.Ranked:
+    """What a remark found, in its own words alone, counts less than what it found with what came before it."""
+    if searches == 1 or searched.asked.seeks or not searched.asked.by_itself:
+        return ranked
+    return replace(ranked, turns=ranked.turns * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
+
+
 def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
     """The questions to search for: the input, and the input read together with what came before it."""
     alone = questions.read(questions.resolve(said[-1], recent), today)
@@ -173,4 +184,5 @@ def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[ques
         return [alone]
     before = " ".join(said[:-1])[-_CONTEXT:]
     together = questions.read(f"{before} {said[-1]}", today)
+    alone = replace(alone, by_itself=True)
     return [together if alone.seeks else replace(together, remark=alone.remark, seeks=False), alone]

@@ -53,7 +53,7 @@ class Question:
     something that can be named, so that it can be searched for without what was said before it. ``of_the_past`` says
     that it speaks of a time that is over, ``advice`` that it asks what to do: no memory is the answer, but many may
     matter. ``faint`` are the terms that only tell how long ago something was ("nine days ago"): what was said then did
-    not call itself so, but another turn may say just that.
+    not call itself so, but another turn may say just that. ``by_itself``: read without what came before it.
     """
 
     text: str
@@ -67,6 +67,7 @@ class Question:
     asks_how_many: bool
     you_said: bool
     faint: frozenset[str] = frozenset()
+    by_itself: bool = False
 
 
 def queries(said: Sequence[str], text: str) -> tuple[str, ...]:

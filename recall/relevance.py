@@ -18,7 +18,7 @@ from recall.ranking import Evidence, bm25, from_neighbours, rarity
 #: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
 _FEW = 150
 #: The least confidence at which something is handed over.
-LEAST = -1.85
+LEAST = -1.65
 #: The same for what seeks nothing: it may remind of something in quite other words, but not of what has none of it.
 LEAST_FOR_REMARK = -6.0
 #: The same while the whole history would fit into the budget.
@@ -44,7 +44,7 @@ _PERSONAL = re.compile(
     re.IGNORECASE,
 )
 _OURSELVES = re.compile(
-    r"\b(?:i|i'm|i've|my|mine|me|we|our|us|you|your|yours|remember|recall)\b|[我你您咱俺]|记得|想起|回忆",
+    r"\b(?:i|i'm|i've|my|mine|me|we|our|us|you|your|yours)\b|[我你您咱俺]|记得|想起|回忆",
     re.IGNORECASE,
 )
 _ORDER = re.compile(

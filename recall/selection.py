@@ -25,9 +25,9 @@ _NO_REASON = Why(query="", score=0.0)
 #: How many summaries are looked up for each that is handed over: not every session has one.
 _SPARE = 4
 #: Tokens around the text of one record in a prompt (date, age, speaker, marks of JSON), and around all of them.
-RECORD, FRAME = 48, 110
+RECORD, FRAME = 42, 90
 #: The share of the budget that summaries may take, and what a long one is cut to.
-_SUMMARIES, _LONG_SUMMARY = 0.3, 600
+_SUMMARIES, _LONG_SUMMARY = 0.2, 400
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
 #: The longest that a neighbour may be.

@@ -17,7 +17,7 @@ Weights = Mapping[str, float]
 WeightTable = Mapping[TalkKind, Weights]
 
 #: The names of the embedders whose vectors have weights of their own: ``HashedEmbedder.model`` of
-#: ``recall.hashed_embedder`` and ``SentenceEmbedder.model`` of ``models.sentence_embedder``.
+#: ``recall.embedding`` and ``SentenceEmbedder.model`` of ``models.sentence_embedder``.
 HASHED_MODEL, SENTENCE_MODEL = "built-in-1", "universal-sentence-1"
 
 #: For words alone: no embedder, or no index of vectors, or a text without a vector.
@@ -182,37 +182,31 @@ WITH_SENTENCES: WeightTable = {
     },
     "work": {
         "coverage": 0.11,
-        "session": 0.33,
-        "session_best": 0.28,
-        "summary": 0.04,
-        "near": 0.58,
-        "by_user": 0.3,
-        "length": -0.05,
-        "length_own": 0.39,
+        "session": 0.45,
+        "session_best": 0.14,
+        "by_user": 0.15,
+        "length": -0.07,
+        "length_own": 0.19,
         "number_wanted": 0.65,
         "opening": 1.59,
-        "early": 1.04,
+        "early": 1.56,
         "dense_near": 0.1,
-        "dense_session": 0.3,
-        "dense_session_best": 0.39,
+        "dense_session": 0.41,
+        "dense_session_best": 0.44,
         "facts": 0.6,
     },
     "long": {
-        "words_long": 0.17,
+        "words_long": 0.23,
         "coverage": 0.17,
         "session_best": 0.3,
         "summary": 0.24,
-        "near": 0.31,
         "by_user": 0.58,
-        "you_said": 1.57,
         "length": -0.43,
-        "length_own": 0.07,
         "asks": -0.23,
-        "number_wanted": 0.64,
+        "number_wanted": 1.3,
         "opening": 0.75,
-        "early": 0.8,
-        "dense_session": 0.32,
-        "dense_session_best": 0.29,
+        "early": 0.52,
+        "dense_session": 0.31,
         "facts": 0.6,
     },
 }

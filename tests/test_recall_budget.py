@@ -82,3 +82,21 @@ def test_an_excerpt_is_never_longer_than_asked_for_whatever_the_text(text):
 def test_what_stood_together_stays_together_in_an_excerpt():
     text = _PAGE * 20 + "First the yeast.\n  Then the flour.\n" + _PAGE * 20
     assert "First the yeast.\n  Then the flour." in excerpt(text, {"yeast": 3.0, "flour": 3.0}, 300)
+
+
+def test_a_short_answer_comes_with_what_it_answers(life):
+    dull = [
+        (f"The weather was grey on day {at}, as ever in the north.", "It will change, it always does.")
+        for at in range(20)
+    ]
+    life.live("dull", dull, NOW - timedelta(days=9))
+    sea = [
+        ("A nice day.", "Which sea did you swim in as a child?"),
+        ("The Baltic.", "How cold it must have been for you!"),
+    ]
+    life.live("sea", sea, NOW - timedelta(days=3))
+    told = [
+        turn.text_id
+        for turn in life.recall("Do I like the Baltic?", limits=replace(LIMITS, turns=1), gated=False).turns
+    ]
+    assert told == ["sea-0a", "sea-1u"]

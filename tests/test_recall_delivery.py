@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from domain.languages import estimate
 from domain.records import Summary, Turn
 from recall import selection
-from recall.embedding import query_key, summary_key, turn_key
+from recall.embedding import query_key, style_for, summary_key, turn_key
 from recall.relevance import needs_memory
 
 
@@ -24,6 +24,18 @@ def test_the_key_of_a_turn_begins_with_day_and_speaker_and_itself_then_the_two_t
         turn_key(_turn("Lovely."), before)
         == "8 May 2023 User: Lovely.\nAssistant: How was it?\nUser: I went out."
     )
+
+
+def test_for_an_embedder_of_sentences_a_turn_stands_as_it_was_said_and_a_short_one_with_what_it_answers():
+    before = [_turn("How was the island?", "assistant"), _turn("too far back")]
+    long = "We sailed to Hvar and stayed there for all of the second week."
+    assert turn_key(_turn(long), before, "sentence") == long
+    assert turn_key(_turn("Lovely."), before, "sentence") == "Lovely.\nHow was the island?"
+    assert (
+        turn_key(_turn("我去了海边，住在一个很小的旅馆里，每天都去游泳"), before, "sentence").count("\n") == 0
+    )
+    assert turn_key(_turn("很好"), before, "sentence") == "很好\nHow was the island?"
+    assert (style_for("universal-sentence-1"), style_for("any other")) == ("sentence", "record")
 
 
 def test_the_day_is_written_in_the_language_of_the_turn():

@@ -10,6 +10,7 @@ import pytest
 
 from domain import errors
 from domain.recollection import RecallLimits
+from domain.records import Turn
 from recall import words
 from recall.embedding import HashedEmbedder, turn_key
 from recall.finder import Finder
@@ -380,3 +381,29 @@ def test_a_clock_that_was_set_back_does_not_turn_a_session_round(life):
         turn.text_id for turn in life.recall("What is the puppy called? It chews a shoe.", gated=False).turns
     ]
     assert told.index("old-1u") < told.index("old-2u")
+
+
+@pytest.mark.parametrize("asked", ["你还记得我的小狗吗？", "我家的狗叫什么？"])
+def test_who_asks_in_another_language_is_given_what_is_near(life, asked):
+    """The embedder stands for one that knows both languages: a question about the dog lies where the puppy lies."""
+    (puppy,) = HashedEmbedder().embed(
+        [turn_key(_told("We adopted a puppy called Biscuit last weekend."), [])]
+    )
+
+    def embed(texts):
+        known = HashedEmbedder().embed(texts)
+        return [puppy if "狗" in text else vector for text, vector in zip(texts, known, strict=True)]
+
+    for number in range(60):
+        life.live(f"dull{number}", [(f"Nothing new on day {number}.", "I see.")], NOW - timedelta(days=4))
+    assert life.recall(asked, embed=embed, limits=_tokens(1000)).ranked[0] == "old-1u"
+    assert not life.recall("我的汽车是什么颜色？", embed=embed, limits=_tokens(1000))
+
+
+def _told(words):
+    return Turn(1, "t", "s", (NOW - timedelta(days=9)).isoformat(), "user", f"User: {words}", 1)
+
+
+def test_words_that_tell_how_long_ago_find_a_turn_that_says_just_that(life):
+    life.live("race", (("I won my first race one year ago.", "Well done!"),), NOW - timedelta(days=30))
+    assert "race-0u" in life.recall("What happened one year ago?", embed=None, gated=False).ranked[:2]

@@ -9,8 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall.ranking import Evidence, blended, clarity, from_neighbours, parts, rank, shares, weigh, z
-from recall.weights import WITH_VECTORS, WORDS_ALONE
+from models.sentence_embedder import SentenceEmbedder
+from recall.embedding import HashedEmbedder
+from recall.ranking import (
+    Evidence,
+    blended,
+    clarity,
+    cohesion,
+    from_neighbours,
+    parts,
+    rank,
+    shares,
+    weigh,
+    weigher,
+    z,
+)
+from recall.weights import (
+    HASHED_MODEL,
+    SENTENCE_MODEL,
+    WITH_HASHED,
+    WITH_SENTENCES,
+    WITH_VECTORS,
+    WORDS_ALONE,
+)
 
 
 def _evidence(**changed):
@@ -104,7 +125,7 @@ def test_every_weight_belongs_to_a_part_that_exists():
             )
         )
     )
-    for table in (WORDS_ALONE, WITH_VECTORS):
+    for table in (WORDS_ALONE, WITH_VECTORS, WITH_HASHED, WITH_SENTENCES):
         for weights in table.values():
             assert set(weights) <= known
 
@@ -159,3 +180,27 @@ def test_a_companion_that_talks_more_is_not_preferred_for_it():
     assert parts(wordy)["length_own"] == pytest.approx(np.zeros(6))
     longer = parts(_evidence(lengths=np.array([10, 60, 10, 10, 90, 10], np.float32)))["length_own"]
     assert longer.argmax() == 4
+
+
+def test_an_embedder_has_the_weights_that_were_fitted_to_it():
+    assert (HashedEmbedder.model, SentenceEmbedder.model) == (HASHED_MODEL, SENTENCE_MODEL)
+    evidence = _evidence(similarity=_at(1))
+    found = parts(evidence)
+    ways = {
+        model: weigher(lambda model=model: model)(evidence, found)
+        for model in ("a server's", HASHED_MODEL, SENTENCE_MODEL)
+    }
+    assert ways["a server's"] == weigh(evidence, found)
+    assert len({tuple(sorted(weights.items())) for weights in ways.values()}) == 3
+
+
+def test_neighbours_count_as_far_as_turns_that_follow_each_other_are_akin():
+    size = 60
+    joined = np.ones(size - 1, np.bool_)
+    together, scattered = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    together[20:26] = 1.0
+    scattered[::10] = 1.0
+    assert cohesion(together, None, joined) == 1.0
+    assert cohesion(scattered, None, joined) == 0.0
+    assert cohesion(scattered[:6], None, joined[:5]) == 1.0
+    assert cohesion(scattered, together, joined) > 0.0

@@ -58,7 +58,7 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
 def _headline(context: CommandContext, opening: Opening) -> str:
     """Who is there, when both last spoke, and how much is remembered, on one line."""
     say = context.words.say
-    spoken = _last_spoken(context, opening)
+    spoken = opening.last_spoken
     when = spoken_when(context.words, spoken, context.clock()) if spoken else ""
     return say(
         "open.line",
@@ -66,15 +66,6 @@ def _headline(context: CommandContext, opening: Opening) -> str:
         spoken=say("open.spoken", when=when) if when else say("open.never"),
         kept=_kept(context, opening),
     )
-
-
-def _last_spoken(context: CommandContext, opening: Opening) -> str:
-    """When the last round of any session ended; "" while there is none."""
-    rounds = opening.rounds[-1:]
-    if not rounds:
-        older = (context.memory.rounds(each.session_id, 1) for each in context.memory.recent_sessions(20))
-        rounds = next((found for found in older if found), ())
-    return rounds[-1].assistant.timestamp if rounds else ""
 
 
 def _kept(context: CommandContext, opening: Opening) -> str:

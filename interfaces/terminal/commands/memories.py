@@ -92,7 +92,7 @@ def _search(context: CommandContext, query: str) -> None:
     if not query:
         context.tell("memory.search_what")
         return
-    found = found_by_words(context, query)
+    found = context.memory.search(query, context.settings.recall_limits)
     hits: list[RecalledTurn | RecalledSummary] = [*found.summaries, *(one for one in found.turns if one.hit)]
     if not hits:
         context.tell("memory.found_nothing", query=query)
@@ -108,20 +108,6 @@ def _show_hit(context: CommandContext, memory: RecalledTurn | RecalledSummary, q
     context.aside.line(f"{local(memory.timestamp)} · {who}", "quiet")
     text = memory.text.removeprefix("User: ").removeprefix("Assistant: ")
     context.aside.excerpt("  ", lambda cells: excerpt(text, words, cells, plain=context.aside.plain), rows=2)
-
-
-def found_by_words(context: CommandContext, words: str) -> Recollection:
-    """What holds these words, wherever it was said; empty when nobody ever said them."""
-    search = getattr(context.memory, "search", None)
-    if search is not None:
-        held: Recollection = search(words, context.settings.recall_limits)
-        return held
-    found = context.memory.recall([words], "", context.clock(), context.settings.recall_limits, gated=False)
-    wanted = [word.casefold() for word in words.split()]
-    return Recollection(
-        tuple(one for one in found.summaries if any(word in one.text.casefold() for word in wanted)),
-        tuple(one for one in found.turns if one.hit and any(word in one.text.casefold() for word in wanted)),
-    )
 
 
 def said_here(context: CommandContext) -> list[str]:
@@ -140,7 +126,7 @@ def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) 
     if any(holds(words, quotation) for words in here):
         return True
     try:
-        found = found_by_words(context, quotation)
+        found = context.memory.search(quotation, context.settings.recall_limits)
     except errors.StorageError:
         return True
     older = tuple(one for one in found.turns if one.session_id != context.session_id)
