@@ -18,7 +18,7 @@ from recall.ranking import Evidence, bm25, from_neighbours, rarity
 #: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
 _FEW = 150
 #: The least confidence at which something is handed over.
-LEAST = -1.65
+LEAST = -1.85
 #: The same for what seeks nothing: it may remind of something in quite other words, but not of what has none of it.
 LEAST_FOR_REMARK = -6.0
 #: The same while the whole history would fit into the budget.
