@@ -32,7 +32,7 @@ from models.sentence_embedder import BestEmbedder
 from models.tasks import Task, language_of_image
 from prompts import TEMPLATES, Templates, day_in, names_in, time_in, when_in
 from recall.embedding import HashedEmbedder
-from storage.image_text import with_pins
+from storage.images import with_pins
 
 if TYPE_CHECKING:
     from models.client import Transport

@@ -41,8 +41,7 @@ from recall.words import tokens
 from storage.erasure import Eraser, Scrub
 from storage.files import make_private_folder
 from storage.forgetting import Forgetting
-from storage.image_text import as_image
-from storage.images import Images
+from storage.images import Images, as_image
 from storage.owner import Owner
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn, Store

@@ -16,7 +16,7 @@ from domain.records import IMAGES, Image, Renewable, Renewal, Round, not_withhel
 from jobs.folding import left_out, spoken_language
 from llm import Llm
 from memory import Memory
-from storage.image_text import refusal
+from storage.images import refusal
 
 #: Characters of summaries that are put before a model at once when an image is made anew.
 _AT_ONCE = 12_000

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from domain.records import ErasureScope, Image, ImageVersion, Removed, Renewal
 from storage.erasure import Proof
-from storage.image_text import as_image
+from storage.images import as_image
 from storage.reader import MemoryReader
 from storage.store import NewSummary
 

@@ -20,8 +20,8 @@ from tests.server import ScriptedServer, say
 ROOT = Path(__file__).resolve().parents[1]
 #: The floors, from the ground up: a room may import from a lower one, and from no other room of its own floor.
 FLOORS = (
-    ("domain", "prompts"),
-    ("config",),
+    ("domain",),
+    ("prompts", "config"),
     ("storage",),
     ("recall",),
     ("memory", "models"),

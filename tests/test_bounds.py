@@ -30,7 +30,7 @@ from models.replies import (
 )
 from models.standin import reply_to
 from recall.words import tokens as words_of
-from storage.image_text import refusal
+from storage.images import refusal
 from tests.growing import growth
 from tests.house import house
 from tests.program import connected, run, stored

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storage.image_text import refusal, with_pins
+from storage.images import refusal, with_pins
 
 OLD = "Ann lives in Lyon. She likes green tea and has a cat called Mo."
 

@@ -10,7 +10,7 @@ from domain.languages import estimate
 from domain.records import Summary, Turn
 from recall import selection
 from recall.embedding import query_key, style_for, summary_key, turn_key
-from recall.relevance import needs_memory
+from recall.finder import needs_memory
 
 
 def _turn(words, role="user", at="2023-05-08T13:56:00+00:00"):

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from domain.records import Kind
 from domain.vectors import VectorRow
 from storage.sqlite.database import Row, Sql, Tables
 from storage.store import EmbeddingCounts, SetAside
@@ -41,12 +40,6 @@ class EmbeddingTables(Tables):
         """All that is written inside is one transaction."""
         with self._database.write():
             yield
-
-    def _enqueue(self, text_id: str, kind: Kind) -> None:
-        """Ask for a vector, of a new text or of one whose key has changed: an old vector is let go."""
-        with self._database.write() as sql:
-            sql("DELETE FROM embedding WHERE text_id = ?", (text_id,))
-            sql("INSERT OR REPLACE INTO pending (text_id, kind) VALUES (?, ?)", (text_id, kind))
 
     def forget_vectors(self, text_ids: Iterable[str]) -> None:
         """Delete every vector of these texts, of any model, and their place in the queue."""

@@ -16,6 +16,7 @@ from domain.records import (
     Finish,
     Image,
     ImageVersion,
+    Kind,
     Removed,
     Renewal,
     Round,
@@ -47,6 +48,12 @@ class IndexWriter(SessionTables, EmbeddingTables):
             for turn in dict.fromkeys(turns):
                 sql("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", (seq, turn))
             self._lexicon.add(sql, "fact", seq, self._tokens(text))
+
+    def _enqueue(self, text_id: str, kind: Kind) -> None:
+        """Ask for a vector, of a new text or of one whose key has changed: an old vector is let go."""
+        with self._database.write() as sql:
+            sql("DELETE FROM embedding WHERE text_id = ?", (text_id,))
+            sql("INSERT OR REPLACE INTO pending (text_id, kind) VALUES (?, ?)", (text_id, kind))
 
     def _index_turns(self, turns: Iterable[Turn]) -> None:
         """Turns can be found from this commit on, but those that are withheld."""
