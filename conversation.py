@@ -20,11 +20,10 @@ from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, Stop, TurnEvent
 from domain.languages import Language, language_of
 from domain.pleas import heard, kept_back, left_unsaid
-from domain.quotations import checked
 from domain.recollection import Recollection
 from domain.records import Removed, Round, Session, not_withheld, unstored
 from domain.settings import Settings
-from domain.text import MAX_INPUT_BYTES, clean, without_quotations
+from domain.text import MAX_INPUT_BYTES, checked, clean, without_quotations
 from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.keeping import Keeping

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from domain import errors
 from domain.records import Kind
 
 if TYPE_CHECKING:
@@ -51,20 +50,3 @@ class Hit:
     text_id: str
     session_id: str
     similarity: float
-
-
-def normalised(vector: Sequence[float] | npt.NDArray[Any], dimension: int | None) -> Half:
-    """The vector at length 1, as it is stored: float16, one dimension.
-
-    Raises EmbeddingError when it is not of ``dimension``, not finite, or zero.
-    """
-    import numpy as np
-
-    taken = np.asarray(vector, dtype=np.float32)
-    if taken.ndim != 1 or not len(taken) or (dimension is not None and len(taken) != dimension):
-        raise errors.EmbeddingError("embedding.dimension", found=list(taken.shape), expected=dimension)
-    with np.errstate(all="ignore"):
-        length = float(np.linalg.norm(taken.astype(np.float64)))
-    if not np.isfinite(length) or length < 1e-12:
-        raise errors.EmbeddingError("embedding.unsound", norm=length)
-    return (taken / length).astype(np.float16)

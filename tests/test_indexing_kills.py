@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from domain.vectors import normalised
+from storage.vectors.in_memory import normalised
 from tests.indexed import IndexedStore
 
 HOUSE = Path(__file__).parents[1]

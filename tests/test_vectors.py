@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from domain import errors
-from domain.vectors import Hit, VectorRow, normalised
+from domain.vectors import Hit, VectorRow
+from storage.vectors.in_memory import normalised
 from storage.vectors.table import Vectors
 
 HOUSE = Path(__file__).parents[1]

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable
 
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import Notice, ReasoningDelta, Retrying, TextDelta
-from domain.quotations import source_of, tells_enough
 from domain.recollection import Recollection
-from domain.text import Piece, QuotationSplitter
+from domain.text import Piece, QuotationSplitter, source_of, tells_enough
 from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.messages import Words
 from interfaces.terminal.pump import Beat

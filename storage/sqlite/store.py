@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from domain.quotations import own_words, with_references
 from domain.records import (
     IMAGES,
     PREFIX,
@@ -23,6 +22,7 @@ from domain.records import (
     Summary,
     Turn,
 )
+from domain.text import own_words, with_references
 from storage.sqlite.database import Database
 from storage.sqlite.drafts import ImageTables
 from storage.sqlite.embeddings import EmbeddingTables

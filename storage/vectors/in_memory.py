@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from domain import errors
 from domain.records import Kind
-from domain.vectors import VectorRow, normalised
+from domain.vectors import VectorRow
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -139,3 +140,20 @@ class InMemoryIndex:
         """Take rows out."""
         for held in list(self._held.values()):
             held.drop(text_ids)
+
+
+def normalised(vector: Sequence[float] | npt.NDArray[Any], dimension: int | None) -> npt.NDArray[np.float16]:
+    """The vector at length 1, as it is stored: float16, one dimension.
+
+    Raises EmbeddingError when it is not of ``dimension``, not finite, or zero.
+    """
+    import numpy as np
+
+    taken = np.asarray(vector, dtype=np.float32)
+    if taken.ndim != 1 or not len(taken) or (dimension is not None and len(taken) != dimension):
+        raise errors.EmbeddingError("embedding.dimension", found=list(taken.shape), expected=dimension)
+    with np.errstate(all="ignore"):
+        length = float(np.linalg.norm(taken.astype(np.float64)))
+    if not np.isfinite(length) or length < 1e-12:
+        raise errors.EmbeddingError("embedding.unsound", norm=length)
+    return (taken / length).astype(np.float16)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from domain import errors
 from domain.text import one_line
-from domain.vectors import VectorRow, normalised
+from domain.vectors import VectorRow
 from storage.files import PRIVATE_FILE, PRIVATE_FOLDER
+from storage.vectors.in_memory import normalised
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from domain import errors
-from domain.vectors import Embedder, normalised
+from domain.vectors import Embedder
 from storage.store import VectorStore
+from storage.vectors.in_memory import normalised
 
 if TYPE_CHECKING:
     from domain.vectors import Vector

@@ -21,10 +21,10 @@ import numpy as np
 
 from domain import errors
 from domain.records import Kind
-from domain.vectors import Hit, VectorRow, normalised
+from domain.vectors import Hit, VectorRow
 from storage.files import make_private_folder
 from storage.vectors import in_memory, lance, nearest
-from storage.vectors.in_memory import InMemoryIndex
+from storage.vectors.in_memory import InMemoryIndex, normalised
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from domain import errors
-from domain.quotations import holds, source_of
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection
 from domain.records import IMAGES, Image, ImageVersion, Role
-from domain.text import one_line
+from domain.text import holds, one_line, source_of
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.session_view import local, moment

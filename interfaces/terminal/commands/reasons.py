@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from domain.quotations import source_of
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
-from domain.text import one_line, quotations
+from domain.text import one_line, quotations, source_of
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.memories import said_anywhere, said_here, speaker
 from interfaces.terminal.excerpts import excerpt

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from conversation import Recalled, Replied, TurnEvent
 from domain import errors
 from domain.events import Notice, Reply, Retrying, TextDelta
-from domain.quotations import source_of
 from domain.recollection import RecalledTurn, Recollection, Why
 from domain.records import Round, Turn
+from domain.text import source_of
 from interfaces.terminal.messages import Words
 from interfaces.terminal.pump import Beat
 from interfaces.terminal.reply import ReplyView, show_text
