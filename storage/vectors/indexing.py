@@ -110,6 +110,8 @@ class Indexing:
         self._failure: errors.StorageError | None = None
         self._patience = most_without_progress
         self._moved = time.monotonic()
+        #: Called when texts were enqueued.
+        self.wake = self._worker.wake
 
     # -- for everybody ---------------------------------------------------------------------------------------
 
@@ -117,12 +119,6 @@ class Indexing:
         """Begin in the background: check the index, then embed what waits."""
         self._moved = time.monotonic()
         self._worker.start()
-
-    def wake(self) -> None:
-        """Texts were enqueued."""
-        if self._worker.rest(0):
-            self._moved = time.monotonic()
-        self._worker.wake()
 
     def pause(self) -> None:
         """Stay out of the way, until ``go_on``."""
@@ -201,7 +197,8 @@ class Indexing:
         """Why the index is out of order, or will not be whole however long somebody waits; None when all is well."""
         if self._index.failures:
             return self._failure
-        if time.monotonic() - self._moved > self._patience and self._has_work():
+        moved = max(self._moved, self._worker.woken)
+        if time.monotonic() - moved > self._patience and self._has_work():
             return errors.StorageError("index.stalled", seconds=round(self._patience))
         return None
 

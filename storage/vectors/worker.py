@@ -56,6 +56,8 @@ class Worker:
         self._name = name
         self._step = step
         self._log = log
+        #: When it was last woken from its rest.
+        self.woken = 0.0
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._ended = False
@@ -78,6 +80,8 @@ class Worker:
     def wake(self) -> None:
         """There is work."""
         with self._changed:
+            if self._resting():
+                self.woken = time.monotonic()
             self._due = AT_ONCE
             self._changed.notify_all()
 
