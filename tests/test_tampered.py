@@ -47,7 +47,8 @@ TAMPERED = {
     ),
     "a table that takes any image": (
         "CREATE TABLE copy (number INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL,"
-        " timestamp TEXT NOT NULL, text TEXT NOT NULL); DROP TABLE pin; ALTER TABLE copy RENAME TO pin",
+        " timestamp TEXT NOT NULL, text TEXT NOT NULL, added INTEGER NOT NULL DEFAULT 0);"
+        "DROP TABLE pin; ALTER TABLE copy RENAME TO pin",
         "pin",
     ),
     "a trigger": (

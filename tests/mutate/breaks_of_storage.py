@@ -299,7 +299,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "work without progress is waited for",
         "ends",
         "storage/vectors/indexing.py",
-        "        if time.monotonic() - self._moved > self._patience and self._has_work():\n",
+        "        if time.monotonic() - moved > self._patience and self._has_work():\n",
         "        if False:\n",
         (
             "tests/test_index_without_end.py::"

@@ -6,6 +6,7 @@ from tests.mutate.breaks import Break
 
 SURVIVORS = "tests/test_survivors.py::"
 PROMISES = "tests/test_promises.py::"
+PLEAS = "tests/test_pleas_heard.py::"
 
 OF_TALK: tuple[Break, ...] = (
     Break(
@@ -52,7 +53,7 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "a rewrite that loses the image is taken",
         "P6",
-        "jobs/saving.py",
+        "jobs/renewing.py",
         "    if reason := refusal(current, text, pins):\n",
         "    if (reason := refusal(current, text, pins)) and not text:\n",
         (PROMISES + "test_p6_a_rewrite_that_loses_the_image_is_not_taken",),
@@ -87,7 +88,7 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "undo leaves the vectors in the index",
         "P10",
-        "memory.py",
+        "storage/forgetting.py",
         "        self._tell_index([turn.text_id for spoken in rounds for turn in spoken.turns])\n",
         "",
         (SURVIVORS + "test_p10_the_vectors_of_a_round_that_was_taken_back_leave_the_index",),
@@ -152,8 +153,24 @@ OF_TALK: tuple[Break, ...] = (
         "a round is written while incognito",
         "incognito",
         "conversation.py",
-        "            self._unwritten = _Unwritten() if on else None\n",
+        "            self._unwritten = [] if on else None\n",
         "            self._unwritten = None\n",
         (SURVIVORS + "test_nothing_of_a_reply_is_written_while_nothing_may_be_written",),
+    ),
+    Break(
+        "a fold tells what was to be forgotten",
+        "P22",
+        "jobs/folding.py",
+        "        if told := not_withheld(rounds):\n",
+        "        if told := rounds:\n",
+        (PLEAS + "test_after_the_plea_no_request_of_any_session_holds_what_was_to_be_forgotten",),
+    ),
+    Break(
+        "the context shows what was to be forgotten",
+        "P22",
+        "conversation.py",
+        "            rounds=left_unsaid(rounds, TEMPLATES[language].withheld, TEMPLATES[language].withheld_reply),\n",
+        "            rounds=rounds,\n",
+        (PLEAS + "test_after_the_plea_no_request_of_any_session_holds_what_was_to_be_forgotten",),
     ),
 )
