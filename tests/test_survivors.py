@@ -122,7 +122,7 @@ def told(folder: Path, texts: list[str]) -> None:
 
 def erase(opened: SqliteStore, texts: list[str]) -> None:
     chosen = [turn for turn in opened.turns_of("s1") if turn.words in texts]
-    opened.take_out(ErasureScope(turns=tuple(chosen)), {}, "2026-03-01T10:00:00+00:00")
+    opened.take_out(ErasureScope(turns=tuple(chosen)))
     opened.end_erasure()
 
 
