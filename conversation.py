@@ -335,9 +335,7 @@ class Conversation:
         if self._unwritten is not None:
             self._unwritten.extend(rounds)
         elif rounds:
-            session_id = self.session.session_id
-            turns = tuple(turn for spoken in rounds for turn in spoken.turns)
-            self.memory.put_back(Removed(session_id, turns, self.memory.summary(session_id)))
+            self.memory.redo(rounds)
         return rounds
 
     def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:

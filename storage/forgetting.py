@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from domain.records import ErasureScope, Image, ImageVersion, Removed, Renewal
+from domain.records import ErasureScope, Image, ImageVersion, Removed, Renewal, Round
 from storage.erasure import Proof
 from storage.images import as_image
 from storage.reader import MemoryReader
@@ -33,6 +33,11 @@ class Forgetting(MemoryReader):
         rounds = self._store.undo(session_id, count)
         self._tell_index([turn.text_id for spoken in rounds for turn in spoken.turns])
         return len(rounds)
+
+    def redo(self, rounds: Sequence[Round]) -> None:
+        """Put back rounds that ``undo`` removed, as they were; nothing new may have been said since."""
+        self._store.redo(rounds)
+        self._tell_index([])
 
     def withhold(self, text_ids: Sequence[str]) -> None:
         """Keep turns out of every prompt and every index until they are erased or released; they stay stored."""

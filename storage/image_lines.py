@@ -25,6 +25,8 @@ _SENTENCE = re.compile(
     r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\b[A-Z]\.)[ \t]+"
     r"|(?<=[;|])[ \t]+|(?<=[。！？；])"
 )
+#: Marks that may stand between sentences by themselves.
+_BETWEEN = "|;；"
 #: Two words of a script without spaces overlap as soon as three characters are the same; one alone is chance.
 _UNSPACED_ENOUGH = 2
 
@@ -129,8 +131,8 @@ def without(text: str, gone: set[str]) -> str:
         left = [part for part in parts if part not in gone]
         if len(left) == len(parts):
             kept.append(line)
-        elif left:
-            kept.append(_joined(left))
+        elif rest := _joined(left):
+            kept.append(rest)
     return "\n".join(kept).strip()
 
 
@@ -140,10 +142,13 @@ def same(text: str) -> str:
 
 
 def _joined(sentences: Sequence[str]) -> str:
-    joined = sentences[0]
-    for sentence in sentences[1:]:
-        joined += sentence if joined[-1] in "。！？；" else f" {sentence}"
-    return joined.rstrip(" |;；")
+    """Sentences in one line; a mark that stood between two of them goes where either of them does."""
+    joined = ""
+    for sentence in sentences:
+        if sentence in _BETWEEN and (not joined or joined[-1] in _BETWEEN):
+            continue
+        joined += sentence if not joined or joined[-1] in "。！？；" else f" {sentence}"
+    return joined.rstrip(f" {_BETWEEN}")
 
 
 def _first_written(versions: Sequence[ImageVersion]) -> Mapping[str, int]:

@@ -162,6 +162,9 @@ class SessionStore(Protocol):
         ...
 
     def undo(self, session_id: str, count: int) -> tuple[Round, ...]: ...
+    def redo(self, rounds: Sequence[Round]) -> None:
+        """Put back, where they stood, rounds that ``undo`` removed and after which nothing new was said."""
+        ...
 
     def archive(
         self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str | None

@@ -16,6 +16,7 @@ import pytest
 from domain import errors
 from domain.events import Stop, TextDelta
 from domain.records import ErasureScope
+from jobs.renewing import renew
 from jobs.saving import Stage
 from recall.words import tokens
 from storage.sqlite.store import SqliteStore
@@ -122,7 +123,7 @@ def told(folder: Path, texts: list[str]) -> None:
 
 def erase(opened: SqliteStore, texts: list[str]) -> None:
     chosen = [turn for turn in opened.turns_of("s1") if turn.words in texts]
-    opened.take_out(ErasureScope(turns=tuple(chosen)), {}, "2026-03-01T10:00:00+00:00")
+    opened.take_out(ErasureScope(turns=tuple(chosen)))
     opened.end_erasure()
 
 
@@ -243,13 +244,23 @@ def test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_c
         assert newest.session_id == "s7"
 
 
-def test_p20_images_go_with_the_turns_they_were_made_from_also_where_they_say_it_in_other_words(
-    tmp_path, server, clock, new_id, log
-):
+def test_p20_a_line_of_an_image_goes_with_the_turns_it_was_made_from(tmp_path, server, clock, new_id, log):
+    """What says it in other words altogether shares nothing to know it by: it stays until the image is written anew."""
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say(f"My word is {MARKER}.")
-        server.script("They told me a word.", "I keep a secret.", "Has a secret word.")
+        first.say("I planted a pear tree.")
+        server.script("They told me a word.", "I keep a confidence.", "Has a secret word.\nHides something.")
         first.save()
         chosen = first.memory.scope_of_words(MARKER)
-        assert {version.text for version in chosen.versions} == {"I keep a secret.", "Has a secret word."}
         assert [summary.summary for summary in chosen.summaries] == ["They told me a word."]
+        assert chosen.lines == ("Has a secret word.",)
+        first.memory.erase(first.memory.refreshed_scope(chosen))
+        assert (first.memory.image("self"), first.memory.image("user")) == (
+            "I keep a confidence.",
+            "Hides something.",
+        )
+        assert [noted.what for noted in first.memory.renewals()] == ["summary", "user"]
+        server.script("They planted a tree.", "Planted a pear tree.")
+        list(renew(first.memory, first.llm, Stop()))
+        assert first.memory.image("user") == "Planted a pear tree."
+        assert first.memory.renewals() == []

@@ -239,6 +239,15 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
             self.drop_stages(session_id)
         return rounds
 
+    def redo(self, rounds: Sequence[Round]) -> None:
+        """Put back, where they stood, rounds that ``undo`` removed and after which nothing new was said."""
+        turns = [turn for spoken in rounds for turn in spoken.turns]
+        with self._database.write():
+            self._restore(turns, None)
+            self._index_turns(turns)
+            for session_id in {turn.session_id for turn in turns}:
+                self.drop_stages(session_id)
+
     def archive(
         self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str | None
     ) -> list[str]:
