@@ -44,6 +44,8 @@ _MARK = "/endofrow"
 _MARKED = "There is no /endofrow"
 #: What may stand beside a row and says nothing of it.
 _BESIDE = (MESSAGES["recall.degraded"].split("{")[0],)
+#: So does how full the context is, once a server that refused a prompt named its limit; a share comes before it.
+_FULL = MESSAGES["context.much"].split("}")[1].split("{")[0]
 _BY_NAME = {fault.name: fault for fault in FAULTS}
 _FIRST = next(fault for fault in FAULTS if fault.plays).base
 _PLAYABLE = [fault for fault in FAULTS if fault.base is _FIRST]
@@ -86,7 +88,8 @@ def pattern(key: str) -> str:
 
 def lines_of(err: str) -> list[str]:
     """The lines that tell of a row."""
-    return [line for line in err.splitlines() if line.strip() and not line.startswith(_BESIDE)]
+    lines = [line for line in err.splitlines() if line.strip() and not line.startswith(_BESIDE)]
+    return [line for line in lines if _FULL not in line]
 
 
 def check_told(fault: Fault, err: str) -> None:

@@ -120,13 +120,13 @@ def test_a_file_is_completed_sent_and_named_on_the_screen(
     chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "harbour.txt").write_text("The ferry leaves at nine.\n")
-    terminal = chat(**connected)
+    terminal = chat(columns=160, **connected)
     terminal.prompt()
     terminal.send(f"when? @{tmp_path}/harb")
     terminal.send_after("harb", "\t")
     terminal.wait(lambda: "harbour.txt" in terminal.near_cursor(), "the completed name")
     terminal.send("\r")
-    terminal.see("with ")
+    terminal.see(f"with {tmp_path}/harbour.txt")
     terminal.prompt()
     sent = server.chats[-1]["messages"][-1]["content"]
     assert f"--- {tmp_path}/harbour.txt ---\n```\nThe ferry leaves at nine.\n```" in sent
