@@ -133,6 +133,7 @@ def select_all(buffer: Buffer) -> None:
 def _add_selected(keys: KeyBindings) -> None:
     @keys.add("delete", filter=_at_prompt & shift_selection_mode)
     @keys.add("c-w", filter=_at_prompt & shift_selection_mode)
+    @keys.add("c-u", filter=_at_prompt & shift_selection_mode)
     def erase(event: KeyPressEvent) -> None:
         event.current_buffer.cut_selection()
 
