@@ -44,6 +44,7 @@ class Keeping:
         self._clock = clock
         self._thread: threading.Thread | None = None
         self._stop = Stop()
+        self._paused = self._wanted = False
         #: Whether sessions are being kept now.
         self.busy = False
         #: What went wrong and was not yet told; whoever tells it takes it out.
@@ -55,7 +56,9 @@ class Keeping:
 
     def begin(self, present: Callable[[], str]) -> None:
         """Start making anew and keeping what is due, unless that is under way; ``present`` is the session talked in."""
-        if not self.busy and (self._memory.renewals() or self.due(present())):
+        if self._paused:
+            self._wanted = True
+        elif not self.busy and (self._memory.renewals() or self.due(present())):
             self._stop.clear()
             self._thread = threading.Thread(target=self._work, args=(present,), name="keep", daemon=True)
             self.busy = True
@@ -72,14 +75,17 @@ class Keeping:
     @contextmanager
     def paused(self, present: Callable[[], str]) -> Iterator[None]:
         """Nothing is kept meanwhile; what was under way goes on afterwards, from the stages that were done."""
-        busy = self.busy
-        if busy and self._thread is not None:
+        outer, self._paused = self._paused, True
+        self._wanted = self._wanted or self.busy
+        if self.busy and self._thread is not None:
             self._stop.set()
             self._thread.join()
         try:
             yield
         finally:
-            if busy:
+            self._paused = outer
+            if self._wanted and not outer:
+                self._wanted = False
                 self.begin(present)
 
     def _work(self, present: Callable[[], str]) -> None:

@@ -113,6 +113,22 @@ def test_whoever_saves_meanwhile_comes_first_and_nothing_is_lost_or_doubled(open
         assert {"Mimi", "Rex"} <= set(after.memory.image("user").split())
 
 
+def test_keeping_that_is_called_for_during_a_pause_begins_after_it(opened, clock, server):
+    with opened() as before:
+        before.say("I have a cat called Mimi")
+        old = before.talk.session.session_id
+    clock.pass_by(days=3)
+    with opened() as after:
+        present = after.talk.session.session_id
+        with after.talk._keeping.paused(lambda: present):
+            with after.talk._keeping.paused(lambda: present):
+                assert dict(kept(after))[old] == "active"
+            after.talk._keeping.wait()
+            assert dict(statuses(after))[old] == "active"
+        after.talk._keeping.wait()
+        assert dict(statuses(after))[old] == "archived"
+
+
 def test_a_session_that_is_taken_up_while_others_are_kept_stays_open(opened, clock, server):
     with opened() as before:
         before.say("I have a cat called Mimi")
