@@ -130,7 +130,8 @@ def evenings(life: Mapping[str, Any]) -> Iterator[list[tuple[datetime, str, str]
 
 def live(life: Mapping[str, Any], transport: FixedReplies, folder: Path) -> Iterator[tuple[str, str]]:
     """Live it all, then ask; yields each question with its answer."""
-    clock = SetClock(datetime.fromisoformat(life["asked_on"]).astimezone())
+    asked_on = datetime.fromisoformat(life["asked_on"]).replace(hour=23).astimezone()
+    clock = SetClock(asked_on)
     settings = config.load(folder, _SETTINGS)
     log = logging.Logger("life", logging.CRITICAL)
     llm = Llm(settings, log, clock=clock, transport=lambda: transport)
@@ -147,7 +148,7 @@ def live(life: Mapping[str, Any], transport: FixedReplies, folder: Path) -> Iter
             clock.now += timedelta(minutes=1)
             list(talk.save(Stop()))
             memory.settle_index(60)
-        clock.now = datetime.fromisoformat(life["asked_on"]).astimezone()
+        clock.now = asked_on
         for question in life["questions"]:
             talk = _conversation(settings, memory, llm, log, clock)
             *_, last = talk.turn(question["q"], Stop())
