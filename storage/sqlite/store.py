@@ -352,6 +352,8 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
         self, renewals: Sequence[Renewal], base: ImageVersion | None, text: str, now: str
     ) -> bool:
         """The image that was asked for, made from ``base``. False, and nothing, when either is not so any more."""
+        if not renewals:
+            return False
         image: Image = "self" if renewals[0].what == "self" else "user"
         with self._database.write():
             if self.newest_version(image) != base or not self._settle(renewals):
