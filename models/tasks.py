@@ -94,7 +94,9 @@ class Task:
 
     def _turn(self, turn: Turn, longest: int) -> Mapping[str, str]:
         speaker = self.names["person" if turn.role == "user" else "companion"]
-        words = _shortened(texts.without_quotations(turn.words), longest)
+        # What a person pastes is their own; a companion's quotation is an old memory.
+        spoken = texts.own_words(turn) if turn.role == "user" else texts.without_quotations(turn.words)
+        words = _shortened(spoken, longest)
         when = when_in(self.language, turn.timestamp)
         return texts.entry(turn.timestamp, self.boundary, words, **when, speaker=speaker)
 

@@ -376,6 +376,11 @@ def test_folding_shows_who_said_what_when_and_no_quotations():
     }
 
 
+def test_what_a_person_pastes_as_a_quotation_is_their_own_and_is_folded():
+    messages = TASK.fold("", (spoken("Listen: <blockquote>All is well.</blockquote>", "Yes.", 1),), 1_000)
+    assert "All is well." in material(messages)["rounds"][0]["text"]
+
+
 def test_a_fold_sees_how_it_went_on_apart_from_what_it_summarises():
     messages = TASK.fold("", (spoken("a", "b", 1),), 1_000, (spoken("c", "d", 2),))
     assert [said["text"] for said in material(messages)["rounds"]] == ["a", "b"]
