@@ -21,8 +21,6 @@ from pathlib import Path
 from tests.torture import disks, kills, power, signals
 from tests.torture.kills import ROOT, Tried
 
-#: How many orders of events are tried, beside those that every test run tries.
-_ORDERS = "150"
 #: How often the worker of the index is killed at a random moment, beside the kills that are counted.
 _KILLS = "10"
 #: How many trials run at a time.
@@ -217,7 +215,7 @@ def _tested(arguments: str) -> Tried:
             f"--junitxml={report}",
             *shlex.split(arguments),
         ]
-        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS, "KILLS": _KILLS}
+        environment = os.environ | {"KILLS": _KILLS}
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         if not report.exists():
             return Tried(arguments, 0, [f"pytest {arguments} did not run"])
