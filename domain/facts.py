@@ -1,0 +1,217 @@
+"""What is known: notes and facts drawn from talk, relations between what facts name, and what changed.
+
+    turn -> note -> fact -> line of an image
+
+Turns are the truth; everything here names the turns it rests on and goes with any of them. Nothing is deleted when life
+changes: a fact that changed or ended keeps its place with ``until``, one that was never true is ``corrected``, one that
+may no longer hold is doubtful until the person speaks of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+#: Whether a matter was only mentioned, or the person asked to have it remembered.
+MemoryType = Literal["active", "passive"]
+#: Whom a fact is about.
+About = Literal["person", "companion", "other"]
+#: How a thing was said. Only what was stated is ever the value of a slot.
+Stance = Literal["stated", "planned", "wished", "supposed", "joked"]
+#: What a new fact does to a known one, as the comparison says; ``adds`` is to none.
+Verdict = Literal["same", "adds", "changes", "ends", "corrects"]
+#: Who last decided about a fact; what a person put right by hand wins for good.
+Decided = Literal["model", "hand"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a value is the value of: in the normal form of ``facts.slots``, equal for equal matters."""
+
+    subject: str
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewNote:
+    """One matter of a stretch of talk, to be stored. ``turns`` are the text_ids it rests on; importance is 1 to 10."""
+
+    text_id: str
+    text: str
+    topic: str
+    importance: int
+    memory_type: MemoryType
+    turns: tuple[str, ...]
+    private: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NewFact:
+    """One atomic statement in a note, to be stored.
+
+    ``subject``, ``attribute`` and ``value`` are as written; ``slot`` is their address. ``start`` and ``end`` are the days
+    (ISO, as exact as they are known: year, month or day; "" unknown) of what it tells; ``said`` is when it was said, the
+    time of the last turn it rests on. ``single``: its slot holds one value at a time.
+    """
+
+    text_id: str
+    note: str
+    restatement: str
+    subject: str
+    attribute: str
+    value: str
+    slot: Slot
+    single: bool
+    about: About
+    stance: Stance
+    said: str
+    turns: tuple[str, ...]
+    keywords: tuple[str, ...] = ()
+    persons: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    location: str = ""
+    start: str = ""
+    end: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewRelation:
+    """How two things that a fact names stand to each other, to be stored with it."""
+
+    source: str
+    relation: str
+    target: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to become of a known fact, and why.
+
+    ``by`` is the text_id of the new fact that did it, "" when a person did. ``when`` is the day or time from which it
+    counts. ``verdict`` changes or ends: the fact gets ``until`` = when. corrects: it never was. same: it is confirmed, and
+    doubt goes. ``doubts``: it may no longer hold since ``when``.
+    """
+
+    fact: str
+    verdict: Literal["same", "changes", "ends", "corrects", "doubts"]
+    when: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A stored note. ``timestamp`` is when the last of its turns was said."""
+
+    text_id: str
+    session_id: str
+    timestamp: str
+    text: str
+    topic: str
+    importance: int
+    memory_type: MemoryType
+    private: bool
+    turns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A stored fact. ``number`` is its name for a person.
+
+    It holds from ``since`` (its ``start`` where that is known, else when it was said) ``until`` something ended it, and
+    ``replaced_by`` is what did. ``seen`` is when it was last said or confirmed. ``kept``: the person wants it kept.
+    """
+
+    number: int
+    text_id: str
+    note: str
+    session_id: str
+    restatement: str
+    subject: str
+    attribute: str
+    value: str
+    slot: Slot
+    single: bool
+    about: About
+    stance: Stance
+    said: str
+    seen: str
+    turns: tuple[str, ...]
+    keywords: tuple[str, ...] = ()
+    persons: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    location: str = ""
+    start: str = ""
+    end: str = ""
+    since: str = ""
+    until: str = ""
+    replaced_by: str = ""
+    corrected: bool = False
+    doubtful_since: str = ""
+    kept: bool = False
+    decided: Decided = "model"
+    importance: int = 5
+    topic: str = ""
+
+    @property
+    def current(self) -> bool:
+        """Whether it holds now, as far as anybody said."""
+        return not self.until and not self.corrected
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A stored relation; it holds as long as its fact does."""
+
+    source: str
+    relation: str
+    target: str
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class FactEvent:
+    """One thing that happened to a fact: it was learned, confirmed, changed, ended, corrected, doubted, put right."""
+
+    fact: str
+    what: str
+    when: str
+    stored_at: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of one session whose turns are read together, named by the last of them.
+
+    ``turns`` are the text_ids of those that are read, ``before`` of those that only stand there as context.
+    """
+
+    name: str
+    session_id: str
+    turns: tuple[str, ...]
+    before: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """All that one window came to, stored in one commit: what is new, and what becomes of what was known."""
+
+    window: Window
+    notes: tuple[NewNote, ...] = ()
+    facts: tuple[NewFact, ...] = ()
+    relations: tuple[NewRelation, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineEvidence:
+    """A line of an image that the program wrote, and what it rests on: text_ids of turns, never empty.
+
+    ``about`` is the day it speaks of. Lines that a person wrote have none.
+    """
+
+    line: str
+    turns: tuple[str, ...]
+    date: str = ""
+    importance: int = 5
