@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from domain.languages import unspaced_length
 from domain.records import PREFIX, Round
 
+# The patterns are compiled when a plea is first listened for: most take longer than all the rest of this file.
+
 #: What a message says beside its plea counts as something of its own from this length on.
 _SUBSTANCE, _SUBSTANCE_UNSPACED = 60, 25
 #: Of a very long message only so many last characters are looked at.
@@ -47,29 +49,26 @@ _THAT = r"(?:it|this|that|all (?:of )?(?:it|this|that)|any of (?:it|this|that)|t
 _MEMORY = r"your (?:memory|memories|mind|records?|notes|head|database|logs?|files)\b"
 _REMOVE = r"(?:erase|wipe|delete|scrub|purge|remove|strike|clear|drop|cut|take)"
 
-_EARNEST = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?:{_START}|{_WISH}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of) {_MEMORY}",
-        rf"(?:{_START}|{_WISH})(?:wipe|clear|clean) {_MEMORY}[^.!?\n]{{0,20}}\bof\b",
-        rf"(?:{_START}|{_WISH})(?:erase|wipe|delete|scrub|purge) {_TOLD}",
-        rf"(?:{_START}|{_WISH})(?:keep|leave) [^.!?\n]{{1,40}}? out of {_MEMORY}",
-        rf"{_WISH}(?:forget|unremember|disremember)(?: about)? (?:{_THAT}|{_TOLD}|everything about|all about|my )",
-        rf"{_WISH}forget(?: that)? i (?:ever |even |just )*{_SAID}\b(?! anything)",
-        rf"(?:{_WISH}|{_START})forget(?: about)? {_TOLD.replace('said|', '')}",
-        rf"(?:{_WISH}|{_START})forget(?: about)? (?:my|the) (?:last|previous) (?:message|sentence|thing i)",
-        r"(?:^|[,;]\s*|\bplease )forget(?: that)? i ever (?:said|told|mentioned)\b(?! anything)",
-        rf"\bplease (?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain) (?:{_THAT}|{_TOLD}|my )",
-        rf"{_START}(?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain|store|save|keep|record) {_TOLD}",
-        rf"{_START}(?:don't|do not|never)(?: ever)? (?:store|save|keep|put|record) [^.!?\n]{{1,40}}? in {_MEMORY}",
-        rf"\bi (?:don't|do not) want you to (?:remember|keep|retain|store) (?:{_THAT}|{_TOLD}|my )",
-        rf"\bi'?d (?:rather|prefer)(?: it if)? you (?:forgot|didn't remember)(?: about)? (?:{_THAT}|{_TOLD})",
-        r"\bpretend(?: that)? i (?:never|didn't) (?:say|said|tell|told|mention|mentioned|write|wrote)\b(?! anything)",
-    )
+_EARNEST = (
+    rf"(?:{_START}|{_WISH}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of) {_MEMORY}",
+    rf"(?:{_START}|{_WISH})(?:wipe|clear|clean) {_MEMORY}[^.!?\n]{{0,20}}\bof\b",
+    rf"(?:{_START}|{_WISH})(?:erase|wipe|delete|scrub|purge) {_TOLD}",
+    rf"(?:{_START}|{_WISH})(?:keep|leave) [^.!?\n]{{1,40}}? out of {_MEMORY}",
+    rf"{_WISH}(?:forget|unremember|disremember)(?: about)? (?:{_THAT}|{_TOLD}|everything about|all about|my )",
+    rf"{_WISH}forget(?: that)? i (?:ever |even |just )*{_SAID}\b(?! anything)",
+    rf"(?:{_WISH}|{_START})forget(?: about)? {_TOLD.replace('said|', '')}",
+    rf"(?:{_WISH}|{_START})forget(?: about)? (?:my|the) (?:last|previous) (?:message|sentence|thing i)",
+    r"(?:^|[,;]\s*|\bplease )forget(?: that)? i ever (?:said|told|mentioned)\b(?! anything)",
+    rf"\bplease (?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain) (?:{_THAT}|{_TOLD}|my )",
+    rf"{_START}(?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain|store|save|keep|record) {_TOLD}",
+    rf"{_START}(?:don't|do not|never)(?: ever)? (?:store|save|keep|put|record) [^.!?\n]{{1,40}}? in {_MEMORY}",
+    rf"\bi (?:don't|do not) want you to (?:remember|keep|retain|store) (?:{_THAT}|{_TOLD}|my )",
+    rf"\bi'?d (?:rather|prefer)(?: it if)? you (?:forgot|didn't remember)(?: about)? (?:{_THAT}|{_TOLD})",
+    r"\bpretend(?: that)? i (?:never|didn't) (?:say|said|tell|told|mention|mentioned|write|wrote)\b(?! anything)",
 )
 #: These are idioms by themselves, and earnest only beside a sign of it.
-_WEAK = re.compile(rf"{_START}forget(?: about)? (?:{_THAT}|{_TOLD}|everything\b)")
-_SIGN = re.compile(
+_WEAK = rf"{_START}forget(?: about)? (?:{_THAT}|{_TOLD}|everything\b)"
+_SIGN = (
     r"\bi mean it\b|\bi'?m serious\b|\b(?:wipe|erase|delete|scrub) (?:it|that|this)\b|\bforever\b|\bfor good\b"
     r"|\bnever(?: ever)? (?:bring|mention|speak|talk|raise|repeat|tell)"
     r"|\b(?:don't|do not)(?: ever)? (?:bring|repeat|speak of|talk about|tell)"
@@ -77,7 +76,7 @@ _SIGN = re.compile(
     r"|\bshouldn't have (?:said|told|mentioned|written|shared)"
 )
 #: Beside one of these a thought is withdrawn or corrected, and nothing is to be forgotten.
-_WITHDRAWN = re.compile(
+_WITHDRAWN = (
     r"\blet'?s\b|\bnever ?mind\b|\bnot important\b|\b(?:doesn't|does not) matter\b|\binstead\b|\bactually\b|\bi meant\b"
     r"|\bi was wrong\b|\bwho cares\b|\bno big deal\b|\bif you\b|\bis better\b"
     r"|\btoo (?:expensive|late|far|hard|much work)\b"
@@ -96,25 +95,20 @@ _HAN_FORGET = r"(?:忘掉|忘了|忘记|忘光|忘干净|彻底忘)"
 _CLAUSE = r"(?:^|[，,；;：:。！？\s]|你就?|快|赶紧|现在)"
 _HAN_NOT = r"(?:别|不要|请勿|勿|不用|不许|不准)"
 
-_HAN_EARNEST = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"[把将][^，。！？\n]{{1,24}}?从?你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}",
-        rf"从你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}",
-        rf"{_HAN_WISH}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}吧?$)",
-        rf"{_HAN_WISH}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}(?:吧，?)?{_HAN_THAT}",
-        rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)",
-        rf"(?:{_HAN_THAT})[^，。！？\n]{{0,12}}?(?:你|，你|，)?(?:可|就|都|请|千万){{0,2}}{_HAN_NOT}(?:再)?(?:记住|记下|记着|记到|记在|保存|存下|存进|留在)",
-        rf"{_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下)",
-        rf"{_HAN_NOT}(?:记住|记下来?|保存|记着)(?:我刚|我说|我告诉|刚才|刚刚|这|那)",
-        rf"我不(?:想|希望)你(?:记住|记得|记着){_HAN_THAT}",
-    )
+_HAN_EARNEST = (
+    rf"[把将][^，。！？\n]{{1,24}}?从?你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}",
+    rf"从你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}",
+    rf"{_HAN_WISH}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}吧?$)",
+    rf"{_HAN_WISH}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}(?:吧，?)?{_HAN_THAT}",
+    rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)",
+    rf"(?:{_HAN_THAT})[^，。！？\n]{{0,12}}?(?:你|，你|，)?(?:可|就|都|请|千万){{0,2}}{_HAN_NOT}(?:再)?(?:记住|记下|记着|记到|记在|保存|存下|存进|留在)",
+    rf"{_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下)",
+    rf"{_HAN_NOT}(?:记住|记下来?|保存|记着)(?:我刚|我说|我告诉|刚才|刚刚|这|那)",
+    rf"我不(?:想|希望)你(?:记住|记得|记着){_HAN_THAT}",
 )
-_HAN_WEAK = re.compile(rf"{_CLAUSE}{_HAN_FORGET}(?:{_HAN_THAT}|吧)")
-_HAN_SIGN = re.compile(
-    rf"(?:{_HAN_NOT}|永远不要|再也不要|再也别|永远别)再?(?:跟我|和我|对任何人)?提|我是认真的|我说真的|不该(?:说|告诉)"
-)
-_HAN_WITHDRAWN = re.compile(r"算了|没关系|不重要|无所谓|我是说|我的意思|[他她妈爸]们?(?:跟我)?[说讲]")
+_HAN_WEAK = rf"{_CLAUSE}{_HAN_FORGET}(?:{_HAN_THAT}|吧)"
+_HAN_SIGN = rf"(?:{_HAN_NOT}|永远不要|再也不要|再也别|永远别)再?(?:跟我|和我|对任何人)?提|我是认真的|我说真的|不该(?:说|告诉)"
+_HAN_WITHDRAWN = r"算了|没关系|不重要|无所谓|我是说|我的意思|[他她妈爸]们?(?:跟我)?[说讲]"
 
 
 def heard(text: str) -> Plea | None:
@@ -154,19 +148,21 @@ def left_unsaid(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Rou
 def _begins(sentence: str, whole: str) -> int | None:
     """Where a plea begins in a sentence; None when there is none."""
     lower, all_lower = sentence.lower(), whole.lower()
-    if not _WITHDRAWN.search(lower):
-        found = _first(_EARNEST, lower) or (_SIGN.search(all_lower) and _WEAK.search(lower))
+    if not re.search(_WITHDRAWN, lower):
+        found = _first(_EARNEST, lower) or (re.search(_SIGN, all_lower) and re.search(_WEAK, lower))
         if found:
             return found.start()
-    if not _HAN_WITHDRAWN.search(sentence):
-        found = _first(_HAN_EARNEST, sentence) or (_HAN_SIGN.search(whole) and _HAN_WEAK.search(sentence))
+    if not re.search(_HAN_WITHDRAWN, sentence):
+        found = _first(_HAN_EARNEST, sentence) or (
+            re.search(_HAN_SIGN, whole) and re.search(_HAN_WEAK, sentence)
+        )
         if found:
             return found.start()
     return None
 
 
-def _first(patterns: Sequence[re.Pattern[str]], text: str) -> re.Match[str] | None:
-    return next((found for pattern in patterns if (found := pattern.search(text))), None)
+def _first(patterns: Sequence[str], text: str) -> re.Match[str] | None:
+    return next((found for pattern in patterns if (found := re.search(pattern, text))), None)
 
 
 def _rest(sentences: Sequence[str], begins: Sequence[int | None]) -> str:
@@ -175,7 +171,7 @@ def _rest(sentences: Sequence[str], begins: Sequence[int | None]) -> str:
     for sentence, at in zip(sentences, begins, strict=True):
         if at is not None:
             told.append(sentence[:at])
-        elif not _SIGN.search(sentence.lower()) and not _HAN_SIGN.search(sentence):
+        elif not re.search(_SIGN, sentence.lower()) and not re.search(_HAN_SIGN, sentence):
             told.append(sentence)
     return " ".join(told)
 

@@ -90,10 +90,9 @@ class MemoryReader:
 
     def silent_sessions(self, now: datetime, after: timedelta, besides: str) -> tuple[Session, ...]:
         """The active sessions but ``besides`` that fell silent, oldest first."""
-        active = [one for one in self._store.recent_sessions(-1, 0) if one.status == "active"]
         return tuple(
             one
-            for one in reversed(active)
+            for one in self._store.active_sessions()
             if one.session_id != besides and self.fell_silent(one.session_id, now, after)
         )
 

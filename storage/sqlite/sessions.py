@@ -44,6 +44,10 @@ class SessionTables(Tables):
         query = f"{_SESSION} WHERE status = 'active' ORDER BY position DESC LIMIT 1"
         return _first(_session, self._read(query))
 
+    def active_sessions(self) -> list[Session]:
+        """Every active session, oldest first."""
+        return [_session(row) for row in self._read(f"{_SESSION} WHERE status = 'active' ORDER BY position")]
+
     def session(self, session_id: str) -> Session | None:
         """One session by its id."""
         return _first(_session, self._read(f"{_SESSION} WHERE session_id = ?", session_id))

@@ -17,6 +17,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,6 +123,7 @@ class _one_commit:
 # -- shape -------------------------------------------------------------------------------------------------------
 
 
+@cache
 def _laid_down(version: int) -> tuple[dict[str, _Table], dict[str, str]]:
     """The tables and the indexes (name: script) of a database that has just taken so many steps."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:

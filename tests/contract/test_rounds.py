@@ -55,6 +55,7 @@ def test_a_session_of_2023_that_is_stored_after_one_of_2026_stands_first(
     store.renew_summary("s1", teller.summary("summary of s1"), 1)
     assert names(store) == ["of-2022", "of-2023", "of-2024", "s1"]
     assert [summary.session_id for summary in store.every_summary()] == names(store)
+    assert [one.session_id for one in store.active_sessions()] == names(store)
     newest = store.newest_active()
     assert newest is not None
     assert newest.session_id == "s1"
