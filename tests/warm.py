@@ -37,9 +37,8 @@ import pexpect
 from ptyprocess import PtyProcess
 
 ROOT = Path(__file__).resolve().parents[1]
-#: All but lancedb: its import begins a thread, and no thread lives on in a fork.
 _LIBRARIES = (
-    "main", "numpy", "openai.resources.chat.completions", "pyarrow.dataset", "lance_namespace", "rich.text",
+    "lancedb", "main", "numpy", "openai.resources.chat.completions", "pyarrow.dataset", "lance_namespace", "rich.text",
     "rich.table", "prompt_toolkit.shortcuts", "Stemmer",
 )  # fmt: skip
 _MOST = 100_000
@@ -95,7 +94,8 @@ class _Loaded:
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._one_at_a_time = threading.Lock()
         environment = {
-            "PATH": os.environ["PATH"], "LANG": "en_US.UTF-8", "TZ": "UTC", "PYTHONUTF8": "1", "PYTHONWARNINGS": "ignore",
+            "PATH": os.environ["PATH"], "LANG": "en_US.UTF-8", "TZ": "UTC", "PYTHONUTF8": "1",
+            "PYTHONWARNINGS": "ignore",
         }  # fmt: skip
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.warm", str(theirs.fileno())],
@@ -104,7 +104,11 @@ class _Loaded:
         theirs.close()
 
     def run(
-        self, arguments: Sequence[str], environment: Mapping[str, str], folder: str | Path, streams: Sequence[int]
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        folder: str | Path,
+        streams: Sequence[int],
     ) -> int:
         """Begin a run; its process id."""
         order = Order([*arguments], {**environment}, str(folder), _umask())
@@ -144,14 +148,15 @@ def main(descriptor: int) -> None:
 
 
 def _next_run(line: socket.socket) -> tuple[Order, list[int]] | bool | None:
-    """None once a run has begun, its order and streams in the run itself, False when there is nobody to ask any more."""
+    """None once a run has begun; in the run itself its order and streams. False when nobody is left to ask."""
     told, rights, *_ = line.recvmsg(_MOST, socket.CMSG_SPACE(3 * 4))
     if not told:
         return False
     streams = [*array.array("i", rights[0][2])]
     reading, writing = os.pipe()
-    if (between := os.fork()) == 0:
-        # What is between ends at once: the run is an orphan then, and whoever asked adopts it.
+    # What is between ends at once: the run is an orphan then, and whoever asked adopts it. It is forked past Python,
+    # so that lancedb begins its thread anew in the run alone, and none is about to begin while the run is forked.
+    if (between := ctypes.PyDLL(None).fork()) == 0:
         if run := os.fork():
             os.write(writing, str(run).encode())
             os._exit(0)
