@@ -2,8 +2,8 @@
 
 Loading them is most of the work of a run, and there are some hundred runs. So one process loads them once, and each run
 is a fork of it that plays ``main.py`` from its first line, with arguments, environment, streams and a terminal of its
-own, and that is a child of whoever asked for it. ``COLD_START=1`` begins each run with Python itself, as do the tests
-that speak of the start, and as does every system but Linux, where no process can adopt.
+own, and that is a child of whoever asked for it. A run begins with Python itself where its environment says something
+to Python, or holds ``COLD_START``, or this one does; and on every system but Linux, where no process can adopt.
 
 python -m tests.warm SOCKET    waits for orders on this descriptor, until its other end is closed
 """
@@ -37,10 +37,13 @@ import pexpect
 from ptyprocess import PtyProcess
 
 ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = str(ROOT / "main.py")
 _LIBRARIES = (
     "lancedb", "main", "numpy", "openai.resources.chat.completions", "pyarrow.dataset", "lance_namespace", "rich.text",
     "rich.table", "prompt_toolkit.shortcuts", "Stemmer",
 )  # fmt: skip
+#: What the environment of the loaded process says to Python, and so that of every run that it begins.
+_OF_PYTHON = {"PYTHONUTF8": "1", "PYTHONWARNINGS": "ignore"}
 _MOST = 100_000
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -59,13 +62,13 @@ class Order:
 
 
 class Piped(subprocess.Popen[bytes]):
-    """A run with pipes. Its command is this Python, ``main.py`` and arguments."""
+    """A process with pipes; a run of the program is forked where its command is this Python, ``main.py``, arguments."""
 
     def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
-        if (loaded := _loaded()) is None:
+        folder, environment, pipes = rest[4], rest[5], rest[9:15]
+        if (loaded := _loaded_for(args, environment)) is None:
             super()._execute_child(args, *rest)  # type: ignore[misc]
             return
-        folder, environment, pipes = rest[4], rest[5], rest[9:15]
         try:
             self.pid = loaded.run(args[2:], environment, folder, (pipes[0], pipes[3], pipes[5]))
             self._child_created = True
@@ -74,10 +77,10 @@ class Piped(subprocess.Popen[bytes]):
 
 
 class InTerminal(pexpect.spawn):  # type: ignore[misc]
-    """A run in a pseudo-terminal. Its command is this Python, ``main.py`` and arguments."""
+    """A process in a pseudo-terminal; a run of the program is forked in the same way."""
 
     def _spawnpty(self, args: Sequence[str], **options: Any) -> PtyProcess:
-        if (loaded := _loaded()) is None:
+        if (loaded := _loaded_for(args, options["env"])) is None:
             return super()._spawnpty(args, **options)
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *options["dimensions"], 0, 0))
@@ -94,8 +97,7 @@ class _Loaded:
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._one_at_a_time = threading.Lock()
         environment = {
-            "PATH": os.environ["PATH"], "LANG": "en_US.UTF-8", "TZ": "UTC", "PYTHONUTF8": "1",
-            "PYTHONWARNINGS": "ignore",
+            "PATH": os.environ["PATH"], "LANG": "en_US.UTF-8", "TZ": "UTC", **_OF_PYTHON,
         }  # fmt: skip
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.warm", str(theirs.fileno())],
@@ -118,10 +120,17 @@ class _Loaded:
             return int(self._line.recv(_MOST))
 
 
+def _loaded_for(command: Sequence[str], environment: Mapping[str, str]) -> _Loaded | None:
+    """The process to ask for this run; None where it must begin with Python itself, or is no run of the program."""
+    if [*command[:2]] != [sys.executable, PROGRAM]:
+        return None
+    to_python = {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+    cold = "COLD_START" in {**os.environ, **environment} or to_python != _OF_PYTHON
+    return None if cold or not sys.platform.startswith("linux") else _loaded()
+
+
 @functools.cache
 def _loaded() -> _Loaded | None:
-    if os.environ.get("COLD_START") or not sys.platform.startswith("linux"):
-        return None
     adopts = ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     return _Loaded() if adopts else None
 
@@ -188,8 +197,8 @@ def _play(order: Order, streams: Sequence[int]) -> None:
     sys.stdout = sys.__stdout__ = open(1, "w", errors="surrogateescape", **kind)  # noqa: SIM115
     sys.stderr = sys.__stderr__ = open(2, "w", buffering=1, errors="backslashreplace", **kind)  # noqa: SIM115
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.argv, sys.path[0] = [str(ROOT / "main.py"), *order.arguments], str(ROOT)
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    sys.argv, sys.path[0] = [PROGRAM, *order.arguments], str(ROOT)
+    runpy.run_path(PROGRAM, run_name="__main__")
 
 
 if __name__ == "__main__":
