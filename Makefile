@@ -43,7 +43,7 @@ check: .venv/.ready-dev
 	@$(BIN)/python -m mypy --strict
 
 torture: .venv/.ready-dev
-	@$(BIN)/python -m tests.torture $(ARGS)
+	@COLD_START=1 $(BIN)/python -m tests.torture $(ARGS)
 
 mutate: .venv/.ready-dev
 	@$(BIN)/python -m tests.mutate $(ARGS)

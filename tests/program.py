@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.interfaces.terminal.pseudo import ROOT, environment
 from tests.server import ScriptedServer
+from tests.warm import Piped
 
 #: Seconds after which a run is given up: long, since a slow machine is no failure.
 _PATIENCE = 120.0
@@ -47,7 +48,7 @@ def connected(base: str, **more: str) -> dict[str, str]:
 def started(home: Path, *arguments: str, piped: bool = True, **settings: str) -> subprocess.Popen[bytes]:
     """The program, begun, with its data and logs under ``home``; something is piped in, or nothing is."""
     chosen = environment(home, LOG_DIR=str(home / "logs"), **settings)
-    return subprocess.Popen(
+    return Piped(
         [sys.executable, str(ROOT / "main.py"), "--data-dir", str(home / "data"), *arguments],
         env=chosen, cwd=home, stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,

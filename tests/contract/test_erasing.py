@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from domain.records import ErasureScope, ImageVersion, Removed, Summary
+from domain.records import ErasureScope, ImageVersion, Removed, Round, Summary
 from storage.store import NewSummary, Store
 from tests.contract.stores import FORMS, Opens, Teller, at, holding, said
 from tests.contract.test_finding import embed_all, kept
@@ -54,6 +54,20 @@ def test_what_was_chosen_goes_with_its_words_vectors_and_drafts_and_a_note_stays
     assert again.erasure_note() is None
     assert again.problems() == []
     again.close()
+
+
+def test_the_store_knows_whether_anything_holds_a_text_to_the_letter(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "said", "answered")
+    store.fold("s1", 1, teller.summary("summed up"))
+    store.add_version("user", "an image", "model", at(1))
+    store.pin("self", at(1), "a pin")
+    held = (spoken.user.text, spoken.assistant.text, "summed up", "an image", "a pin")
+    assert [text for text in held if not store.holds(text)] == []
+    assert store.holds("an imag")
+    assert not store.holds("An image")
+    store.undo("s1", 9)
+    store.reset("s1")
+    assert [text for text in held if store.holds(text)] == ["an image", "a pin"]
 
 
 def test_an_archived_session_goes_whole_and_the_others_stay(store: Store, teller: Teller) -> None:
@@ -174,6 +188,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.said: dict[str, list[str]] = {}
         self.active: list[str] = []
         self.cleared: dict[str, tuple[Removed, list[str]]] = {}
+        self.undone: dict[str, tuple[Round, ...]] = {}
         self.names = 0
 
     @initialize()
@@ -192,12 +207,17 @@ class AnyOrder(RuleBasedStateMachine):
         self.said = {name: [], **self.said}
         self.active.append(name)
 
+    def forget(self, name: str) -> None:
+        """Something new was done in a session: neither a reset nor an undo of it can be taken back any more."""
+        self.cleared.pop(name, None)
+        self.undone.pop(name, None)
+
     @rule(which=st.integers(0, 1), word=st.sampled_from(WORDS))
     def say(self, which: int, word: str) -> None:
         name = self.active[which]
         self.teller.say(name, f"I saw {word}")
         self.said[name].append(word)
-        self.cleared.pop(name, None)
+        self.forget(name)
 
     @rule(which=st.integers(0, 1), word=st.sampled_from(WORDS))
     def put_first(self, which: int, word: str) -> None:
@@ -205,14 +225,23 @@ class AnyOrder(RuleBasedStateMachine):
         if rounds := self.store.rounds(name):
             self.teller.say(name, f"I saw {word}", before=rounds[0])
             self.said[name].insert(0, word)
-            self.cleared.pop(name, None)
+            self.forget(name)
 
     @rule(which=st.integers(0, 1))
     def undo(self, which: int) -> None:
         name = self.active[which]
-        if self.store.undo(name, 1):
+        if undone := self.store.undo(name, 1):
             self.said[name].pop()
             self.cleared.pop(name, None)
+            self.undone[name] = undone
+
+    @precondition(lambda self: self.undone)
+    @rule()
+    def redo(self) -> None:
+        name, undone = self.undone.popitem()
+        self.store.redo(undone)
+        self.said[name] += [spoken.user.words.split()[2] for spoken in undone]
+        self.cleared.pop(name, None)
 
     @rule(which=st.integers(0, 1))
     def fold(self, which: int) -> None:
@@ -224,6 +253,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1))
     def reset(self, which: int) -> None:
         name = self.active[which]
+        self.forget(name)
         self.cleared[name] = (self.store.reset(name), self.said[name])
         self.said[name] = []
 
@@ -234,6 +264,7 @@ class AnyOrder(RuleBasedStateMachine):
         removed, words = self.cleared.pop(name)
         self.store.put_back(removed)
         self.said[name] = words
+        self.forget(name)
 
     @rule(which=st.integers(0, 1))
     def archive(self, which: int) -> None:
@@ -241,14 +272,15 @@ class AnyOrder(RuleBasedStateMachine):
         self.store.archive(name, self.teller.summary("the end"), {}, following)
         self.said[following] = []
         self.active[which] = following
-        self.cleared.pop(name, None)
+        self.forget(name)
 
     @rule(word=st.sampled_from(WORDS))
     def erase(self, word: str) -> None:
         turns = [turn for turn in self.store.turns_after(0, 9_999) if word in turn.words]
         self.store.take_out(ErasureScope(tuple(turns), words=word))
         self.said = {name: [one for one in words if one != word] for name, words in self.said.items()}
-        self.cleared.clear()
+        for name in self.said:
+            self.forget(name)
         self.store.end_erasure()
 
     @rule()

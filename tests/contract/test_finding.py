@@ -34,6 +34,15 @@ def test_words_are_found_with_how_often_and_not_after_they_went(store: Store, te
     assert holding(store, "quokka") == []
 
 
+def test_a_table_of_words_tells_about_how_many_rows_it_has(store: Store, teller: Teller) -> None:
+    assert (store.rows("turn"), store.rows("fact")) == (0, 0)
+    spoken = [teller.say("s1", words) for words in ("one", "two", "three")]
+    store.learn_fact("f1", "s1", at(5), "counts", [spoken[0].user.seq])
+    store.fold("s1", 1, teller.summary("one"))
+    assert store.rows("turn") >= 6
+    assert (store.rows("fact"), store.rows("summary")) == (1, 1)
+
+
 def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, teller: Teller) -> None:
     store.start_session("s2", at(1))
     one, two, three = teller.say("s1", "one"), teller.say("s2", "two"), teller.say("s1", "three")
@@ -98,6 +107,31 @@ def test_what_is_refused_three_times_is_set_aside_until_it_is_tried_again(
     store.try_again()
     assert len(store.waiting(9)) == 2
     assert store.set_aside() == []
+
+
+def test_effort_changes_with_all_that_was_achieved_or_failed_and_with_nothing_else(
+    store: Store, teller: Teller
+) -> None:
+    text_id = teller.say("s1", "one").user.text_id
+    assert store.effort() == store.effort() == (2, 0)
+    store.refuse(text_id, "too long")
+    assert store.effort() == (2, 1)
+    embed_all(store)
+    assert store.effort() == (0, 0)
+
+
+def test_vectors_that_are_forgotten_are_gone_of_every_model_and_wait_for_none(
+    store: Store, teller: Teller
+) -> None:
+    spoken = teller.say("s1", "one")
+    for model in (MODEL, "another"):
+        embed_all(store, model)
+        store.take_stock("another")
+    teller.say("s1", "two")
+    store.forget_vectors([spoken.user.text_id, "nobody"])
+    assert kept(store) == kept(store, "another") == [spoken.assistant.text_id]
+    assert spoken.user.text_id not in store.waiting(99)
+    assert len(store.waiting(99)) == 2
 
 
 def test_a_vector_goes_with_its_text_and_those_after_it_are_made_again(store: Store, teller: Teller) -> None:

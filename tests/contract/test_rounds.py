@@ -151,6 +151,20 @@ def test_folding_and_other_wording_leave_one_summary(store: Store, teller: Telle
     assert store.every_summary() == []
 
 
+def test_summaries_are_read_by_their_ids_in_the_order_of_their_sessions(store: Store, teller: Teller) -> None:
+    for session_id, year in (("s0", 2023), ("s2", 2027)):
+        store.start_session(session_id, at(1), began=at(0, year))
+    for session_id in ("s2", "s1", "s0"):
+        teller.say(session_id, "one")
+        store.fold(session_id, 1, teller.summary(f"of {session_id}"))
+    ids = {summary.session_id: summary.text_id for summary in store.every_summary()}
+    found = store.summaries_with_ids([ids["s2"], "nobody", ids["s0"]])
+    assert found == [summary for summary in store.every_summary() if summary.session_id != "s1"]
+    store.reset("s2")
+    assert [summary.session_id for summary in store.summaries_with_ids([*ids.values()])] == ["s0", "s1"]
+    assert store.summaries_with_ids([]) == []
+
+
 def test_undo_takes_only_what_is_in_the_context(store: Store, teller: Teller) -> None:
     for words in ("one", "two", "three"):
         teller.say("s1", words)
@@ -160,6 +174,46 @@ def test_undo_takes_only_what_is_in_the_context(store: Store, teller: Teller) ->
     assert said(store, "s1") == ["one"]
     teller.say("s1", "four")
     assert said(store, "s1") == ["one", "four"]
+
+
+def test_rounds_that_were_taken_back_come_back_where_they_stood_with_words_and_a_place_in_the_queue(
+    store: Store, teller: Teller, reopen: Callable[[], Store]
+) -> None:
+    store.start_session("s2", at(1))
+    for words in ("one", "two", "three"):
+        teller.say("s1", words)
+    store.fold("s1", 1, teller.summary("one"))
+    rounds, session = store.rounds("s1"), store.session("s1")
+    undone = store.undo("s1", 2)
+    teller.say("s2", "meanwhile")
+    store.keep_stage("s1", "summary", at(9), "{}")
+    store.redo(undone)
+    assert store.stages("s1") == {}
+    store.close()
+    again = reopen()
+    assert (again.rounds("s1"), again.session("s1")) == (rounds, session)
+    assert again.context("s1") == rounds[1:]
+    assert holding(again, "three") == [turn.text_id for turn in rounds[2].turns]
+    assert {turn.text_id for spoken in rounds for turn in spoken.turns} <= set(again.waiting(99))
+    assert said(again, "s2") == ["meanwhile"]
+    assert again.problems() == []
+    teller.store = again
+    teller.say("s1", "four")
+    assert said(again, "s1") == ["one", "two", "three", "four"]
+    again.close()
+
+
+def test_a_round_that_is_withheld_or_quotes_comes_back_withheld_or_quoting(
+    store: Store, teller: Teller
+) -> None:
+    quoting(store, (Quoted(0, "1a2b3c4d5e", at(0)),))
+    hidden = teller.say("s1", "a secret quokka")
+    store.withhold([turn.text_id for turn in hidden.turns])
+    rounds = store.rounds("s1")
+    store.redo(store.undo("s1", 2))
+    assert store.rounds("s1") == rounds
+    assert (holding(store, "quokka"), holding(store, "kiwi")) == ([], ["u"])
+    assert not {turn.text_id for turn in hidden.turns} & set(store.waiting(99))
 
 
 def test_a_reset_gives_back_what_it_took_also_when_a_summary_was_written_meanwhile(

@@ -134,7 +134,7 @@ def why_not() -> str:
 def run(play: Callable[[], object], point: int, below: Path) -> Ended:
     """Play something in a process of its own and kill it before its write number ``point``; with 0 let it end.
 
-    Only files below the folder count. This process must have no other threads and no other children.
+    Only files below the folder count. This process must have no other threads.
     """
     child = os.fork()
     if not child:
@@ -146,6 +146,7 @@ def _be_traced(play: Callable[[], object]) -> None:
     """The process that is watched; never returns."""
     code = 1
     try:
+        os.setpgid(0, 0)  # its threads are waited for as this group, past any other child of whoever watches
         signal.alarm(PATIENCE)
         with Path(os.devnull).open("wb") as nothing:
             os.dup2(nothing.fileno(), 1)
@@ -173,7 +174,7 @@ def _watch(child: int, point: int, below: str) -> Ended:
     libc.ptrace(_CONT, child, 0, 0)
     ended = None
     while ended is None:
-        thread, status = os.waitpid(-1, _ANY_THREAD)
+        thread, status = os.waitpid(-child, _ANY_THREAD)
         if not os.WIFSTOPPED(status):
             ended = status if thread == child else None
             continue
@@ -187,7 +188,7 @@ def _watch(child: int, point: int, below: str) -> Ended:
                 continue
         # A new thread begins with a stop of its own; any other signal is meant for the process.
         libc.ptrace(_CONT, thread, 0, 0 if number in (signal.SIGTRAP, signal.SIGSTOP) else number)
-    _reap()
+    _reap(child)
     return Ended(at, count, "" if at or ended == 0 else said(ended), tuple(made))
 
 
@@ -218,14 +219,14 @@ def said(status: int) -> str:
 def _end(child: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)
-    _reap()
+    _reap(child)
 
 
-def _reap() -> None:
+def _reap(child: int) -> None:
     """Wait for whatever is left of a process that has ended."""
     with suppress(ChildProcessError):
         while True:
-            os.waitpid(-1, _ANY_THREAD)
+            os.waitpid(-child, _ANY_THREAD)
 
 
 def _names() -> dict[int, str]:

