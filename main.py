@@ -58,9 +58,9 @@ def main(given: Sequence[str] | None = None) -> int:
             print(options.help or f"Old Friend {VERSION}", flush=True)
             return Exit.OK
         with heard() as wishes:
-            while (code := _run(options, streams, wishes)) is None:
-                options = options.again
-            return code
+            while isinstance(ended := _run(options, streams, wishes), Options):
+                options = ended
+            return ended
     except errors.OldFriendError as error:
         print(words_for(None, streams.environment).error(error), file=sys.stderr)
         return error.exit_code
@@ -71,8 +71,8 @@ def main(given: Sequence[str] | None = None) -> int:
         return Exit.FAILED
 
 
-def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
-    """Open everything, chat, close everything. None when settings have changed and all is to be opened anew."""
+def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
+    """Open everything, chat, close everything. Where settings have changed, what all is to be opened anew with."""
     settings = config.load(HOME, streams.environment, options.flags, options.env_file)
     debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
     try:
@@ -93,7 +93,8 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
                     conversation.memory.start()
                     return run_batch(repl, options, streams)
                 chat(repl)
-                return None if isinstance(repl.ending, Restart) else Exit.OK
+                restart = isinstance(repl.ending, Restart)
+                return options.again(incognito=conversation.incognito) if restart else Exit.OK
     except errors.OldFriendError as error:
         print(words_for(settings, streams.environment).error(error), file=sys.stderr)
         return error.exit_code
