@@ -29,11 +29,10 @@ from domain import errors
 from domain.errors import Exit
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
-from interfaces.terminal import arguments
+from interfaces.terminal import arguments, history_file
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.batch import run_batch
 from interfaces.terminal.command_context import Restart
-from interfaces.terminal.history_file import scrubber
 from interfaces.terminal.interrupting import Wishes, heard
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import is_gone
@@ -144,7 +143,10 @@ def _opened(settings: Settings, debug: DebugLog, options: Options) -> Iterator[C
 
 
 def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
-    scrubbers = [scrubber(settings.data_dir / "history"), lambda needles: debug.scrub(needles.held_by)]
+    scrubbers = [
+        lambda gone: history_file.scrub(settings.data_dir / "history", gone.texts),
+        lambda gone: debug.scrub(gone.held_by),
+    ]
     return Memory(
         settings.data_dir, llm.embedder, clock=_now, new_id=_new_id, log=debug.log,
         also_searched=[settings.log_dir], scrubbers=scrubbers,
