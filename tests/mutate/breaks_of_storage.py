@@ -118,8 +118,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "no vacuum",
         "P11",
         "storage/sqlite/store.py",
-        "            self._set_meta(_NOTE, None)\n        self._database.vacuum()\n",
-        "            self._set_meta(_NOTE, None)\n",
+        "            self._set_meta(_ERASING, None)\n        self._database.vacuum()\n",
+        "            self._set_meta(_ERASING, None)\n",
         (SURVIVORS + "test_p11_no_page_of_what_was_erased_is_left_in_the_file",),
     ),
     Break(
@@ -253,7 +253,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a fact outlives the turns it was drawn from",
         "P20",
-        "storage/sqlite/store.py",
+        "storage/sqlite/lexicon.py",
         '                    sql("DELETE FROM fact WHERE seq = ?", (fact,))\n',
         "",
         ("tests/contract/test_finding.py::test_a_fact_finds_its_turns_and_goes_with_any_of_them",),
