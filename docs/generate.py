@@ -56,11 +56,11 @@ def commands_table(language: Language) -> str:
 
 def settings_table(language: Language) -> str:
     """The table of settings for a README."""
-    heads = _HEADS[language]
+    heads, words = _HEADS[language], Words(language)
     rows = []
     for row in SETTINGS:
         default = f"`{row.default}`" if row.default else ""
-        rows.append(f"| `{row.name}` | {default} | {row.help_en if language == 'en' else row.help_zh} |")
+        rows.append(f"| `{row.name}` | {default} | {words.setting(row)} |")
     return "\n".join([f"| {heads[2]} | {heads[3]} | {heads[4]} |", "|---|---|---|", *rows])
 
 

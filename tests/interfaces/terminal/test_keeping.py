@@ -16,6 +16,7 @@ import config
 from domain import errors
 from domain.settings import TABLE
 from interfaces.terminal import history_file
+from interfaces.terminal.messages import Words
 from interfaces.terminal.prompt_sources import PromptHistory
 from interfaces.terminal.setup.envfile import write
 from interfaces.terminal.typeahead import Ahead, lines_typed
@@ -155,7 +156,7 @@ def test_a_new_file_names_every_setting_with_its_help(tmp_path: Path, language) 
     assert "\nCHAT_MODEL='m'\n" in text
     for row in TABLE:
         assert f"\n{row.name}=" in text or f"\n# {row.name}={row.default}\n" in text
-        assert (row.help_zh if language == "zh" else row.help_en) in text
+        assert Words(language).setting(row) in text
     assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
 
 

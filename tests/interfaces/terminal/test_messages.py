@@ -11,6 +11,7 @@ import pytest
 
 from domain import errors
 from domain.events import Notice
+from domain.settings import TABLE as SETTINGS
 from interfaces.terminal.commands.table import TABLE
 from interfaces.terminal.messages import LANGUAGES, Words, choose, table
 from interfaces.terminal.messages.en import MESSAGES
@@ -102,6 +103,12 @@ def test_every_error_has_its_message() -> None:
 def test_every_command_has_help_in_both_languages() -> None:
     for command in TABLE:
         assert f"command.{command.name}" in MESSAGES
+
+
+def test_every_setting_is_told() -> None:
+    assert {f"setting.{setting.field}" for setting in SETTINGS} == {
+        key for key in MESSAGES if key.startswith("setting.")
+    }
 
 
 def test_chinese_messages_are_chinese() -> None:
