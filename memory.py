@@ -367,11 +367,5 @@ class Memory(Forgetting):
         elif self._search:
             self._search.index.wake()
 
-    def _new_text_id(self) -> str:
-        return self._new_id()
-
     def _session_id(self) -> str:
         return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[-6:]}"
-
-    def _now(self) -> str:
-        return self._clock().isoformat(timespec="seconds")
