@@ -6,7 +6,6 @@ Promises: each verb is one commit or nothing; what was reset can be put back unt
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 from domain.records import ErasureScope, Image, ImageVersion, Removed, Renewal, Round
 from storage.erasure import Proof
@@ -18,7 +17,6 @@ from storage.store import NewSummary
 class Forgetting(MemoryReader):
     """The verbs of ``Memory`` by which something goes."""
 
-    _clock: Callable[[], datetime]
     _new_id: Callable[[], str]
 
     def reset(self, session_id: str) -> Removed:
@@ -87,9 +85,6 @@ class Forgetting(MemoryReader):
     def unpin(self, image: Image, text: str) -> None:
         """Let go of a pin; its line leaves the image if the pin brought it and it stands there word for word."""
         self._images.unpin(image, text)
-
-    def _now(self) -> str:
-        return self._clock().isoformat(timespec="seconds")
 
     def _tell_index(self, gone: Sequence[str]) -> None:
         """Texts are new or gone."""
