@@ -37,7 +37,8 @@ def commands_page() -> str:
     ]
     for command in COMMANDS:
         asks = "yes · 是" if command.destructive else ""
-        lines.append(f"| `{_cell(usage(command))}` | {command.help['en']} | {command.help['zh']} | {asks} |")
+        told = " | ".join(Words(language).say(f"command.{command.name}") for language in READMES)
+        lines.append(f"| `{_cell(usage(command))}` | {told} | {asks} |")
     return "\n".join([*lines, "", *_keys()]) + "\n"
 
 
@@ -48,18 +49,18 @@ def _keys() -> list[str]:
 
 def commands_table(language: Language) -> str:
     """The table of commands for a README."""
-    heads = _HEADS[language]
-    rows = [f"| `{_cell(usage(command))}` | {command.help[language]} |" for command in COMMANDS]
+    heads, say = _HEADS[language], Words(language).say
+    rows = [f"| `{_cell(usage(command))}` | {say(f'command.{command.name}')} |" for command in COMMANDS]
     return "\n".join([f"| {heads[0]} | {heads[1]} |", "|---|---|", *rows])
 
 
 def settings_table(language: Language) -> str:
     """The table of settings for a README."""
-    heads = _HEADS[language]
+    heads, words = _HEADS[language], Words(language)
     rows = []
     for row in SETTINGS:
         default = f"`{row.default}`" if row.default else ""
-        rows.append(f"| `{row.name}` | {default} | {row.help_en if language == 'en' else row.help_zh} |")
+        rows.append(f"| `{row.name}` | {default} | {words.setting(row)} |")
     return "\n".join([f"| {heads[2]} | {heads[3]} | {heads[4]} |", "|---|---|---|", *rows])
 
 

@@ -1,6 +1,6 @@
-"""All settings as one frozen value, and the table of them: name, how a value is read and checked, what a person gets.
+"""All settings as one frozen value, and the table of them: name, how a value is read and checked, default.
 
-One table feeds reading, the example file, the set-up and the documents.
+One table feeds reading, the example file, the set-up and the documents; the words for each are a door's.
 """
 
 from __future__ import annotations
@@ -167,13 +167,11 @@ def _folder(value: str) -> Path:
 
 @dataclass(frozen=True)
 class Setting:
-    """One row of the table of settings: its name, how it is read, and what a person gets from it."""
+    """One row of the table of settings: its name, how it is read, and what holds while nobody gives it."""
 
     name: str
     read: Callable[[str], Any]
-    default: str
-    help_en: str
-    help_zh: str
+    default: str = ""
     secret: bool = False
 
     @property
@@ -183,114 +181,24 @@ class Setting:
 
 
 TABLE: tuple[Setting, ...] = (
-    Setting(
-        "OPENAI_API_KEY",
-        _key,
-        "",
-        "The key of your model provider. Local servers need none.",
-        "模型服务商的密钥。本地服务器不需要。",
-        secret=True,
-    ),
-    Setting(
-        "OPENAI_API_BASE",
-        _base,
-        "",
-        f"Where the chat model is. Empty with a key: {OPENAI_BASE}",
-        f"聊天模型的地址。有密钥而此处留空时为 {OPENAI_BASE}",
-    ),
-    Setting(
-        "CHAT_MODEL",
-        _text,
-        "",
-        f"The chat model's name. Empty at OpenAI: {DEFAULT_OPENAI_MODEL}",
-        f"聊天模型的名字。用 OpenAI 且留空时为 {DEFAULT_OPENAI_MODEL}",
-    ),
-    Setting(
-        "EMBEDDING_MODEL",
-        _text,
-        "",
-        f"The embedding model's name. Empty: the one that comes along and knows meaning; {BUILT_IN}: words alone.",
-        f"向量模型的名字。留空则用自带的、懂语义的模型；{BUILT_IN} 则只看词语。",
-    ),
-    Setting(
-        "EMBEDDING_API_BASE",
-        _base,
-        "",
-        "Where the embedding model is. Empty: where the chat model is.",
-        "向量模型的地址。留空则与聊天模型相同。",
-    ),
-    Setting(
-        "EMBEDDING_API_KEY",
-        _key,
-        "",
-        "Its key. Empty: the chat model's key.",
-        "它的密钥。留空则与聊天模型相同。",
-        secret=True,
-    ),
-    Setting(
-        "MAX_CONV_NUM", _count, "20", "Rounds kept word for word in the context.", "上下文中逐字保留的轮数。"
-    ),
-    Setting(
-        "REFRESH_EVERY_CONV_NUM",
-        _count,
-        "10",
-        "How many of the oldest rounds are folded at once.",
-        "每次折叠进摘要的最早轮数。",
-    ),
-    Setting(
-        "RECALL_SESSION_NUM",
-        _count,
-        "3",
-        "Session summaries recalled for a reply, at most.",
-        "每次回复最多回忆的会话摘要数。",
-    ),
-    Setting(
-        "RECALL_CONV_NUM", _count, "30", "Turns recalled for a reply, at most.", "每次回复最多回忆的话语数。"
-    ),
-    Setting(
-        "RECALL_TOKENS",
-        _count,
-        "2000",
-        "Tokens that recalled memories may take in a prompt.",
-        "回忆内容在提示中最多占用的词元数。",
-    ),
-    Setting(
-        "DATA_DIR",
-        _folder,
-        "data",
-        "Where everything is remembered. Copy it, keep the friend.",
-        "一切记忆所在的文件夹。复制它，就留住了朋友。",
-    ),
-    Setting("LOG_DIR", _folder, "logs", "Where logs are written.", "日志所在的文件夹。"),
-    Setting(
-        "DEBUG",
-        _switch,
-        "0",
-        "1 writes every prompt and all database traffic to logs/debug.log.",
-        "设为 1 时把每个提示和数据库读写记入 logs/debug.log。",
-    ),
-    Setting(
-        "REQUEST_TIMEOUT",
-        _seconds,
-        "120",
-        "Seconds to wait for a sign of life from the model server.",
-        "等待模型服务器响应的秒数。",
-    ),
-    Setting(
-        "ARCHIVE_AFTER",
-        _hours,
-        "8",
-        "Hours of silence after which a session is saved by itself at the next start. 0: never.",
-        "会话沉默多少小时后，下次启动时自动保存。0 为从不。",
-    ),
-    Setting(
-        "LANGUAGE",
-        _language,
-        "auto",
-        "Language of the program's own messages: auto, en or zh.",
-        "程序自身消息的语言：auto、en 或 zh。",
-    ),
-    Setting("COMPANION_NAME", _text, "", "What your companion is called.", "你的伙伴叫什么。"),
-    Setting("USER_NAME", _text, "", "What your companion calls you.", "你的伙伴怎么称呼你。"),
+    Setting("OPENAI_API_KEY", _key, secret=True),
+    Setting("OPENAI_API_BASE", _base),
+    Setting("CHAT_MODEL", _text),
+    Setting("EMBEDDING_MODEL", _text),
+    Setting("EMBEDDING_API_BASE", _base),
+    Setting("EMBEDDING_API_KEY", _key, secret=True),
+    Setting("MAX_CONV_NUM", _count, "20"),
+    Setting("REFRESH_EVERY_CONV_NUM", _count, "10"),
+    Setting("RECALL_SESSION_NUM", _count, "3"),
+    Setting("RECALL_CONV_NUM", _count, "30"),
+    Setting("RECALL_TOKENS", _count, "2000"),
+    Setting("DATA_DIR", _folder, "data"),
+    Setting("LOG_DIR", _folder, "logs"),
+    Setting("DEBUG", _switch, "0"),
+    Setting("REQUEST_TIMEOUT", _seconds, "120"),
+    Setting("ARCHIVE_AFTER", _hours, "8"),
+    Setting("LANGUAGE", _language, "auto"),
+    Setting("COMPANION_NAME", _text),
+    Setting("USER_NAME", _text),
 )
 BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in TABLE}

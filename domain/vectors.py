@@ -1,8 +1,8 @@
-"""Vectors: who makes them, what makes one sound, and how one is named in an index."""
+"""Vectors: who makes them, what makes one sound, how one is named in an index, and what an index finds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     Vector = npt.NDArray[np.float32]
     Half = npt.NDArray[np.float16]
+    #: Turns texts into vectors, all in one call; None for a text that has none.
+    Embed = Callable[[Sequence[str]], Sequence[Vector | None]]
 
 
 class Embedder(Protocol):
@@ -50,3 +52,11 @@ class Hit:
     text_id: str
     session_id: str
     similarity: float
+
+
+class VectorIndex(Protocol):
+    """The nearest texts of a kind; ``state`` says whether it can be searched."""
+
+    @property
+    def state(self) -> str: ...
+    def search(self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int) -> Sequence[Hit]: ...

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from domain import text as texts
-from domain.languages import Language, language_of
+from domain.languages import Language, day_in, language_of, when_in
 from domain.records import Image, Round, Turn
 from models.chat import Message
-from prompts import TEMPLATES, Templates, day_in, when_in
+from prompts import TEMPLATES, Templates
 
 _LONGEST_PIN = 1_000
 

@@ -26,11 +26,11 @@ from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
 from recall.ranking import Evidence, bm25, from_neighbours, rarity
 from recall.searching import Hidden, Search, Searched
 from recall.selection import FRAME, RECORD, RankedSearch, Selector
-from recall.sources import Archive, Embed, VectorIndex, WordIndex
 from recall.turn_table import TurnTable
 
 if TYPE_CHECKING:
-    from domain.vectors import Vector
+    from domain.vectors import Embed, Vector, VectorIndex
+    from storage.store import TurnStore, WordStore
 
 #: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
 _FEW = 150
@@ -213,9 +213,9 @@ class Finder:
 
     def __init__(
         self,
-        lexicon: WordIndex,
+        lexicon: WordStore,
         vectors: VectorIndex | None,
-        archive: Archive,
+        archive: TurnStore,
         log: logging.Logger,
         weigh: ranking.Weigh = ranking.weigh,
     ) -> None:

@@ -19,14 +19,13 @@ from domain.recollection import MissingPart
 from recall import ranking, times, turn_table, words
 from recall.questions import Question
 from recall.ranking import Evidence, Flags, Floats, Numbers
-from recall.sources import Archive, VectorIndex, WordIndex
 from recall.turn_table import FoundTurns, Pool, TurnTable
 
 if TYPE_CHECKING:
     from domain.records import Kind
-    from domain.vectors import Vector
-    from storage.sqlite.lexicon import Postings
+    from domain.vectors import Vector, VectorIndex
     from storage.sqlite.schema import WordTable
+    from storage.store import Postings, TurnStore, WordStore
 
 #: Similarity by id.
 Similarities = Mapping[str, float]
@@ -72,9 +71,9 @@ class Search:
 
     def __init__(
         self,
-        lexicon: WordIndex,
+        lexicon: WordStore,
         vectors: VectorIndex | None,
-        archive: Archive,
+        archive: TurnStore,
         table: TurnTable,
         hidden: Hidden,
         log: logging.Logger,

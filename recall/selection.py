@@ -17,8 +17,8 @@ from domain.records import PREFIX, Summary, Turn
 from recall import words
 from recall.ranking import Ranked
 from recall.searching import Searched
-from recall.sources import Archive
 from recall.turn_table import TurnTable
+from storage.store import TurnStore
 
 #: A turn handed over only for its context has no reason of its own.
 _NO_REASON = Why(query="", score=0.0)
@@ -93,7 +93,7 @@ class Selector:
 
     def __init__(
         self,
-        archive: Archive,
+        archive: TurnStore,
         table: TurnTable,
         limits: RecallLimits,
         present: int | None = None,

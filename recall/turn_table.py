@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from recall.ranking import Flags, Floats, Numbers, from_neighbours
 
 if TYPE_CHECKING:
-    from storage.sqlite.lexicon import Postings
+    from storage.store import Postings, TurnRow
 
 #: A history of so many turns is looked at whole.
 WHOLE = 3000
@@ -41,25 +41,6 @@ _COLUMNS: Mapping[str, type[np.generic]] = {
 Mark = Literal["asks", "time", "number", "named"]
 #: The bit of each mark, as ``storage.sqlite.lexicon.MARKS`` has them.
 _MARKS: tuple[Mark, ...] = ("asks", "time", "number", "named")
-
-
-class PlacedTurn(Protocol):
-    """Where one turn stands, as the store tells it; ``position`` orders the turns of one session."""
-
-    @property
-    def seq(self) -> int: ...
-    @property
-    def session(self) -> int: ...
-    @property
-    def by_user(self) -> bool: ...
-    @property
-    def length(self) -> int: ...
-    @property
-    def marks(self) -> int: ...
-    @property
-    def timestamp(self) -> str: ...
-    @property
-    def position(self) -> int | float: ...
 
 
 class TurnTable:
@@ -110,7 +91,7 @@ class TurnTable:
         """The tokens of a turn."""
         return self.tokens / max(self._size, 1)
 
-    def extend(self, turns: Sequence[PlacedTurn]) -> None:
+    def extend(self, turns: Sequence[TurnRow]) -> None:
         """Take in turns that were stored since."""
         start, end = self._size, self._size + len(turns)
         while end > len(self._room["seq"]):

@@ -17,11 +17,10 @@ from domain.languages import is_unspaced
 from domain.recollection import RecalledSummary, RecalledTurn, RecallLimits, Recollection, Why
 from recall import words
 from recall.ranking import rarity
-from recall.sources import Archive, WordIndex
 
 if TYPE_CHECKING:
-    from storage.sqlite.lexicon import Postings
     from storage.sqlite.schema import WordTable
+    from storage.store import Postings, TurnStore, WordStore
 
 #: The share of what was asked for, by rarity, that a memory must hold.
 _MOST = 0.6
@@ -38,7 +37,7 @@ class _Holding:
     terms: frozenset[str]
 
 
-def search(lexicon: WordIndex, archive: Archive, text: str, limits: RecallLimits) -> Recollection:
+def search(lexicon: WordStore, archive: TurnStore, text: str, limits: RecallLimits) -> Recollection:
     """The turns and summaries that hold the words of a text; ``why.words`` has the words as they stand there."""
     terms = _terms(text)
     by_turn = _holding(lexicon, "turn", terms)
@@ -70,7 +69,7 @@ def _terms(text: str) -> tuple[str, ...]:
     return tuple(pairs) or terms
 
 
-def _holding(lexicon: WordIndex, table: WordTable, terms: Sequence[str]) -> list[_Holding]:
+def _holding(lexicon: WordStore, table: WordTable, terms: Sequence[str]) -> list[_Holding]:
     """The rows that hold what is looked for, best first."""
     total = lexicon.rows(table)
     postings = lexicon.postings(table, terms, total + 1) if terms and total else {}
@@ -99,7 +98,7 @@ def _held(postings: Mapping[str, Postings]) -> dict[int, list[str]]:
 
 
 def _summaries(
-    lexicon: WordIndex, archive: Archive, text: str, terms: Sequence[str], most: int
+    lexicon: WordStore, archive: TurnStore, text: str, terms: Sequence[str], most: int
 ) -> tuple[RecalledSummary, ...]:
     kept = _holding(lexicon, "summary", terms)[:most]
     session_of = archive.sessions_of_summaries(seqs=[one.seq for one in kept])

@@ -5,7 +5,7 @@ Promises: each verb is one commit or nothing; what was reset can be put back unt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from domain.records import ErasureScope, Image, ImageVersion, Removed, Renewal, Round
 from storage.erasure import Proof
@@ -16,6 +16,8 @@ from storage.store import NewSummary
 
 class Forgetting(MemoryReader):
     """The verbs of ``Memory`` by which something goes."""
+
+    _new_id: Callable[[], str]
 
     def reset(self, session_id: str) -> Removed:
         """Remove a session's turns and summary. Returns what went; ``put_back`` undoes it."""
@@ -62,7 +64,7 @@ class Forgetting(MemoryReader):
 
         False, and nothing is stored, when it is not asked for any more, or from more by now.
         """
-        summary = NewSummary(self._new_text_id(), renewal.timestamp, text)
+        summary = NewSummary(self._new_id(), renewal.timestamp, text)
         gone = self._store.make_summary_anew(renewal, summary, upto)
         self._tell_index(gone or [])
         return gone is not None
@@ -86,10 +88,4 @@ class Forgetting(MemoryReader):
 
     def _tell_index(self, gone: Sequence[str]) -> None:
         """Texts are new or gone."""
-        raise NotImplementedError
-
-    def _new_text_id(self) -> str:
-        raise NotImplementedError
-
-    def _now(self) -> str:
         raise NotImplementedError

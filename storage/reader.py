@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -33,6 +33,10 @@ class MemoryReader:
     _store: Store
     _images: Images
     eraser: Eraser
+    _clock: Callable[[], datetime]
+
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="seconds")
 
     # -- sessions -----------------------------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ from typing import TypeVar
 from conversation import Conversation
 from domain import errors
 from domain.events import Stop
-from domain.languages import Language
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.terminal.interrupting import Wishes
@@ -67,6 +66,8 @@ class Restart:
 
 
 Next = Leave | Say | Offer | Restart | None
+#: What may follow a command; called with the words behind it that stand there already.
+ChoicesOf = Callable[["CommandContext", tuple[str, ...]], Iterable[str | Choice]]
 
 
 @dataclass
@@ -155,11 +156,10 @@ class Command:
 
     name: str
     arguments: str
-    help: Mapping[Language, str]
     run: Callable[[CommandContext, str], Next]
     destructive: bool = False
-    #: What may follow, for completion: the words before, and the context.
-    choices: Callable[[CommandContext, tuple[str, ...]], Iterable[str | Choice]] | None = None
+    #: What may follow, for completion.
+    choices: ChoicesOf | None = None
     #: Whether it makes sense without a terminal.
     alone: bool = True
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
-from storage.files import make_private, put_in_place, read_start
+from domain.files import make_private, put_in_place, read_start
 from storage.sqlite import migrations, shape
 
 #: Below this version several connections can corrupt a WAL that is being reset (sqlite.org/wal.html).
@@ -177,14 +177,6 @@ class Database:
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def backup(self, target: Path) -> None:
-        """A whole, consistent copy at ``target``, which must not exist."""
-        with self._lock, as_ours(self.path):
-            make_private(target)
-            target.unlink()
-            self._connection.execute("VACUUM INTO ?", (str(target),))
-            make_private(target)
-
     def problems(self) -> list[str]:
         """What SQLite's own examination finds; empty when all is well."""
         with self._lock:
@@ -234,3 +226,16 @@ class Tables:
             part = values[start : start + _AT_ONCE]
             rows += self._read(query.format(", ".join("?" * len(part))), *first, *part)
         return rows
+
+    def _meta(self, key: str) -> str | None:
+        """A small note by its key."""
+        rows = self._read("SELECT value FROM meta WHERE key = ?", key)
+        return str(rows[0]["value"]) if rows else None
+
+    def _set_meta(self, key: str, value: str | None) -> None:
+        """Write a small note, or with None remove it."""
+        with self._database.write() as sql:
+            if value is None:
+                sql("DELETE FROM meta WHERE key = ?", (key,))
+            else:
+                sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))

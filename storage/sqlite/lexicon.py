@@ -6,6 +6,8 @@ rows that hold it and how often (table type ``fts5vocab``,
 https://sqlite.org/fts5.html#the_fts5vocab_virtual_table_module), and the ranking is made from that outside
 of SQL, since FTS5's own ``bm25()`` has fixed parameters and knows no neighbours.
 
+Beside it stands who writes it, together with the queue for vectors, and who reads for recall where turns stand.
+
 Promises: a row can be found as soon as its transaction is committed, and never after it was removed; a term
 that stands in more than ``cap`` rows costs no more than a probe, however large the table.
 """
@@ -13,20 +15,16 @@ that stands in more than ``cap`` rows costs no more than a probe, however large 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from storage.sqlite.database import Sql
+from domain.records import PREFIX, Kind, Summary, Turn
+from domain.text import own_words, with_references
+from storage.sqlite.database import Database, Sql, Tables
+from storage.sqlite.embeddings import EmbeddingTables
 from storage.sqlite.schema import WORD_TABLES, WordTable
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from storage.sqlite.database import Database
-
-    Integers = npt.NDArray[np.int64]
+from storage.sqlite.sessions import SUMMARY, TURN, SessionTables, turn_of
+from storage.store import Postings, TurnRow
 
 #: Tokens that say what a text is; the place in this list is the bit in the column ``marks``.
 MARKS = ("@asks", "@time", "@number", "@named")
@@ -41,14 +39,6 @@ _UNCOMMON = (
     " WHERE (SELECT 1 FROM {0}_words WHERE {0}_words MATCH '\"' || replace(value, '\"', '\"\"') || '\"'"
     " LIMIT 1 OFFSET ?) IS NULL"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """Where one term stands: row numbers in ascending order and how often in each."""
-
-    seqs: Integers
-    counts: Integers
 
 
 class Lexicon:
@@ -86,16 +76,6 @@ class Lexicon:
         for table in WORD_TABLES:
             sql(f"INSERT INTO {table}_words ({table}_words) VALUES ('optimize')")
 
-    def check(self, sql: Sql) -> None:
-        """Let FTS5 compare its index with its content; raises Damaged where they differ."""
-        for table in WORD_TABLES:
-            sql(f"INSERT INTO {table}_words ({table}_words) VALUES ('integrity-check')")
-
-    def rebuild(self, sql: Sql) -> None:
-        """Make every index anew from the tokens kept beside it."""
-        for table in WORD_TABLES:
-            sql(f"INSERT INTO {table}_words ({table}_words) VALUES ('rebuild')")
-
     def rows(self, table: WordTable) -> int:
         """About how many rows a table has: the highest number in it, which costs nothing to know."""
         return int(self._database.read(f"SELECT coalesce(max(seq), 0) FROM {table}_length")[0][0])
@@ -130,3 +110,144 @@ def _postings(joined: Mapping[str, str]) -> dict[str, Postings]:
         term: Postings(seqs[begin:end], counts[begin:end])
         for term, begin, end in zip(held, [0, *cuts], cuts, strict=False)
     }
+
+
+class IndexWriter(SessionTables, EmbeddingTables):
+    """Turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
+
+    def __init__(self, database: Database, tokens: Callable[[str], Sequence[str]]) -> None:
+        super().__init__(database)
+        self._tokens = tokens
+        self._lexicon = Lexicon(database)
+
+    def learn_fact(self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]) -> None:
+        """Keep a fact that was drawn from the turns with these numbers: it finds them from this commit on."""
+        columns = "(text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?)"
+        with self._database.write() as sql:
+            seq = sql(f"INSERT INTO fact {columns}", (text_id, session_id, now, text)).lastrowid or 0
+            for turn in dict.fromkeys(turns):
+                sql("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", (seq, turn))
+            self._lexicon.add(sql, "fact", seq, self._tokens(text))
+
+    def _enqueue(self, text_id: str, kind: Kind) -> None:
+        """Ask for a vector, of a new text or of one whose key has changed: an old vector is let go."""
+        with self._database.write() as sql:
+            sql("DELETE FROM embedding WHERE text_id = ?", (text_id,))
+            sql("INSERT OR REPLACE INTO pending (text_id, kind) VALUES (?, ?)", (text_id, kind))
+
+    def _index_turns(self, turns: Iterable[Turn]) -> None:
+        """Turns can be found from this commit on, but those that are withheld."""
+        with self._database.write() as sql:
+            for turn in turns:
+                if not turn.withheld:
+                    self._lexicon.add(sql, "turn", turn.seq, self._tokens(own_words(turn)))
+                    self._enqueue(turn.text_id, "conversation")
+
+    def _unindex_turns(self, turns: Sequence[Turn]) -> None:
+        """Turns cannot be found from this commit on, nor what was drawn from them.
+
+        The vectors of the turns after them are made again, since their keys hold words of these.
+        """
+        gone, seqs = [turn.text_id for turn in turns], [turn.seq for turn in turns]
+        with self._database.write() as sql:
+            self._embed_again(self._dependents(gone))
+            self._lexicon.remove(sql, "turn", seqs)
+            self._lexicon.remove(sql, "fact", self._remove_facts_of(seqs))
+            self.forget_vectors(gone)
+
+    def _index_summary(self, summary: Summary) -> None:
+        """A summary can be found from this commit on."""
+        with self._database.write() as sql:
+            self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
+            self._enqueue(summary.text_id, "summary")
+
+    def _refer_to_memories(self, turn: Turn) -> None:
+        """Of quotations that were found in a memory leave a reference to it."""
+        words = with_references(turn)
+        if words != turn.words:
+            self._set_words(turn, words)
+            self._index_turns([replace(turn, text=PREFIX[turn.role] + words, quoted=())])
+            self._embed_again(self._dependents([turn.text_id]))
+
+    def _remove_turns(self, turns: Sequence[Turn]) -> None:
+        """Turns with their words, vectors and facts."""
+        with self._database.write():
+            self._unindex_turns(turns)
+            self._delete_turns(turns)
+
+    def _remove_facts_of(self, turns: Iterable[int]) -> list[int]:
+        """Remove every fact that was drawn from one of these turns, also where others are left; their numbers."""
+        gone: list[int] = []
+        with self._database.write() as sql:
+            for turn in turns:
+                for (fact,) in sql("SELECT fact FROM fact_turn WHERE turn = ?", (turn,)).fetchall():
+                    sql("DELETE FROM fact WHERE seq = ?", (fact,))
+                    gone.append(int(fact))
+        return gone
+
+    def _remove_summary(self, summary: Summary | None) -> list[str]:
+        """A summary with its words and vectors. Returns its id."""
+        if summary is None:
+            return []
+        with self._database.write() as sql:
+            self._lexicon.remove(sql, "summary", [summary.seq])
+            self.forget_vectors([summary.text_id])
+            self._delete_summary(summary.session_id)
+        return [summary.text_id]
+
+    def _embed_again(self, text_ids: Iterable[str]) -> None:
+        for text_id in text_ids:
+            self._enqueue(text_id, "conversation")
+
+
+class TurnReader(Tables):
+    """Reads of turns, summaries and sessions by number. Nothing is written here."""
+
+    def after(self, seq: int, most: int) -> list[TurnRow]:
+        """The places of the next ``most`` turns stored after ``seq``, in order."""
+        rows = self._read(
+            "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp,"
+            " c.position"
+            " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
+            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin ORDER BY c.seq LIMIT ?",
+            seq,
+            most,
+        )
+        return [TurnRow(row[0], row[1], bool(row[2]), row[3], row[4], row[5], row[6]) for row in rows]
+
+    def turns(self, seqs: Sequence[int]) -> list[Turn]:
+        """Turns by number, in order; one that is gone, withheld or the stand-in's is left out."""
+        query = f"{TURN} WHERE seq IN ({{}}) AND NOT withheld AND NOT standin ORDER BY seq"
+        return [turn_of(row) for row in self._read_parts(query, sorted(seqs))]
+
+    def seqs_of(self, text_ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of turns by id; one that is gone is left out."""
+        query = "SELECT text_id, seq FROM conversation WHERE text_id IN ({}) AND NOT withheld AND NOT standin"
+        return {row[0]: row[1] for row in self._read_parts(query, text_ids)}
+
+    def session_number(self, session_id: str) -> int | None:
+        """The number of a session."""
+        rows = self._read("SELECT number FROM session WHERE session_id = ?", session_id)
+        return int(rows[0][0]) if rows else None
+
+    def summaries(self, sessions: Sequence[int]) -> dict[int, Summary]:
+        """The summaries of sessions by session number; a session without one is left out."""
+        query = SUMMARY.replace(" FROM", ", s.number FROM", 1) + " WHERE s.number IN ({}) AND m.summary <> ''"
+        return {row["number"]: Summary(*tuple(row)[:-1]) for row in self._read_parts(query, sessions)}
+
+    def sessions_of_summaries(
+        self, *, seqs: Sequence[int] = (), text_ids: Sequence[str] = ()
+    ) -> dict[int | str, int]:
+        """Session numbers by the number, or the id, of their summary."""
+        query = (
+            "SELECT m.{0}, s.number FROM summary m JOIN session s USING (session_id) WHERE m.{0} IN ({{}})"
+        )
+        found: dict[int | str, int] = {}
+        for column, keys in (("seq", seqs), ("text_id", text_ids)):
+            found.update({row[0]: row[1] for row in self._read_parts(query.format(column), keys)})
+        return found
+
+    def turns_of_facts(self, facts: Sequence[int]) -> list[tuple[int, int]]:
+        """Pairs of (fact, turn), by number: which turns these facts were drawn from."""
+        query = "SELECT fact, turn FROM fact_turn WHERE fact IN ({})"
+        return [(row[0], row[1]) for row in self._read_parts(query, facts)]

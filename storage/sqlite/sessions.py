@@ -1,4 +1,4 @@
-"""Sessions, their rounds and their summaries: the SQL of what was said.
+"""Sessions, their rounds and their summaries, what is in flight and the stages of a save: the SQL of what was said.
 
 Each method is one transaction, or part of the one that its caller is in. Order is by place, never by clock: where a
 session stands among the others, and a turn in its session.
@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from domain.records import PREFIX, Finish, Quoted, Round, Session, Summary, Turn, paired
+from domain.records import PREFIX, Finish, InFlight, Quoted, Round, Session, Summary, Turn, paired
 from storage.sqlite.database import Row, Tables
 from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
-from storage.store import NewSummary, NewTurn, TurnRow
+from storage.store import NewSummary, NewTurn
 
 T = TypeVar("T")
 
@@ -30,6 +30,7 @@ SUMMARY = (
     "SELECT m.seq, m.text_id, m.session_id, m.timestamp, m.summary, m.upto_round, m.stored_at, s.position"
     " FROM summary m JOIN session s USING (session_id)"
 )
+_IN_FLIGHT = "SELECT session_id, timestamp, text, partial FROM in_flight"
 #: Sessions that are put between two others one after another are so far apart.
 _CLOSE = 1 << 10
 #: The turn that the last folded round ends with.
@@ -37,7 +38,7 @@ _END_OF_ROUND = "(SELECT max(position) FROM conversation WHERE session_id = ?1 A
 
 
 class SessionTables(Tables):
-    """Reads and writes the tables ``session``, ``conversation`` and ``summary``."""
+    """Reads and writes the tables ``session``, ``conversation``, ``summary``, ``in_flight`` and ``save_stage``."""
 
     def newest_active(self) -> Session | None:
         """The active session that stands last, if any is active."""
@@ -243,6 +244,49 @@ class SessionTables(Tables):
                 (session_id,),
             )
 
+    def in_flight(self, session_id: str) -> InFlight | None:
+        """What was typed in a session and has had no whole reply."""
+        rows = self._read(f"{_IN_FLIGHT} WHERE session_id = ?", session_id)
+        return InFlight(*rows[0]) if rows else None
+
+    def every_in_flight(self) -> list[InFlight]:
+        """The same of all sessions."""
+        return [InFlight(*row) for row in self._read(_IN_FLIGHT)]
+
+    def note_in_flight(self, session_id: str, now: str, text: str) -> None:
+        """Write down what was typed, before anything else is done with it."""
+        with self._database.write() as sql:
+            sql("INSERT OR REPLACE INTO in_flight VALUES (?, ?, ?, '')", (session_id, now, text))
+
+    def keep_partial(self, session_id: str, partial: str) -> None:
+        """Keep what has come of the reply beside it."""
+        with self._database.write() as sql:
+            sql("UPDATE in_flight SET partial = ? WHERE session_id = ?", (partial, session_id))
+
+    def drop_in_flight(self, session_id: str) -> None:
+        """Forget what was in flight in a session."""
+        with self._database.write() as sql:
+            sql("DELETE FROM in_flight WHERE session_id = ?", (session_id,))
+
+    def stages(self, session_id: str) -> dict[str, str]:
+        """Results of the stages of ``/save`` that are done."""
+        rows = self._read("SELECT stage, result FROM save_stage WHERE session_id = ?", session_id)
+        return {row["stage"]: row["result"] for row in rows}
+
+    def keep_stage(self, session_id: str, stage: str, now: str, result: str) -> None:
+        """Keep the result of a stage as soon as it is there."""
+        with self._database.write() as sql:
+            sql("INSERT OR REPLACE INTO save_stage VALUES (?, ?, ?, ?)", (session_id, stage, now, result))
+
+    def drop_stages(self, session_id: str) -> None:
+        """Forget the stages: they are done, or the session has gone on."""
+        with self._database.write() as sql:
+            sql("DELETE FROM save_stage WHERE session_id = ?", (session_id,))
+
+    def _drop_all_stages(self) -> None:
+        with self._database.write() as sql:
+            sql("DELETE FROM save_stage")
+
     def withheld(self) -> list[Turn]:
         """The turns that the person asked to have forgotten, in their order of time."""
         rows = self._read("SELECT text_id FROM conversation WHERE withheld")
@@ -313,59 +357,3 @@ def _quoted_column(quoted: Sequence[Quoted]) -> str:
 def summary_of(row: Row) -> Summary:
     """A summary out of a row that ``SUMMARY`` reads."""
     return Summary(*row)
-
-
-# -- where turns stand, read in bulk for recall: session, speaker, length and time; and texts by number
-
-
-class TurnReader(Tables):
-    """Reads of turns, summaries and sessions by number. Nothing is written here."""
-
-    def after(self, seq: int, most: int) -> list[TurnRow]:
-        """The places of the next ``most`` turns stored after ``seq``, in order."""
-        rows = self._read(
-            "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp,"
-            " c.position"
-            " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
-            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin ORDER BY c.seq LIMIT ?",
-            seq,
-            most,
-        )
-        return [TurnRow(row[0], row[1], bool(row[2]), row[3], row[4], row[5], row[6]) for row in rows]
-
-    def turns(self, seqs: Sequence[int]) -> list[Turn]:
-        """Turns by number, in order; one that is gone, withheld or the stand-in's is left out."""
-        query = f"{TURN} WHERE seq IN ({{}}) AND NOT withheld AND NOT standin ORDER BY seq"
-        return [turn_of(row) for row in self._read_parts(query, sorted(seqs))]
-
-    def seqs_of(self, text_ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of turns by id; one that is gone is left out."""
-        query = "SELECT text_id, seq FROM conversation WHERE text_id IN ({}) AND NOT withheld AND NOT standin"
-        return {row[0]: row[1] for row in self._read_parts(query, text_ids)}
-
-    def session_number(self, session_id: str) -> int | None:
-        """The number of a session."""
-        rows = self._read("SELECT number FROM session WHERE session_id = ?", session_id)
-        return int(rows[0][0]) if rows else None
-
-    def summaries(self, sessions: Sequence[int]) -> dict[int, Summary]:
-        """The summaries of sessions by session number; a session without one is left out."""
-        query = SUMMARY.replace(" FROM", ", s.number FROM", 1) + " WHERE s.number IN ({}) AND m.summary <> ''"
-        return {row["number"]: Summary(*tuple(row)[:-1]) for row in self._read_parts(query, sessions)}
-
-    def sessions_of_summaries(
-        self, *, seqs: Sequence[int] = (), text_ids: Sequence[str] = ()
-    ) -> dict[int | str, int]:
-        """Session numbers by the number, or the id, of their summary."""
-        query = (
-            "SELECT m.{0}, s.number FROM summary m JOIN session s USING (session_id) WHERE m.{0} IN ({{}})"
-        )
-        found: dict[int | str, int] = {}
-        for column, keys in (("seq", seqs), ("text_id", text_ids)):
-            found.update({row[0]: row[1] for row in self._read_parts(query.format(column), keys)})
-        return found
-
-    def turns_of_facts(self, facts: Sequence[int]) -> list[tuple[int, int]]:
-        """Pairs of (fact, turn), by number: which turns these facts were drawn from."""
-        query = "SELECT fact, turn FROM fact_turn WHERE fact IN ({})"
-        return [(row[0], row[1]) for row in self._read_parts(query, facts)]

@@ -10,123 +10,82 @@ from pathlib import Path
 
 from domain.records import (
     IMAGES,
-    PREFIX,
     ErasureScope,
     Finish,
     Image,
     ImageVersion,
-    Kind,
+    Origin,
     Removed,
     Renewal,
     Round,
     Summary,
     Turn,
 )
-from domain.text import own_words, with_references
-from storage.sqlite.database import Database
-from storage.sqlite.drafts import ImageTables
-from storage.sqlite.embeddings import EmbeddingTables
-from storage.sqlite.lexicon import Lexicon, Postings
+from storage.sqlite.database import Database, Tables
+from storage.sqlite.lexicon import IndexWriter, TurnReader
+from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import WordTable
-from storage.sqlite.sessions import SessionTables, TurnReader
-from storage.store import ErasureNote, NewSummary, NewTurn
+from storage.store import ErasureNote, NewSummary, NewTurn, Postings
+
+_VERSION = "SELECT version, image, timestamp, text, origin, session_id FROM persona"
+#: Notes in ``meta``: what is being erased; and, before the name of an image, the version that its file says.
+_ERASING, _LAID = "erasing", "persona."
 
 
-class IndexWriter(SessionTables, EmbeddingTables):
-    """Turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
+class ImageTables(Tables):
+    """Reads and writes the table ``persona``: every version that the images ever had."""
 
-    def __init__(self, database: Database, tokens: Callable[[str], Sequence[str]]) -> None:
-        super().__init__(database)
-        self._tokens = tokens
-        self._lexicon = Lexicon(database)
+    def versions(self, image: Image) -> list[ImageVersion]:
+        """Every version of an image, oldest first."""
+        rows = self._read(f"{_VERSION} WHERE image = ? ORDER BY version", image)
+        return [ImageVersion(*row) for row in rows]
 
-    def learn_fact(self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]) -> None:
-        """Keep a fact that was drawn from the turns with these numbers: it finds them from this commit on."""
-        columns = "(text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?)"
+    def newest_version(self, image: Image) -> ImageVersion | None:
+        """The version in force; None while there has never been one."""
+        rows = self._read(f"{_VERSION} WHERE image = ? ORDER BY version DESC LIMIT 1", image)
+        return ImageVersion(*rows[0]) if rows else None
+
+    def version(self, number: int) -> ImageVersion | None:
+        """One version by its number."""
+        rows = self._read(f"{_VERSION} WHERE version = ?", number)
+        return ImageVersion(*rows[0]) if rows else None
+
+    def add_version(
+        self, image: Image, text: str, origin: Origin, now: str, session_id: str | None = None
+    ) -> ImageVersion:
+        """A new version, in force from this commit on; its file is laid afterwards."""
+        values = (image, now, text, origin, session_id)
         with self._database.write() as sql:
-            seq = sql(f"INSERT INTO fact {columns}", (text_id, session_id, now, text)).lastrowid or 0
-            for turn in dict.fromkeys(turns):
-                sql("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", (seq, turn))
-            self._lexicon.add(sql, "fact", seq, self._tokens(text))
+            columns = "(image, timestamp, text, origin, session_id) VALUES (?, ?, ?, ?, ?)"
+            number = sql(f"INSERT INTO persona {columns}", values).lastrowid or 0
+        return ImageVersion(number, *values)
 
-    def _enqueue(self, text_id: str, kind: Kind) -> None:
-        """Ask for a vector, of a new text or of one whose key has changed: an old vector is let go."""
-        with self._database.write() as sql:
-            sql("DELETE FROM embedding WHERE text_id = ?", (text_id,))
-            sql("INSERT OR REPLACE INTO pending (text_id, kind) VALUES (?, ?)", (text_id, kind))
-
-    def _index_turns(self, turns: Iterable[Turn]) -> None:
-        """Turns can be found from this commit on, but those that are withheld."""
-        with self._database.write() as sql:
-            for turn in turns:
-                if not turn.withheld:
-                    self._lexicon.add(sql, "turn", turn.seq, self._tokens(own_words(turn)))
-                    self._enqueue(turn.text_id, "conversation")
-
-    def _unindex_turns(self, turns: Sequence[Turn]) -> None:
-        """Turns cannot be found from this commit on, nor what was drawn from them.
-
-        The vectors of the turns after them are made again, since their keys hold words of these.
-        """
-        gone, seqs = [turn.text_id for turn in turns], [turn.seq for turn in turns]
-        with self._database.write() as sql:
-            self._embed_again(self._dependents(gone))
-            self._lexicon.remove(sql, "turn", seqs)
-            self._lexicon.remove(sql, "fact", self._remove_facts_of(seqs))
-            self.forget_vectors(gone)
-
-    def _index_summary(self, summary: Summary) -> None:
-        """A summary can be found from this commit on."""
-        with self._database.write() as sql:
-            self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
-            self._enqueue(summary.text_id, "summary")
-
-    def _refer_to_memories(self, turn: Turn) -> None:
-        """Of quotations that were found in a memory leave a reference to it."""
-        words = with_references(turn)
-        if words != turn.words:
-            self._set_words(turn, words)
-            self._index_turns([replace(turn, text=PREFIX[turn.role] + words, quoted=())])
-            self._embed_again(self._dependents([turn.text_id]))
-
-    def _remove_turns(self, turns: Sequence[Turn]) -> None:
-        """Turns with their words, vectors and facts."""
+    def add_laid_version(self, image: Image, text: str, origin: Origin, now: str) -> ImageVersion:
+        """A new version that stands in the file already."""
         with self._database.write():
-            self._unindex_turns(turns)
-            self._delete_turns(turns)
+            version = self.add_version(image, text, origin, now)
+            self.set_laid_version(image, version.version)
+        return version
 
-    def _remove_facts_of(self, turns: Iterable[int]) -> list[int]:
-        """Remove every fact that was drawn from one of these turns, also where others are left; their numbers."""
-        gone: list[int] = []
+    def laid_version(self, image: Image) -> int | None:
+        """The number of the version that was last laid into the file; 0 when that was erased."""
+        value = self._meta(_LAID + image)
+        return None if value is None else int(value)
+
+    def set_laid_version(self, image: Image, number: int | None) -> None:
+        """Note which version the file says; None when there is no file."""
+        self._set_meta(_LAID + image, None if number is None else str(number))
+
+    def _leave_of_versions(self, versions: Iterable[tuple[ImageVersion, str]]) -> None:
+        """Leave less of versions; a file that says one of them as it was is not to be read again."""
         with self._database.write() as sql:
-            for turn in turns:
-                for (fact,) in sql("SELECT fact FROM fact_turn WHERE turn = ?", (turn,)).fetchall():
-                    sql("DELETE FROM fact WHERE seq = ?", (fact,))
-                    gone.append(int(fact))
-        return gone
-
-    def _remove_summary(self, summary: Summary | None) -> list[str]:
-        """A summary with its words and vectors. Returns its id."""
-        if summary is None:
-            return []
-        with self._database.write() as sql:
-            self._lexicon.remove(sql, "summary", [summary.seq])
-            self.forget_vectors([summary.text_id])
-            self._delete_summary(summary.session_id)
-        return [summary.text_id]
-
-    def _embed_again(self, text_ids: Iterable[str]) -> None:
-        for text_id in text_ids:
-            self._enqueue(text_id, "conversation")
+            for version, left in versions:
+                sql("UPDATE persona SET text = ? WHERE version = ?", (left, version.version))
+                laid = (_LAID + version.image, str(version.version))
+                sql("UPDATE meta SET value = '0' WHERE key = ? AND value = ?", laid)
 
 
-# -- makes what is stored findable, and unfindable again: its words, its place in the queue for vectors, its facts
-
-
-_NOTE = "erasing"
-
-
-class SqliteStore(IndexWriter, ImageTables, TurnReader):
+class SqliteStore(IndexWriter, RewritingTables, ImageTables, TurnReader):
     """A ``Store`` in one file. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
@@ -311,7 +270,7 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
             note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}
-            self._set_meta(_NOTE, json.dumps(note))
+            self._set_meta(_ERASING, json.dumps(note))
 
     def _ask_for_what_goes(self, chosen: ErasureScope) -> None:
         """Ask for the summaries that go, and for the images that lose a line of their newest version."""
@@ -364,7 +323,7 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
 
     def erasure_note(self) -> ErasureNote | None:
         """What was taken out while files have still to be cleaned of it."""
-        written = self._meta(_NOTE)
+        written = self._meta(_ERASING)
         if written is None:
             return None
         note = json.loads(written)
@@ -374,5 +333,5 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
         """Leave no byte of what was taken out, nor of the note, in the database."""
         with self._database.write() as sql:
             self._lexicon.optimize(sql)
-            self._set_meta(_NOTE, None)
+            self._set_meta(_ERASING, None)
         self._database.vacuum()

@@ -120,14 +120,6 @@ class Indexing:
         self._moved = time.monotonic()
         self._worker.start()
 
-    def pause(self) -> None:
-        """Stay out of the way, until ``go_on``."""
-        self._worker.pause()
-
-    def go_on(self) -> None:
-        """End a pause."""
-        self._worker.go_on()
-
     def close(self, timeout: float = 1.0) -> bool:
         """End the thread; False when its work in hand takes longer: it is cut off, and nothing is lost."""
         return self._worker.end(timeout)

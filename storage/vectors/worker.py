@@ -1,4 +1,4 @@
-"""A background thread that does one thing after another, and can be paused, waited for and ended at any time.
+"""A background thread that does one thing after another, and can be waited for and ended at any time.
 
 It knows nothing of what it does: a ``step`` does one piece of work and says when to be called again.
 """
@@ -61,7 +61,6 @@ class Worker:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._ended = False
-        self._paused = False
         self._busy = False
         self._due: float | None = AT_ONCE
 
@@ -85,22 +84,9 @@ class Worker:
             self._due = AT_ONCE
             self._changed.notify_all()
 
-    def pause(self) -> None:
-        """Begin nothing new until ``go_on``; what is being done comes to its next resting place."""
-        with self._changed:
-            self._paused = True
-
-    def go_on(self) -> None:
-        """End a pause."""
-        with self._changed:
-            self._paused = False
-            self._changed.notify_all()
-
     def proceed(self) -> bool:
-        """For ``step``, between two pieces of its work: waits out a pause; False when it is over."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._ended or not self._paused)
-            return not self._ended
+        """For ``step``, between two pieces of its work: False when it is over."""
+        return not self._ended
 
     def rest(self, timeout: float) -> bool:
         """Wait until all work that is to be done now is done; False when that takes longer."""
@@ -137,10 +123,10 @@ class Worker:
         with self._changed:
             while not self._ended:
                 left = None if self._due is None else self._due - time.monotonic()
-                if not self._paused and left is not None and left <= 0:
+                if left is not None and left <= 0:
                     self._due, self._busy = None, True
                     return True
-                self._changed.wait(None if self._paused else left)
+                self._changed.wait(left)
             return False
 
     def _one_step(self) -> Again:

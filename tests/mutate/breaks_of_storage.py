@@ -22,7 +22,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "folder not synced after a database gets its name",
         "P1",
-        "storage/files.py",
+        "domain/files.py",
         "        os.replace(made, path)\n        sync_folder(path.parent)\n",
         "        os.replace(made, path)\n",
         (SYNCING + "test_p1_the_folder_is_synced_after_a_new_database_gets_its_name",),
@@ -69,7 +69,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "an image not synced before it gets its name",
         "P6",
-        "storage/files.py",
+        "domain/files.py",
         "                os.fsync(file.fileno())\n",
         "",
         (SYNCING + "test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after",),
@@ -77,7 +77,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "folder not synced after an image gets its name",
         "P6",
-        "storage/files.py",
+        "domain/files.py",
         "            os.replace(temporary, path)\n            sync_folder(path.parent)\n",
         "            os.replace(temporary, path)\n",
         (SYNCING + "test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after",),
@@ -122,8 +122,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "no vacuum",
         "P11",
         "storage/sqlite/store.py",
-        "            self._set_meta(_NOTE, None)\n        self._database.vacuum()\n",
-        "            self._set_meta(_NOTE, None)\n",
+        "            self._set_meta(_ERASING, None)\n        self._database.vacuum()\n",
+        "            self._set_meta(_ERASING, None)\n",
         (SURVIVORS + "test_p11_no_page_of_what_was_erased_is_left_in_the_file",),
     ),
     Break(
@@ -263,7 +263,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a fact outlives the turns it was drawn from",
         "P20",
-        "storage/sqlite/store.py",
+        "storage/sqlite/lexicon.py",
         '                    sql("DELETE FROM fact WHERE seq = ?", (fact,))\n',
         "",
         ("tests/contract/test_finding.py::test_a_fact_finds_its_turns_and_goes_with_any_of_them",),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from interfaces.terminal.command_context import Command, CommandContext, Next
-from interfaces.terminal.commands.examples import EXAMPLES
+from interfaces.terminal.commands.examples import examples_of
 from interfaces.terminal.context_use import UNKNOWN_LIMIT
 from interfaces.terminal.style import cells_of
 
@@ -47,7 +47,7 @@ def command_names(context: CommandContext, words: tuple[str, ...]) -> list[str]:
 def usage(command: Command) -> str:
     """A command as it is typed.
 
-    >>> usage(Command("undo", "[n]", {}, show_help))
+    >>> usage(Command("undo", "[n]", show_help))
     '/undo [n]'
     """
     return f"/{command.name} {command.arguments}".strip()
@@ -55,10 +55,10 @@ def usage(command: Command) -> str:
 
 def _overview(context: CommandContext) -> None:
     """Every command, on one screen."""
-    say, language = context.words.say, context.words.language
+    say = context.words.say
     column = max(cells_of(f"/{name}") for name in DAILY) + 2
     for name in DAILY:
-        context.aside.pair(f"/{name}", context.commands[name].help[language], column, ("strong", "words"))
+        context.aside.pair(f"/{name}", say(f"command.{name}"), column, ("strong", "words"))
     context.aside.line()
     column = max(cells_of(say(f"help.group.{group}")) for group in GROUPS) + 2
     for group, names in GROUPS.items():
@@ -78,7 +78,9 @@ def _rows(context: CommandContext, commands: Iterable[Command]) -> None:
     rows = list(commands)
     column = min(max(cells_of(usage(command)) for command in rows), _WIDEST_USAGE) + 2
     for command in rows:
-        context.aside.pair(usage(command), command.help[context.words.language], column, ("strong", "words"))
+        context.aside.pair(
+            usage(command), context.words.say(f"command.{command.name}"), column, ("strong", "words")
+        )
 
 
 def _one(context: CommandContext, command: Command) -> None:
@@ -86,7 +88,7 @@ def _one(context: CommandContext, command: Command) -> None:
     _rows(context, [command])
     if context.words.has(f"help.about.{command.name}"):
         context.tell(f"help.about.{command.name}", "quiet", limit=f"{UNKNOWN_LIMIT:,}")
-    examples = EXAMPLES[command.name]
+    examples = examples_of(command.name)
     column = max(cells_of(example.typed) for example in examples) + 4
     for example in examples:
         told = example.meaning[context.words.language]

@@ -100,12 +100,8 @@ def _search(context: CommandContext, query: str) -> None:
 
 
 def _show_hit(context: CommandContext, memory: RecalledTurn | RecalledSummary, query: str) -> None:
-    who = context.words.say("why.summary")
-    if isinstance(memory, RecalledTurn):
-        who = speaker(context, memory.role)
-    words = [*memory.why.words, *query.split()]
-    context.aside.line(f"{local(memory.timestamp)} · {who}", "quiet")
-    text = memory.text.removeprefix("User: ").removeprefix("Assistant: ")
+    words, text = [*memory.why.words, *query.split()], words_of(memory)
+    context.aside.line(f"{local(memory.timestamp)} · {who(context, memory)}", "quiet")
     context.aside.excerpt("  ", lambda cells: excerpt(text, words, cells, plain=context.aside.plain), rows=2)
 
 
@@ -130,6 +126,18 @@ def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) 
         return True
     older = tuple(one for one in found.turns if one.session_id != context.session_id)
     return source_of(quotation, Recollection(found.summaries, older)) is not None
+
+
+def who(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> str:
+    """Whoever said it, or that it is a summary."""
+    if isinstance(memory, RecalledSummary):
+        return context.words.say("why.summary")
+    return speaker(context, memory.role)
+
+
+def words_of(memory: RecalledTurn | RecalledSummary) -> str:
+    """The words of a memory without the role in front."""
+    return memory.text.removeprefix("User: ").removeprefix("Assistant: ")
 
 
 def speaker(context: CommandContext, role: Role) -> str:

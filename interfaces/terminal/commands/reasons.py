@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from domain.text import one_line, quotations, source_of
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.commands.memories import said_anywhere, said_here, speaker
+from interfaces.terminal.commands.memories import said_anywhere, said_here, who, words_of
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.session_view import local, moment
 
@@ -70,18 +70,6 @@ def _in_full(context: CommandContext, memory: RecalledTurn | RecalledSummary, qu
         context.aside.line("  " + context.words.say("why.neighbour"), "quiet")
     else:
         _show_why(context, memory.why)
-
-
-def who(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> str:
-    """Whoever said it, or that it is a summary."""
-    if isinstance(memory, RecalledSummary):
-        return context.words.say("why.summary")
-    return speaker(context, memory.role)
-
-
-def words_of(memory: RecalledTurn | RecalledSummary) -> str:
-    """The words of a memory without the role in front."""
-    return memory.text.removeprefix("User: ").removeprefix("Assistant: ")
 
 
 def _show_why(context: CommandContext, why: Why) -> None:

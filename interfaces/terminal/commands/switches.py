@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from interfaces.terminal.command_context import CommandContext, Next
 
-ON_OFF = ("on", "off")
-
-
-def on_off(context: CommandContext, words: tuple[str, ...]) -> tuple[str, ...]:
-    """What may follow a switch."""
-    return () if words else ON_OFF
-
 
 def debug(context: CommandContext, argument: str) -> Next:
     """``/debug on|off``"""
@@ -43,7 +36,7 @@ def recall(context: CommandContext, argument: str) -> Next:
 def _wanted(context: CommandContext, command: str, argument: str, now: bool) -> bool | None:
     """On or off as asked for; None after telling how it is, or what it takes."""
     word = argument.strip().lower()
-    if word in ON_OFF:
+    if word in ("on", "off"):
         return word == "on"
     if word:
         context.tell("switch.wrong", "warning", command=command)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from domain import errors
 from domain.events import Notice
 from domain.languages import Language
+from domain.settings import BUILT_IN, DEFAULT_OPENAI_MODEL, OPENAI_BASE, Setting
 from domain.text import one_line
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -59,6 +60,11 @@ class Words:
         ('1 round', '2 rounds')
         """
         return self.say(f"count.{thing}" if count == 1 else f"count.{thing}s", count=count)
+
+    def setting(self, setting: Setting) -> str:
+        """What a person gets from a setting."""
+        details = {"base": OPENAI_BASE, "model": DEFAULT_OPENAI_MODEL, "built_in": BUILT_IN}
+        return self.say(f"setting.{setting.field}", **details)
 
     def notice(self, notice: Notice) -> str:
         """Something worth saying, in words."""

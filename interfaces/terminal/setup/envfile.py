@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from domain.files import replace_file, storage_error
 from domain.languages import Language
 from domain.settings import TABLE, Setting
-from storage.files import replace_file, storage_error
+from interfaces.terminal.messages import Words
 
 
 def write(path: Path, values: Mapping[str, str], language: Language) -> None:
@@ -71,5 +72,5 @@ def _all_settings(values: Mapping[str, str], language: Language) -> bytes:
 
 
 def _part(setting: Setting, value: str, language: Language) -> str:
-    comment = "# " + (setting.help_zh if language == "zh" else setting.help_en)
+    comment = f"# {Words(language).setting(setting)}"
     return f"{comment}\n{setting.name}=" if value else f"{comment}\n# {setting.name}={setting.default}"

@@ -16,10 +16,10 @@ import config
 from domain import errors
 from domain.settings import TABLE
 from interfaces.terminal import history_file
+from interfaces.terminal.messages import Words
 from interfaces.terminal.prompt_sources import PromptHistory
 from interfaces.terminal.setup.envfile import write
 from interfaces.terminal.typeahead import Ahead, lines_typed
-from storage.proof import Needles
 
 # -- history
 
@@ -63,7 +63,7 @@ def test_a_scrubbed_text_is_gone_from_the_file_and_from_memory(tmp_path: Path) -
     assert history.get_strings() == ["other"]
     assert history_file.load(path) == ["other"]
     history_file.add(path, "line with\nOslo inside")
-    history_file.scrubber(path)(Needles(("Oslo",)))
+    history_file.scrub(path, ["Oslo"])
     assert history_file.load(path) == ["other"]
 
 
@@ -156,7 +156,7 @@ def test_a_new_file_names_every_setting_with_its_help(tmp_path: Path, language) 
     assert "\nCHAT_MODEL='m'\n" in text
     for row in TABLE:
         assert f"\n{row.name}=" in text or f"\n# {row.name}={row.default}\n" in text
-        assert (row.help_zh if language == "zh" else row.help_en) in text
+        assert Words(language).setting(row) in text
     assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
 
 

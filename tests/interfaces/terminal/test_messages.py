@@ -1,6 +1,7 @@
 """Every message stands in both languages, and every key that the program uses is a message."""
 
 import ast
+import importlib
 import re
 import string
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import pytest
 
 from domain import errors
 from domain.events import Notice
+from domain.settings import TABLE as SETTINGS
 from interfaces.terminal.commands.table import TABLE
 from interfaces.terminal.messages import LANGUAGES, Words, choose, table
 from interfaces.terminal.messages.en import MESSAGES
@@ -47,6 +49,11 @@ def used_keys() -> set[str]:
     }
 
 
+def subject_table(language: str, subject: str) -> dict[str, str]:
+    module = importlib.import_module(f"interfaces.terminal.messages.{language}.{subject}")
+    return getattr(module, subject.upper())
+
+
 def fields(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
@@ -60,8 +67,18 @@ def has_words(key: str) -> bool:
     )
 
 
-def test_both_languages_have_the_same_keys() -> None:
-    assert set(table("en")) == set(table("zh"))
+@pytest.mark.parametrize("subject", ["failures", "program", "talk", "commands"])
+def test_both_languages_have_the_same_keys(subject: str) -> None:
+    en, zh = (subject_table(language, subject) for language in LANGUAGES)
+    assert set(en) == set(zh)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_key_stands_in_two_tables(language: str) -> None:
+    counts = [
+        len(subject_table(language, subject)) for subject in ("failures", "program", "talk", "commands")
+    ]
+    assert sum(counts) == len(table(language))
 
 
 @pytest.mark.parametrize("key", sorted(MESSAGES))
@@ -85,7 +102,13 @@ def test_every_error_has_its_message() -> None:
 
 def test_every_command_has_help_in_both_languages() -> None:
     for command in TABLE:
-        assert all(command.help[language] for language in LANGUAGES)
+        assert f"command.{command.name}" in MESSAGES
+
+
+def test_every_setting_is_told() -> None:
+    assert {f"setting.{setting.field}" for setting in SETTINGS} == {
+        key for key in MESSAGES if key.startswith("setting.")
+    }
 
 
 def test_chinese_messages_are_chinese() -> None:

@@ -113,17 +113,6 @@ def test_a_step_is_all_or_nothing_and_a_copy_lies_beside(tmp_path, log, monkeypa
     raw.close()
 
 
-def test_a_backup_is_whole_and_private(tmp_path, database):
-    with database.write() as sql:
-        sql("INSERT INTO meta VALUES ('a', 'b')")
-    database.backup(tmp_path / "copy.db")
-    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
-    copy = Database(tmp_path / "copy.db", logging.Logger("quiet", logging.CRITICAL))
-    assert copy.read("SELECT value FROM meta")[0][0] == "b"
-    assert copy.problems() == []
-    copy.close()
-
-
 def test_database_traffic_can_be_read_in_the_log(tmp_path):
     lines: list[str] = []
     log = logging.Logger("watched", logging.DEBUG)

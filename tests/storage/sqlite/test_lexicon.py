@@ -127,14 +127,6 @@ def test_tables_of_words_do_not_mix(database, lexicon):
     assert lexicon.postings("summary", ("cat",), 9)["cat"].seqs.tolist() == [1]
 
 
-def test_an_index_that_lost_its_way_is_made_again_from_its_tokens(database, lexicon):
-    with database.write() as sql:
-        lexicon.add(sql, "turn", 7, ["cat"])
-        lexicon.rebuild(sql)
-        lexicon.check(sql)
-    assert _seqs(lexicon, "cat") == [7]
-
-
 def test_a_search_costs_no_more_than_the_cap_however_large_the_table(database, lexicon):
     with database.write() as sql:
         for seq in range(1, 8001):

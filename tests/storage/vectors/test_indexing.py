@@ -303,17 +303,6 @@ def test_no_lock_of_sqlite_is_held_while_the_model_works(store: IndexedStore) ->
     assert store.settle()
 
 
-def test_a_pause_begins_nothing_and_ends(store: IndexedStore) -> None:
-    assert store.settle()
-    store.indexing.pause()
-    store.add_turns("s1", TEXTS)
-    assert not store.indexing.settle(0.2)
-    assert store.oracle.asked == []
-    store.indexing.go_on()
-    assert store.settle()
-    assert len(ids(store)) == len(TEXTS)
-
-
 def test_closing_does_not_wait_for_a_model_that_hangs(folder: Path) -> None:
     store = IndexedStore(folder).started()
     store.add_session("s1")
