@@ -29,9 +29,10 @@ QUICK = {"CHAT_MODEL": "m", "EMBEDDING_MODEL": "built-in"}
 
 @dataclass
 class Listed:
-    """A session as the plain list has it: which words were said, and when."""
+    """A session as the plain list has it: which words were said, and when; the replies whose words were erased."""
 
     said: list[tuple[str, datetime]] = field(default_factory=list)
+    replies_alone: int = 0
     archived: bool = False
 
     @property
@@ -54,7 +55,7 @@ class AnyOrder(RuleBasedStateMachine):
         )
         self.clock, self.new_id, self.log = SetClock(), Count(), logging.Logger("quiet", logging.CRITICAL)
         self.sessions = [Listed()]
-        self.cleared: list[tuple[str, datetime]] = []
+        self.cleared = Listed()
         self.moves = 0
 
     @property
@@ -69,7 +70,7 @@ class AnyOrder(RuleBasedStateMachine):
     def open(self) -> None:
         served = {"OPENAI_API_BASE": self.server.base, **QUICK, **FEW}
         self.house = House(self.folder, served, self.clock, self.new_id, self.log)
-        self.cleared = []
+        self.cleared = Listed()
         if self.present.silent(self.clock.now):
             self.sessions.append(Listed())
 
@@ -79,15 +80,15 @@ class AnyOrder(RuleBasedStateMachine):
             list(self.house.talk.turn(f"I saw {word} today", Stop()))
             assert self.house.talk.fold_now() == []
             self.present.said.append((word, self.clock.now))
-            self.cleared = []
+            self.cleared = Listed()
 
     @rule()
     def save(self) -> None:
         list(self.house.talk.save(Stop()))
-        if self.present.said:
+        if self.present.said or self.present.replies_alone:
             self.present.archived = True
             self.sessions.append(Listed())
-            self.cleared = []
+            self.cleared = Listed()
 
     @rule()
     def keep_what_fell_silent(self) -> None:
@@ -99,13 +100,13 @@ class AnyOrder(RuleBasedStateMachine):
     @rule()
     def reset(self) -> None:
         assert self.house.talk.reset() == len(self.present.said)
-        self.cleared, self.present.said = self.present.said, []
+        self.cleared, self.sessions[-1] = self.present, Listed()
 
-    @precondition(lambda self: self.cleared)
+    @precondition(lambda self: self.cleared.said)
     @rule()
     def take_the_reset_back(self) -> None:
-        assert self.house.talk.undo() == len(self.cleared)
-        self.present.said, self.cleared = self.cleared, []
+        assert self.house.talk.undo() == len(self.cleared.said)
+        self.sessions[-1], self.cleared = self.cleared, Listed()
 
     @rule()
     def leave_and_come_back(self) -> None:
@@ -138,8 +139,9 @@ class AnyOrder(RuleBasedStateMachine):
     def erase(self, word: str) -> None:
         list(self.house.talk.erase(self.house.memory.scope_of_words(word), Stop()))
         for session in self.sessions:
+            session.replies_alone += session.words.count(word)
             session.said = [said for said in session.said if said[0] != word]
-        self.cleared = []
+        self.cleared = Listed()
         assert proof.traces([self.folder / "data"], proof.forms(f"I saw {word} today")) == []
 
     @invariant()
