@@ -166,9 +166,12 @@ class Memory(Forgetting):
         session = self._store.newest_active()
         return (self.start_session(), False) if session is None else (session, True)
 
-    def start_session(self, began: str | None = None) -> Session:
-        """A new active session beside those there are: the last of all, or of an older time, in its place there."""
-        return self._store.start_session(self._session_id(), self._now(), began)
+    def start_session(self, began: str | None = None, *, before: str | None = None) -> Session:
+        """A new active session beside those there are: the last of all, or of an older time, in its place there.
+
+        One right ``before`` another is never gone on with as the newest.
+        """
+        return self._store.start_session(self._session_id(), self._now(), began, before=before)
 
     # -- remembering ---------------------------------------------------------------------------------------------
 

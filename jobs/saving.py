@@ -133,7 +133,7 @@ class Saving:
         text = current
         if summary:
             language = spoken_language(rounds)
-            spoken = rounds[0].user.timestamp, rounds[-1].assistant.timestamp
+            spoken = (rounds[0].user.timestamp, rounds[-1].assistant.timestamp) if rounds else None
             text = yield from rewritten(
                 self._memory, self._llm, image, current, summary, language, stop, spoken
             )

@@ -132,8 +132,10 @@ class SessionStore(Protocol):
     def summaries_with_ids(self, text_ids: Sequence[str]) -> list[Summary]: ...
     def every_summary(self) -> list[Summary]: ...
 
-    def start_session(self, session_id: str, now: str, began: str | None = None) -> Session:
-        """A new active session: the last of all, or, when told when it ``began``, before the first that began later."""
+    def start_session(
+        self, session_id: str, now: str, began: str | None = None, *, before: str | None = None
+    ) -> Session:
+        """A new active session: the last of all, or right ``before`` one, or before the first that ``began`` later."""
         ...
 
     def store_round(

@@ -1,4 +1,4 @@
-"""Say, fold, save, reset, leave, crash, lose the index, erase: in any order, the memory is what a plain list says."""
+"""Say, fold, save, reset, leave, fall silent, crash, lose the index, erase: any order ends as a plain list says."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import logging
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -14,18 +16,35 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from domain.events import Stop
-from jobs.erasing import Erasing
 from storage import proof
 from tests.conftest import Count, SetClock
 from tests.house import House, friend
 from tests.server import ScriptedServer
 
 WORDS = ["amber", "birch", "copper", "dune", "ember", "fjord", "granite", "hazel"]
-FEW = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2"}
+FEW = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2", "ARCHIVE_AFTER": "8"}
+#: Vectors that take no time to load: there are many starts.
+QUICK = {"CHAT_MODEL": "m", "EMBEDDING_MODEL": "built-in"}
+
+
+@dataclass
+class Listed:
+    """A session as the plain list has it: which words were said, and when; the replies whose words were erased."""
+
+    said: list[tuple[str, datetime]] = field(default_factory=list)
+    replies_alone: int = 0
+    archived: bool = False
+
+    @property
+    def words(self) -> list[str]:
+        return [word for word, _ in self.said]
+
+    def silent(self, now: datetime) -> bool:
+        return bool(self.said) and now - self.said[-1][1] >= timedelta(hours=8)
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """The house beside its model: ``past`` are archived sessions, ``present`` the active one; each a list of words."""
+    """The house beside its model: sessions from the oldest to the present one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,50 +54,64 @@ class AnyOrder(RuleBasedStateMachine):
             friend(request) if request["messages"][0]["content"].startswith("Task") else "ok"
         )
         self.clock, self.new_id, self.log = SetClock(), Count(), logging.Logger("quiet", logging.CRITICAL)
-        self.past: list[list[str]] = []
-        self.present: list[str] = []
-        self.cleared: list[str] | None = None
+        self.sessions = [Listed()]
+        self.cleared = Listed()
         self.moves = 0
 
-    @initialize()
-    def begin(self) -> None:
+    @property
+    def present(self) -> Listed:
+        return self.sessions[-1]
+
+    @initialize(words=st.lists(st.sampled_from(WORDS), max_size=4))
+    def begin(self, words: list[str]) -> None:
         self.open()
+        self.say(words)
 
     def open(self) -> None:
-        served = {"OPENAI_API_BASE": self.server.base, "CHAT_MODEL": "m"}
-        self.house = House(self.folder, served | FEW, self.clock, self.new_id, self.log)
+        served = {"OPENAI_API_BASE": self.server.base, **QUICK, **FEW}
+        self.house = House(self.folder, served, self.clock, self.new_id, self.log)
+        self.cleared = Listed()
+        if self.present.silent(self.clock.now):
+            self.sessions.append(Listed())
 
-    @rule(word=st.sampled_from(WORDS))
-    def say(self, word: str) -> None:
-        list(self.house.talk.turn(f"I saw {word} today", Stop()))
-        assert self.house.talk.fold_now() == []
-        self.present.append(word)
-        self.cleared = None
+    @rule(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))
+    def say(self, words: list[str]) -> None:
+        for word in words:
+            list(self.house.talk.turn(f"I saw {word} today", Stop()))
+            assert self.house.talk.fold_now() == []
+            self.present.said.append((word, self.clock.now))
+            self.cleared = Listed()
 
     @rule()
     def save(self) -> None:
         list(self.house.talk.save(Stop()))
-        if self.present:
-            self.past.append(self.present)
-            self.present = []
-            self.cleared = None
+        if self.present.said or self.present.replies_alone:
+            self.present.archived = True
+            self.sessions.append(Listed())
+            self.cleared = Listed()
+
+    @rule()
+    def keep_what_fell_silent(self) -> None:
+        self.house.talk.keep_silent()
+        self.house.talk._keeping.wait()
+        for session in self.sessions[:-1]:
+            session.archived = session.archived or session.silent(self.clock.now)
 
     @rule()
     def reset(self) -> None:
-        assert self.house.talk.reset() == len(self.present)
-        self.cleared, self.present = self.present, []
+        assert self.house.talk.reset() == len(self.present.said)
+        self.cleared, self.sessions[-1] = self.present, Listed()
 
-    @precondition(lambda self: self.cleared)
+    @precondition(lambda self: self.cleared.said)
     @rule()
     def take_the_reset_back(self) -> None:
-        assert self.house.talk.undo() == len(self.cleared)
-        self.present, self.cleared = self.cleared, None
+        assert self.house.talk.undo() == len(self.cleared.said)
+        self.sessions[-1], self.cleared = self.cleared, Listed()
 
     @rule()
     def leave_and_come_back(self) -> None:
         self.house.close()
         self.open()
-        self.cleared = None
 
     @rule()
     def crash_and_come_back(self) -> None:
@@ -88,10 +121,9 @@ class AnyOrder(RuleBasedStateMachine):
         with self.house.memory.in_one_commit():
             copy_in_motion(self.folder, left)
         self.house.close()
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
         self.folder = left
         self.open()
-        self.cleared = None
 
     @rule(days=st.sampled_from([-2, 3650]))
     def the_clock_jumps(self, days: int) -> None:
@@ -102,14 +134,14 @@ class AnyOrder(RuleBasedStateMachine):
         self.house.close()
         shutil.rmtree(self.folder / "data" / "vectors", ignore_errors=True)
         self.open()
-        self.cleared = None
 
     @rule(word=st.sampled_from(WORDS))
     def erase(self, word: str) -> None:
-        list(Erasing(self.house.memory, self.house.llm).run(self.house.memory.scope_of_words(word), Stop()))
-        self.past = [[said for said in session if said != word] for session in self.past]
-        self.present = [said for said in self.present if said != word]
-        self.cleared = None
+        list(self.house.talk.erase(self.house.memory.scope_of_words(word), Stop()))
+        for session in self.sessions:
+            session.replies_alone += session.words.count(word)
+            session.said = [said for said in session.said if said[0] != word]
+        self.cleared = Listed()
         assert proof.traces([self.folder / "data"], proof.forms(f"I saw {word} today")) == []
 
     @invariant()
@@ -122,13 +154,16 @@ class AnyOrder(RuleBasedStateMachine):
             [row.words.split()[2] for row in memory.turns_of(session.session_id) if row.role == "user"]
             for session in sessions
         ]
-        assert said == [*self.past, self.present]
-        assert [session.status for session in sessions] == ["archived"] * len(self.past) + ["active"]
+        assert said == [listed.words for listed in self.sessions]
+        assert [session.status == "archived" for session in sessions] == [
+            listed.archived for listed in self.sessions
+        ]
+        present = self.present.words
         context = [spoken.user.words.split()[2] for spoken in self.house.talk.rounds_in_context()]
-        assert context == self.present[len(self.present) - len(context) :]
+        assert context == present[len(present) - len(context) :]
         assert len(context) <= 3
         summary = memory.summary(sessions[-1].session_id)
-        folded = self.present[: len(self.present) - len(context)]
+        folded = present[: len(present) - len(context)]
         assert [part.split()[2] for part in summary.summary.split(" | ")] == folded if summary else not folded
         assert memory.problems() == []
         for words, texts in (("turn_words", "conversation"), ("summary_words", "summary")):

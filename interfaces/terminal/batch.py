@@ -76,10 +76,11 @@ def _say_alone(repl: Repl, text: str, options: Options) -> Exit:
 def _apart(context: CommandContext) -> Iterator[None]:
     """A session of its own; afterwards it is archived under what was said, and the one before is present again.
 
-    Nothing is left of it when nothing was stored.
+    Nothing is left of it when nothing was stored. It stands before the present one, so that what a killed program
+    leaves of it is not what the next start goes on with.
     """
     memory, present = context.memory, context.conversation.session
-    own = memory.start_session()
+    own = memory.start_session(before=present.session_id)
     context.conversation.switch_to(own, resumed=False)
     try:
         yield

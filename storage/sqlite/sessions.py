@@ -113,11 +113,17 @@ class SessionTables(Tables):
         """The summaries of all sessions, in the order of their sessions."""
         return [summary_of(row) for row in self._read(f"{SUMMARY} ORDER BY s.position")]
 
-    def start_session(self, session_id: str, now: str, began: str | None = None) -> Session:
-        """A new active session: the last of all, or, when told when it ``began``, before the first that began later."""
+    def start_session(
+        self, session_id: str, now: str, began: str | None = None, *, before: str | None = None
+    ) -> Session:
+        """A new active session: the last of all, or right ``before`` one, or before the first that ``began`` later."""
         columns = "(session_id, start_timestamp, status, stored_at, position) VALUES (?, ?, 'active', ?, ?)"
         with self._database.write() as sql:
-            place = self._place_at(began) if began else None
+            place = None
+            if before:
+                place = self._place_before("session_id = ?", before)
+            elif began:
+                place = self._place_before("julianday(start_timestamp) > julianday(?)", began)
             last = self._read("SELECT coalesce(max(position), 0) FROM session")[0][0]
             at = last + SESSION_SPACE if place is None else place
             sql(f"INSERT INTO session {columns}", (session_id, began or now, now, at))
@@ -125,10 +131,10 @@ class SessionTables(Tables):
         assert started is not None
         return started
 
-    def _place_at(self, began: str) -> int | None:
-        """A free place before the first session that began later; None when there is none."""
-        later = "SELECT min(position) FROM session WHERE julianday(start_timestamp) > julianday(?)"
-        while (after := self._read(later, began)[0][0]) is not None:
+    def _place_before(self, which: str, value: str) -> int | None:
+        """A free place before the first session of which something is so; None when there is none."""
+        first = f"SELECT min(position) FROM session WHERE {which}"
+        while (after := self._read(first, value)[0][0]) is not None:
             before = self._read("SELECT max(position) FROM session WHERE position < ?", after)[0][0]
             if before is None:
                 return int(after) - SESSION_SPACE

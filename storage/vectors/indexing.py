@@ -126,8 +126,16 @@ class Indexing:
 
     def settle(self, timeout: float) -> bool:
         """Wait until every text that can have its vector has it and is in the index. False when not."""
-        rested = self._worker.rest(timeout)
-        return rested and not self.degraded and not self._store.waiting(1)
+        until, before = time.monotonic() + timeout, list[str]()
+        while self._worker.rest(max(0.0, until - time.monotonic())):
+            if not (waiting := self._store.waiting(1)):
+                return not self.degraded
+            if waiting == before:
+                return False
+            # Somebody has just stored it and will wake the worker in a moment; or it waits for better times.
+            before = waiting
+            self.wake()
+        return False
 
     def await_open(self, timeout: float) -> bool:
         """Wait for an index that is just being opened; returns whether it can be searched.

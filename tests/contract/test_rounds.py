@@ -83,6 +83,15 @@ def test_there_is_always_room_between_two_sessions(store: Store) -> None:
     assert len({session.position for session in store.recent_sessions(-1, 0)}) == len(order)
 
 
+def test_a_session_right_before_another_is_not_the_newest(store: Store) -> None:
+    for session_id in ("aside", "aside-too"):
+        store.start_session(session_id, at(1), before="s1")
+    assert names(store) == ["aside", "aside-too", "s1"]
+    newest = store.newest_active()
+    assert newest is not None
+    assert newest.session_id == "s1"
+
+
 def test_a_round_can_be_put_before_another(store: Store, teller: Teller) -> None:
     teller.say("s1", "one")
     three = teller.say("s1", "three")

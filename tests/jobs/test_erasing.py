@@ -173,6 +173,18 @@ def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, lo
         assert len(first.talk.rounds_in_context()) == 1
 
 
+@pytest.mark.parametrize("by_hand", ["", "I said something once."])
+def test_a_session_of_which_only_a_reply_is_left_can_be_saved(tmp_path, server, clock, new_id, log, by_hand):
+    server.answer = lambda request: friend(request) if marked(request, "self") else "ok"
+    with house(tmp_path, server, clock, new_id, log) as first:
+        first.say(f"My word is {MARKER}.")
+        first.memory.set_summary(first.talk.session.session_id, by_hand)
+        erase(first, first.memory.scope_of_words(MARKER))
+        saved = first.save()
+        assert saved.summary == by_hand
+        assert [turn.words for turn in first.memory.turns_of(saved.archived.session_id)] == ["ok"]
+
+
 def test_a_round_goes_whole(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("The garage code is 4711-zulu.")

@@ -295,10 +295,10 @@ def test_p_has_a_session_of_its_own_beside_the_one_you_are_in(tmp_path: Path, se
     assert all(one["content"] != "I sail tomorrow" for one in server.chats[-1]["messages"])
     said(tmp_path, "--batch", "-", given="I am back\n", **settings)
     assert [(status, texts) for _, status, texts in sessions(tmp_path)] == [
-        ("active", ["I sail tomorrow", "I am back"]),
         ("archived", ["what is a Kakariki?"]),
+        ("active", ["I sail tomorrow", "I am back"]),
     ]
-    assert sessions(tmp_path)[0][0] == present
+    assert sessions(tmp_path)[-1][0] == present
     found = said(tmp_path, "-p", "/memory search Kakariki", **settings)
     assert "Kakariki" in found.out + found.err
 
@@ -325,6 +325,22 @@ def test_nothing_is_left_of_a_session_in_which_nothing_was_stored(
         server.script(status(401))
     said(tmp_path, "-p", "hello there", *more, **settings)
     assert [(status, texts) for _, status, texts in sessions(tmp_path)] == [("active", ["I sail tomorrow"])]
+
+
+def test_what_a_killed_p_leaves_is_not_what_the_next_start_goes_on_with(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    settings = connected(server.base)
+    said(tmp_path, "--batch", "-", given="I sail tomorrow\n", **settings)
+    present = sessions(tmp_path)[0][0]
+    server.script(hang)
+    process = started(tmp_path, "--env-file", str(tmp_path / "env"), "-p", "hello", piped=False, **settings)
+    while len(server.chats) < 2 and process.poll() is None:
+        time.sleep(0.02)
+    process.kill()
+    ended(process)
+    said(tmp_path, "--batch", "-", given="I am back\n", **settings)
+    assert (present, "active", ["I sail tomorrow", "I am back"]) in sessions(tmp_path)
 
 
 def test_beside_an_open_chat_one_line_says_who_holds_the_data_and_what_to_do(tmp_path: Path) -> None:

@@ -52,6 +52,15 @@ def contents(store: IndexedStore) -> list[bytes]:
     return [path.read_bytes() for path in (store.folder / "vectors").rglob("*") if path.is_file()]
 
 
+def test_settling_waits_also_for_a_text_that_was_stored_and_not_yet_told(store: IndexedStore) -> None:
+    assert store.settle()
+    wake, store.indexing.wake = store.indexing.wake, lambda: None
+    (text_id,) = store.add_turns("s1", TEXTS[:1])
+    store.indexing.wake = wake
+    assert store.settle()
+    assert ids(store) == {text_id}
+
+
 def test_a_new_text_is_found_by_meaning_soon_after(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
