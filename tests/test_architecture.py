@@ -88,17 +88,6 @@ def test_what_everybody_speaks_of_imports_nothing_of_ours() -> None:
     assert found == set()
 
 
-def test_nothing_below_the_interfaces_knows_a_screen() -> None:
-    found = [
-        f"{path.relative_to(ROOT)}:{line} {module}"
-        for path in MODULES.values()
-        if FLOOR[room_of(module_of(path))] < FLOOR["interfaces"]
-        for line, module in imports_of(path)
-        if room_of(module) in SCREEN
-    ]
-    assert found == []
-
-
 def test_a_door_reaches_what_is_stored_and_found_only_through_the_memory() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line} {module}"
@@ -106,6 +95,17 @@ def test_a_door_reaches_what_is_stored_and_found_only_through_the_memory() -> No
         if room_of(module_of(path)) in ("interfaces", "main")
         for line, module in imports_of(path)
         if room_of(module) in ("storage", "recall")
+    ]
+    assert found == []
+
+
+def test_nothing_below_the_interfaces_knows_a_screen() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line} {module}"
+        for path in MODULES.values()
+        if FLOOR[room_of(module_of(path))] < FLOOR["interfaces"]
+        for line, module in imports_of(path)
+        if room_of(module) in SCREEN
     ]
     assert found == []
 

@@ -125,11 +125,13 @@ class Repl:
         context.begin()
         self._gap()
         whole = not context.interactive and not context.screen.file.isatty()
-        view = ReplyView(
-            context.screen, context.aside, context.words, self._moment, whole=whole,
-            said=lambda quotation: said_anywhere(context, quotation, self._said_before(view, text)),
-        )  # fmt: skip
         try:
+            # Before the turn: a reply that is still being shown may be stored already, and would bear itself out.
+            here = [*said_here(context), text]
+            view = ReplyView(
+                context.screen, context.aside, context.words, self._moment, whole=whole,
+                said=lambda quotation: said_anywhere(context, quotation, here),
+            )  # fmt: skip
             said = self._with_files(text) if attaching else text
             turn = context.conversation.turn(
                 said, context.stop, stream=self._stream, again=again, watched=not whole
@@ -144,11 +146,6 @@ class Repl:
             self._unexpected(fault)
             self._put_back(text, again)
         self._gap()
-
-    def _said_before(self, view: ReplyView, text: str) -> list[str]:
-        """Every text of the present session before the reply that is shown; that one may be stored already."""
-        here = said_here(self.context)
-        return [*(here[:-2] if view.replied else here), text]
 
     def _heard(self, events: Iterator[TurnEvent | Beat]) -> Iterator[TurnEvent | Beat]:
         """The events of a turn; a server that took only part of a prompt may have said how much it reads."""
