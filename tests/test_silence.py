@@ -82,7 +82,7 @@ def test_what_could_not_be_kept_is_kept_at_the_next_start_and_told(opened, clock
     server.script(status(401, "no"))
     with opened() as after:
         assert dict(kept(after))[old] == "active"
-        assert "opening.keeping_failed" in [one.key for one in after.talk._keeping.take_notices()]
+        assert "opening.keeping_failed" in [one.key for one in after.talk._keeping.notices]
     with opened() as again:
         assert dict(kept(again))[old] == "archived"
         assert again.memory.rounds(old)[0].user.words == "I have a cat called Mimi"
