@@ -160,10 +160,12 @@ class Conversation:
 
     def _settle_folding(self, stop: Stop) -> Generator[Notice, None, None]:
         """A fold that is under way is waited for; a session that outgrew its context is folded first."""
-        while self._folding.busy:
+        while not self._folding.resting.is_set():
             if stop.wait(0.05):
                 raise errors.Interrupted
-        yield from (*self._folding.take_notices(), *self._keeping.take_notices())
+        for told in (self._folding.notices, self._keeping.notices):
+            while told:
+                yield told.pop(0)
 
     def _recall(
         self, text: str, rounds: tuple[Round, ...], stop: Stop
@@ -274,7 +276,8 @@ class Conversation:
         self._folding.wait()
         if self._unwritten is None:
             self._folding.run(self.session.session_id)
-        return self._folding.take_notices()
+        told, self._folding.notices[:] = [*self._folding.notices], []
+        return told
 
     # -- saving ------------------------------------------------------------------------------------------------
 

@@ -40,12 +40,16 @@ class Background:
         self._put_off: Work | None = None
         self._stop = Stop()
         self._thread: threading.Thread | None = None
-        self._notices: list[Notice] = []
+        #: Set while nothing is under way.
+        self.resting = threading.Event()
+        self.resting.set()
+        #: What the person should know and was not told yet; whoever tells it takes it out.
+        self.notices: list[Notice] = []
 
     @property
     def busy(self) -> bool:
         """Whether something is under way."""
-        return self._work is not None
+        return not self.resting.is_set()
 
     def begin(self, work: Work) -> None:
         """Do this now, unless something is under way; during a pause it is put off to its end."""
@@ -67,7 +71,7 @@ class Background:
         finally:
             with self._lock:
                 self._pauses -= 1
-                if self._put_off and not self._pauses:
+                if self._put_off and not self._pauses and not self.busy:
                     self._start(self._put_off)
 
     def wait(self, timeout: float | None = None) -> None:
@@ -87,20 +91,10 @@ class Background:
         """Do this in the thread that calls; what goes wrong is told in the same way."""
         self._guarded(work, Stop())
 
-    def tell(self, notice: Notice) -> None:
-        """Something that the person should know, for whoever takes it next."""
-        with self._lock:
-            self._notices.append(notice)
-
-    def take_notices(self) -> list[Notice]:
-        """What was not told yet; from now on it counts as told."""
-        with self._lock:
-            told, self._notices = self._notices, []
-        return told
-
     def _start(self, work: Work) -> None:
         """Begin; the lock is held."""
         self._work, self._put_off, self._stop = work, None, Stop()
+        self.resting.clear()
         self._thread = threading.Thread(
             target=self._do, args=(work, self._stop), name=self._name, daemon=True
         )
@@ -112,6 +106,7 @@ class Background:
         finally:
             with self._lock:
                 self._work = None
+                self.resting.set()
 
     def _guarded(self, work: Work, stop: Stop) -> None:
         try:
@@ -126,7 +121,7 @@ class Background:
 
     def _tell_fault(self, fault: Exception, told: errors.OldFriendError) -> None:
         self._log.error("%s failed", self._name, exc_info=fault)
-        self.tell(Notice(self._failed, {"error": told}))
+        self.notices.append(Notice(self._failed, {"error": told}))
 
     def _give_up(self, timeout: float | None) -> None:
         self._stop.set()

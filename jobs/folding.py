@@ -30,14 +30,10 @@ class Folding:
         self._background = Background("fold", "fold.failed", log)
         self.wait = self._background.wait
         self.end = self._background.end
-        self.take_notices = self._background.take_notices
+        self.resting = self._background.resting
+        self.notices = self._background.notices
         #: Set when a prompt had to be shortened: fold although the number of rounds does not ask for it.
         self.wanted = False
-
-    @property
-    def busy(self) -> bool:
-        """Whether a fold is under way."""
-        return self._background.busy
 
     def begin(self, session_id: str) -> None:
         """Start folding if there is anything to fold and no fold runs."""
@@ -71,7 +67,7 @@ class Folding:
         stop.check()
         self._memory.fold(session_id, rounds[-1].user.round, text)
         if refused:
-            self._background.tell(left_out(refused))
+            self.notices.append(left_out(refused))
 
 
 def left_out(refused: Sequence[Round]) -> Notice:

@@ -52,7 +52,7 @@ class Keeping:
         self.wait = self._background.wait
         self.end = self._background.end
         self.paused = self._background.paused
-        self.take_notices = self._background.take_notices
+        self.notices = self._background.notices
 
     def due(self) -> tuple[Session, ...]:
         """The active sessions but the present one that fell silent, oldest first."""
@@ -68,7 +68,7 @@ class Keeping:
         """Keep what is due, one session after another; what was done becomes a notice."""
         for event in renew(self._memory, self._llm, stop):
             if isinstance(event, Notice):
-                self._background.tell(event)
+                self.notices.append(event)
         tried, kept = set[str](), 0
         try:
             while left := [one for one in self.due() if one.session_id not in tried]:
@@ -76,7 +76,7 @@ class Keeping:
                 kept += self._keep(left[0], stop)
         finally:
             if kept:
-                self._background.tell(Notice("opening.kept", {"sessions": kept}))
+                self.notices.append(Notice("opening.kept", {"sessions": kept}))
 
     def _keep(self, session: Session, stop: Stop) -> bool:
         """Save a session; false where there is nothing to save."""
@@ -84,5 +84,5 @@ class Keeping:
         for event in Saving(self._memory, self._llm).run(session, stop, open_next=False):
             saved = saved or isinstance(event, Saved)
             if isinstance(event, Notice):
-                self._background.tell(event)
+                self.notices.append(event)
         return saved

@@ -95,7 +95,7 @@ def test_what_a_pause_cut_off_is_begun_again_after_the_outermost(background):
         assert not background.busy
     background.wait()
     assert len(begun) == 2
-    assert background.take_notices() == []
+    assert background.notices == []
 
 
 def test_what_is_called_for_in_a_pause_begins_after_it_and_after_the_end_never(background):
@@ -124,10 +124,9 @@ def test_a_fault_is_told_once_and_ends_nothing_else(background, fault):
 
     background.begin(fail)
     background.wait()
-    (told,) = background.take_notices()
+    (told,) = background.notices
     assert told.key == "fold.failed"
     assert str(told.details["error"])
-    assert background.take_notices() == []
     done: list[int] = []
     background.begin(lambda stop: done.append(1))
     background.wait()

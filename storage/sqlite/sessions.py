@@ -72,8 +72,15 @@ class SessionTables(Tables):
     def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]:
         """All rounds of a session, or its ``last`` ones, oldest first."""
         query = f"{TURN} WHERE session_id = ? ORDER BY position DESC LIMIT ?"
-        rows = self._read(query, session_id, -1 if last is None else last * 2)
-        return paired(map(turn_of, rows[::-1]))
+        if last is None:
+            return paired(map(turn_of, self._read(query, session_id, -1)[::-1]))
+        asked = last * 2
+        while len(rows := self._read(query, session_id, asked)) == asked > 0:
+            if len(found := paired(map(turn_of, rows[::-1]))) >= last:
+                return found[-last:]
+            # Turns whose partner was erased stand among them.
+            asked *= 4
+        return paired(map(turn_of, rows[::-1]))[-last:]
 
     def turns_of(self, session_id: str) -> list[Turn]:
         """Every turn of a session in order, also one whose partner was erased."""

@@ -83,6 +83,16 @@ def test_there_is_always_room_between_two_sessions(store: Store) -> None:
     assert len({session.position for session in store.recent_sessions(-1, 0)}) == len(order)
 
 
+def test_the_last_rounds_are_the_last_whole_ones_whatever_was_erased_of_others(
+    store: Store, teller: Teller
+) -> None:
+    one, *others = (teller.say("s1", words) for words in ("one", "two", "three", "four", "five"))
+    store.take_out(ErasureScope(tuple(spoken.user for spoken in others[1:])))
+    assert store.rounds("s1", 1) == (others[0],)
+    assert store.rounds("s1", 2) == store.rounds("s1", 3) == store.rounds("s1") == (one, others[0])
+    assert store.rounds("s1", 0) == ()
+
+
 def test_a_session_right_before_another_is_not_the_newest(store: Store) -> None:
     for session_id in ("aside", "aside-too"):
         store.start_session(session_id, at(1), before="s1")

@@ -82,7 +82,7 @@ def test_what_could_not_be_kept_is_kept_at_the_next_start_and_told(opened, clock
     server.script(status(401, "no"))
     with opened() as after:
         assert dict(kept(after))[old] == "active"
-        assert "opening.keeping_failed" in [one.key for one in after.talk._keeping.take_notices()]
+        assert "opening.keeping_failed" in [one.key for one in after.talk._keeping.notices]
     with opened() as again:
         assert dict(kept(again))[old] == "archived"
         assert again.memory.rounds(old)[0].user.words == "I have a cat called Mimi"
@@ -97,6 +97,20 @@ def test_a_message_that_waits_for_its_reply_is_offered_again_however_long_ago(op
     with opened() as after:
         assert after.talk.session.session_id == old
         assert after.talk.open().in_flight.text == "Are you there?"
+
+
+def test_a_session_whose_last_message_was_erased_falls_silent_as_well(opened, clock):
+    with opened() as before:
+        before.say("I have a cat called Mimi")
+        before.say("My word is Quintessenz")
+        old = before.talk.session.session_id
+        (turn,) = [one for one in before.memory.turns_of(old) if one.words == "My word is Quintessenz"]
+        list(before.talk.erase(before.memory.scope_of_turn(turn.text_id), Stop()))
+        assert before.memory.last_spoken() == before.memory.rounds(old)[0].assistant.timestamp
+    clock.pass_by(days=3)
+    with opened() as after:
+        assert after.talk.session.session_id != old
+        assert dict(kept(after))[old] == "archived"
 
 
 def test_whoever_saves_meanwhile_comes_first_and_nothing_is_lost_or_doubled(opened, clock, server):

@@ -21,6 +21,8 @@ from pathlib import Path
 from tests.torture import disks, kills, power, signals
 from tests.torture.kills import ROOT, Tried
 
+#: How many orders of events are tried, drawn at random, in place of those that every test run tries.
+_ORDERS = "150"
 #: How often the worker of the index is killed at a random moment, beside the kills that are counted.
 _KILLS = "10"
 #: How many trials run at a time.
@@ -232,19 +234,24 @@ def _tested(arguments: str) -> Tried:
             f"--junitxml={report}",
             *shlex.split(arguments),
         ]
-        environment = os.environ | {"KILLS": _KILLS}
+        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS, "KILLS": _KILLS}
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         if not report.exists():
             return Tried(arguments, 0, [f"pytest {arguments} did not run"])
         suite = ElementTree.parse(report).getroot()
         cases = list(suite.iter("testcase"))
-        failed = [
-            case.get("name", "?")
-            for case in cases
-            if case.find("failure") is not None or case.find("error") is not None
-        ]
+        failed = [case.get("name", "?") for case in cases if _fault(case)]
+        for fault in filter(None, map(_fault, cases)):
+            # What was drawn at random does not come again: here it stands word for word.
+            print(fault, file=sys.stderr, flush=True)
         ran = [case for case in cases if case.find("skipped") is None]
         return Tried(arguments, len(ran), failed if ran else [f"no test for {arguments}"])
+
+
+def _fault(case: ElementTree.Element) -> str:
+    """What pytest says of a test that failed; "" of any other."""
+    found = [fault for kind in ("failure", "error") for fault in case.findall(kind)]
+    return "\n".join(fault.text or fault.get("message") or "failed" for fault in found)
 
 
 if __name__ == "__main__":
