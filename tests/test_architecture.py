@@ -110,6 +110,12 @@ def test_nothing_below_the_interfaces_knows_a_screen() -> None:
     assert found == []
 
 
+def test_tests_lie_in_folders_that_are_named_as_the_rooms_they_speak_of() -> None:
+    folders = [path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")]
+    strange = {str(one) for one in folders if not (ROOT / one).is_dir()}
+    assert strange <= {"contract", "mutate", "torture"}
+
+
 def test_no_files_import_each_other_in_a_circle() -> None:
     arrows = {
         name: {module for _, module in imports_of(path) if module in MODULES and module != name}

@@ -1,7 +1,7 @@
 """What a break is: which promise, which line, what it becomes, and the tests that must notice.
 
 The lists stand in ``breaks_of_storage`` and ``breaks_of_talk``: at least two a promise. What is promised and not yet
-built (P19: several persons; P22: pleas) has no line to break here.
+built (P19: several persons) has no line to break here.
 """
 
 from __future__ import annotations

@@ -210,15 +210,18 @@ def test_a_hostile_setting_is_named_inert(tmp_path: Path) -> None:
 # -- cut anywhere
 
 
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.torture)])
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_reply_cut_at_any_byte_is_the_same_reply(hostile: str) -> None:
+def test_a_reply_cut_at_any_byte_is_the_same_reply(hostile: str, step: int) -> None:
     sent = b"data: " + encode({"choices": [{"delta": {"content": hostile}}]}).replace(
         b"\\u0301", "\u0301".encode()
     )
     sent += b"\r\n\r\ndata: " + encode(delta("stop")) + b"\r\n\r\n"
     model = Answering()
     whole = model.says([sent]).text
-    for at in range(len(sent)):
+    assert model.says([sent[at : at + 1] for at in range(len(sent))]).text == whole
+    inside = [at for at in range(len(sent)) if sent[at] & 0xC0 == 0x80]
+    for at in sorted({*range(0, len(sent), step), *inside}):
         assert model.says([sent[:at], sent[at:]]).text == whole
     model.close()
     assert foreign(whole.encode()) == foreign(hostile_words(hostile).encode())
