@@ -1,4 +1,4 @@
-"""What is known: learned from windows, kept true, put right by hand, taken back, and gone with the turns it rests on."""
+"""What is known: learned from windows, kept true, put right by hand, taken back, gone with the turns it rests on."""
 
 from __future__ import annotations
 
