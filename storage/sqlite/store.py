@@ -200,6 +200,7 @@ class SqliteStore(IndexWriter, EvidenceTables, TurnReader):
                 self._restore([], was.summary)
                 self._index_summary(was.summary)
             self._unfold_from(session_id, was.context)
+            self._count(session_id)
             self.resume(session_id, present, now)
             self._drop_undoable_saves()
         return gone
