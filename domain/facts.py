@@ -215,3 +215,19 @@ class LineEvidence:
     turns: tuple[str, ...]
     date: str = ""
     importance: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ImageDraft:
+    """What an image is to become, and what the lines in it rest on; a line that is not named keeps what it had."""
+
+    text: str
+    lines: tuple[LineEvidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReply:
+    """A model's reply for a window, kept until the window is learned. It counts only while ``base`` is the same."""
+
+    base: str
+    reply: str

@@ -6,7 +6,8 @@ rows that hold it and how often (table type ``fts5vocab``,
 https://sqlite.org/fts5.html#the_fts5vocab_virtual_table_module), and the ranking is made from that outside
 of SQL, since FTS5's own ``bm25()`` has fixed parameters and knows no neighbours.
 
-Beside it stands who writes it, together with the queue for vectors, and who reads for recall where turns stand.
+Beside it stands who writes it, together with the queue for vectors and with what is known, and who reads for recall
+where turns stand.
 
 Promises: a row can be found as soon as its transaction is committed, and never after it was removed; a term
 that stands in more than ``cap`` rows costs no more than a probe, however large the table.
@@ -22,8 +23,10 @@ from domain.records import PREFIX, Kind, Summary, Turn
 from domain.text import own_words, with_references
 from storage.sqlite.database import Database, Sql, Tables
 from storage.sqlite.embeddings import EmbeddingTables
+from storage.sqlite.learning import FactTables
+from storage.sqlite.saves import SaveTables
 from storage.sqlite.schema import WORD_TABLES, WordTable
-from storage.sqlite.sessions import SUMMARY, TURN, SessionTables, turn_of
+from storage.sqlite.sessions import SUMMARY, TURN, turn_of
 from storage.store import Postings, TurnRow
 
 #: Tokens that say what a text is; the place in this list is the bit in the column ``marks``.
@@ -112,7 +115,7 @@ def _postings(joined: Mapping[str, str]) -> dict[str, Postings]:
     }
 
 
-class IndexWriter(SessionTables, EmbeddingTables):
+class IndexWriter(FactTables, EmbeddingTables, SaveTables):
     """Turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
 
     def __init__(self, database: Database, tokens: Callable[[str], Sequence[str]]) -> None:
@@ -120,14 +123,11 @@ class IndexWriter(SessionTables, EmbeddingTables):
         self._tokens = tokens
         self._lexicon = Lexicon(database)
 
-    def learn_fact(self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]) -> None:
-        """Keep a fact that was drawn from the turns with these numbers: it finds them from this commit on."""
-        columns = "(text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?)"
-        with self._database.write() as sql:
-            seq = sql(f"INSERT INTO fact {columns}", (text_id, session_id, now, text)).lastrowid or 0
-            for turn in dict.fromkeys(turns):
-                sql("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", (seq, turn))
-            self._lexicon.add(sql, "fact", seq, self._tokens(text))
+    def _index_fact(self, sql: Sql, number: int, text: str) -> None:
+        self._lexicon.add(sql, "fact", number, self._tokens(text))
+
+    def _unindex_facts(self, sql: Sql, numbers: Sequence[int]) -> None:
+        self._lexicon.remove(sql, "fact", numbers)
 
     def _enqueue(self, text_id: str, kind: Kind) -> None:
         """Ask for a vector, of a new text or of one whose key has changed: an old vector is let go."""
@@ -150,9 +150,10 @@ class IndexWriter(SessionTables, EmbeddingTables):
         """
         gone, seqs = [turn.text_id for turn in turns], [turn.seq for turn in turns]
         with self._database.write() as sql:
+            self._drop_undoable_saves()
             self._embed_again(self._dependents(gone))
             self._lexicon.remove(sql, "turn", seqs)
-            self._lexicon.remove(sql, "fact", self._remove_facts_of(seqs))
+            self._forget_known_of(seqs)
             self.forget_vectors(gone)
 
     def _index_summary(self, summary: Summary) -> None:
@@ -174,16 +175,6 @@ class IndexWriter(SessionTables, EmbeddingTables):
         with self._database.write():
             self._unindex_turns(turns)
             self._delete_turns(turns)
-
-    def _remove_facts_of(self, turns: Iterable[int]) -> list[int]:
-        """Remove every fact that was drawn from one of these turns, also where others are left; their numbers."""
-        gone: list[int] = []
-        with self._database.write() as sql:
-            for turn in turns:
-                for (fact,) in sql("SELECT fact FROM fact_turn WHERE turn = ?", (turn,)).fetchall():
-                    sql("DELETE FROM fact WHERE seq = ?", (fact,))
-                    gone.append(int(fact))
-        return gone
 
     def _remove_summary(self, summary: Summary | None) -> list[str]:
         """A summary with its words and vectors. Returns its id."""

@@ -4,88 +4,46 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from domain.facts import ImageDraft
 from domain.records import (
     IMAGES,
     ErasureScope,
     Finish,
     Image,
     ImageVersion,
-    Origin,
     Removed,
     Renewal,
     Round,
     Summary,
     Turn,
 )
-from storage.sqlite.database import Database, Tables
+from storage.sqlite.database import Database
+from storage.sqlite.images import EvidenceTables
 from storage.sqlite.lexicon import IndexWriter, TurnReader
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import WordTable
-from storage.store import ErasureNote, NewSummary, NewTurn, Postings
+from storage.store import ErasureNote, ImageDrafts, NewSummary, NewTurn, Postings
 
-_VERSION = "SELECT version, image, timestamp, text, origin, session_id FROM persona"
-#: Notes in ``meta``: what is being erased; and, before the name of an image, the version that its file says.
-_ERASING, _LAID = "erasing", "persona."
-
-
-class ImageTables(Tables):
-    """Reads and writes the table ``persona``: every version that the images ever had."""
-
-    def versions(self, image: Image) -> list[ImageVersion]:
-        """Every version of an image, oldest first."""
-        rows = self._read(f"{_VERSION} WHERE image = ? ORDER BY version", image)
-        return [ImageVersion(*row) for row in rows]
-
-    def newest_version(self, image: Image) -> ImageVersion | None:
-        """The version in force; None while there has never been one."""
-        rows = self._read(f"{_VERSION} WHERE image = ? ORDER BY version DESC LIMIT 1", image)
-        return ImageVersion(*rows[0]) if rows else None
-
-    def version(self, number: int) -> ImageVersion | None:
-        """One version by its number."""
-        rows = self._read(f"{_VERSION} WHERE version = ?", number)
-        return ImageVersion(*rows[0]) if rows else None
-
-    def add_version(
-        self, image: Image, text: str, origin: Origin, now: str, session_id: str | None = None
-    ) -> ImageVersion:
-        """A new version, in force from this commit on; its file is laid afterwards."""
-        values = (image, now, text, origin, session_id)
-        with self._database.write() as sql:
-            columns = "(image, timestamp, text, origin, session_id) VALUES (?, ?, ?, ?, ?)"
-            number = sql(f"INSERT INTO persona {columns}", values).lastrowid or 0
-        return ImageVersion(number, *values)
-
-    def add_laid_version(self, image: Image, text: str, origin: Origin, now: str) -> ImageVersion:
-        """A new version that stands in the file already."""
-        with self._database.write():
-            version = self.add_version(image, text, origin, now)
-            self.set_laid_version(image, version.version)
-        return version
-
-    def laid_version(self, image: Image) -> int | None:
-        """The number of the version that was last laid into the file; 0 when that was erased."""
-        value = self._meta(_LAID + image)
-        return None if value is None else int(value)
-
-    def set_laid_version(self, image: Image, number: int | None) -> None:
-        """Note which version the file says; None when there is no file."""
-        self._set_meta(_LAID + image, None if number is None else str(number))
-
-    def _leave_of_versions(self, versions: Iterable[tuple[ImageVersion, str]]) -> None:
-        """Leave less of versions; a file that says one of them as it was is not to be read again."""
-        with self._database.write() as sql:
-            for version, left in versions:
-                sql("UPDATE persona SET text = ? WHERE version = ?", (left, version.version))
-                laid = (_LAID + version.image, str(version.version))
-                sql("UPDATE meta SET value = '0' WHERE key = ? AND value = ?", laid)
+#: Notes what is being erased.
+_ERASING = "erasing"
+#: Where words stand that somebody may ask to have erased; and our own, since nobody can erase these.
+_TEXTS = {
+    "conversation": ("text",),
+    "summary": ("summary",),
+    "persona": ("text",),
+    "pin": ("text",),
+    "note": ("text", "topic"),
+    "fact": ("text", "subject", "value", "keywords", "persons", "entities", "location", "slot_subject"),
+    "relation": ("source", "target"),
+    "sqlite_master": ("sql",),
+}
 
 
-class SqliteStore(IndexWriter, RewritingTables, ImageTables, TurnReader):
+class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
     """A ``Store`` in one file. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
@@ -208,21 +166,44 @@ class SqliteStore(IndexWriter, RewritingTables, ImageTables, TurnReader):
                 self.drop_stages(session_id)
 
     def archive(
-        self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str | None
+        self, session_id: str, summary: NewSummary, images: ImageDrafts, next_id: str | None
     ) -> list[str]:
         """Close a session with summary and images, and start the next. Returns what is gone."""
         with self._database.write():
             turns, now = self.turns_of(session_id), summary.timestamp
+            was = self._save_to_undo(session_id, self.summary(session_id))
             for turn in turns:
                 self._refer_to_memories(turn)
             gone = self.fold(session_id, turns[-1].round if turns else 0, summary)
-            for image, text in images.items():
-                self.add_version(image, text, "model", now, session_id)
+            made = {image: self._add_draft(image, draft, now, session_id) for image, draft in images.items()}
+            self._keep_save_to_undo(session_id, was, made, now)
             self.drop_stages(session_id)
             self.drop_in_flight(session_id)
             self._close_session(session_id, now)
             if next_id:
                 self.start_session(next_id, now)
+        return gone
+
+    def undo_save(self, session_id: str, present: str, now: str) -> list[str] | None:
+        """Take a save back, right after it, with all that it came to. Returns what is gone; None when it is late."""
+        with self._database.write():
+            session, was = self.session(session_id), self._undoable_save(session_id)
+            said = self.turns_of(present) or self.in_flight(present)
+            if was is None or session is None or session.status != "archived" or said:
+                return None
+            self.unlearn(was.windows)
+            for image, version in was.images.items():
+                newest = self.newest_version(image)
+                if newest and newest.version == version:
+                    self._bring_back(image, version, now)
+            gone = self._remove_summary(self.summary(session_id))
+            if was.summary:
+                self._restore([], was.summary)
+                self._index_summary(was.summary)
+            self._unfold_from(session_id, was.context)
+            self._count(session_id)
+            self.resume(session_id, present, now)
+            self._drop_undoable_saves()
         return gone
 
     # -- withholding ---------------------------------------------------------------------------------------------
@@ -250,10 +231,10 @@ class SqliteStore(IndexWriter, RewritingTables, ImageTables, TurnReader):
 
     def holds(self, text: str) -> bool:
         """Whether any turn, summary, image or pin holds exactly this text."""
-        places = {"conversation": "text", "summary": "summary", "persona": "text", "pin": "text"}
         return any(
             self._read(f"SELECT 1 FROM {table} WHERE instr({column}, ?) > 0 LIMIT 1", text)
-            for table, column in places.items()
+            for table, columns in _TEXTS.items()
+            for column in columns
         )
 
     def take_out(self, chosen: ErasureScope) -> None:
@@ -265,12 +246,23 @@ class SqliteStore(IndexWriter, RewritingTables, ImageTables, TurnReader):
             self._remove_turns(chosen.turns)
             for summary in chosen.summaries:
                 self._remove_summary(summary)
+            self._take_out_known(chosen)
             self._leave_of_versions(zip(chosen.versions, chosen.left, strict=True))
+            self._leave_of_evidence(chosen.lines)
             self._take_out_drafts(chosen)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
             note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}
             self._set_meta(_ERASING, json.dumps(note))
+
+    def _take_out_known(self, chosen: ErasureScope) -> None:
+        """What holds the chosen words and rests on none of the turns."""
+        notes, facts = [one.text_id for one in chosen.notes], [one.text_id for one in chosen.facts]
+        self._remove_known(
+            self._numbers("SELECT seq FROM note WHERE text_id IN ({})", notes),
+            self._numbers("SELECT seq FROM fact WHERE text_id IN ({})", facts),
+        )
+        self._drop_undoable_saves()
 
     def _ask_for_what_goes(self, chosen: ErasureScope) -> None:
         """Ask for the summaries that go, and for the images that lose a line of their newest version."""
@@ -308,7 +300,7 @@ class SqliteStore(IndexWriter, RewritingTables, ImageTables, TurnReader):
             return self.renew_summary(renewal.session_id, summary, upto)
 
     def make_image_anew(
-        self, renewals: Sequence[Renewal], base: ImageVersion | None, text: str, now: str
+        self, renewals: Sequence[Renewal], base: ImageVersion | None, draft: ImageDraft | str, now: str
     ) -> bool:
         """The image that was asked for, made from ``base``. False, and nothing, when either is not so any more."""
         if not renewals:
@@ -317,8 +309,7 @@ class SqliteStore(IndexWriter, RewritingTables, ImageTables, TurnReader):
         with self._database.write():
             if self.newest_version(image) != base or not self._settle(renewals):
                 return False
-            if text != (base.text if base else ""):
-                self.add_version(image, text, "model", now)
+            self._make_of(image, base, draft, now)
         return True
 
     def erasure_note(self) -> ErasureNote | None:
