@@ -166,13 +166,13 @@ def is_relevant(found: Signs, question: str, *, seeks: bool = True, of_that_day:
 
     ``seeks``: the question looks for something that can be named; what does not, or asks for advice, is held to less.
     Those who ask about themselves, or whether something is remembered, are given what holds the rare words of it ("What
-    did I buy?"), what is near it, and with ``of_that_day`` what was said on the very day they speak of: silence costs
-    them more than a memory too many. Where words cannot tell, nearness does.
+    did I buy?"), what is near it, what is half of each, and with ``of_that_day`` what was said on the very day they
+    speak of: silence costs them more than a memory too many. Where words cannot tell, nearness does.
     """
     if confidence(found) >= (LEAST if seeks else LEAST_FOR_REMARK):
         return True
     if _OURSELVES.search(question):
-        return of_that_day or found.held >= _RARE or found.apart >= NEAR
+        return of_that_day or found.held / _RARE + max(found.apart, 0.0) / NEAR >= 1.0
     return found.across and found.apart >= NEAR
 
 
