@@ -176,6 +176,7 @@ class Search:
             has_number=table.has_mark(rows, "number").astype(np.float32),
             near=_nearness(asked.windows, table.day[rows]),
             meant=self._meant(asked, rows),
+            later=table.sessions_after(sessions),
             word_length=table.mean_length * (1.0 - unspaced + unspaced * _UNSPACED_WORD),
             remark=asked.remark,
             asks_when=asked.asks_when,

@@ -29,7 +29,7 @@ _SPARE = 4
 #: Tokens around the text of one record in a prompt (date, age, speaker, marks of JSON), and around all of them.
 RECORD, FRAME = 40, 82
 #: The share of the budget that summaries may take, and what a long one is cut to.
-_SUMMARIES, _LONG_SUMMARY = 0.12, 250
+_SUMMARIES, _LONG_SUMMARY = 0.08, 250
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
 #: The longest that a neighbour may be.
@@ -55,7 +55,7 @@ class _Best:
     at: int
 
 
-def cut(scores: Sequence[float], count: int, *, share: float = 0.3) -> int:
+def cut(scores: Sequence[float], count: int, *, share: float = 0.25) -> int:
     """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best.
 
     Scores are above zero for what stands out at all.
@@ -288,7 +288,7 @@ def _moment(timestamp: str) -> float:
 #: What stands where something was left out.
 MARK = "…"
 #: A turn of more than so many characters is cut; a character of a script without spaces counts as two.
-LONG = 900
+LONG = 600
 #: A turn much longer than any page is read only so far.
 _READ = 40_000
 #: The longest piece that is kept or left out as one.

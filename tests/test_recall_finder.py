@@ -149,6 +149,29 @@ def test_who_asks_about_themselves_is_given_what_has_a_few_of_the_words_and_is_s
     lived.store.close()
 
 
+FRIENDS = (
+    ("Oona is a midwife in Tampere.", "A good trade."),
+    ("She drove north with her brother.", "In winter?"),
+    ("老周开了一家修表店。", "手很稳吧。"),
+    ("The bread did not rise today.", "Old yeast, perhaps."),
+    ("It rained on the tents.", "All night?"),
+)
+
+
+@pytest.mark.parametrize(("known", "stranger"), [("Oona", "Marit"), ("老周", "老郑")])
+def test_a_question_about_somebody_who_was_spoken_of_is_refused_less_than_one_about_a_stranger(
+    tmp_path, known, stranger
+):
+    lived = StoredLife(tmp_path)
+    lived.live("friends", FRIENDS, NOW - timedelta(days=60))
+    for number in range(30):
+        lived.live(f"d{number}", [(f"Day {number} was long.", "Rest.")], NOW - timedelta(days=30 - number))
+    asked = "{}是哪里人？" if known == "老周" else "Which places has {} been travelling to?"
+    assert any(known in turn.text for turn in lived.recall(asked.format(known), limits=_tokens(500)).turns)
+    assert not lived.recall(asked.format(stranger), limits=_tokens(500))
+    lived.store.close()
+
+
 def test_turns_stand_oldest_first_with_their_neighbours_and_hits_are_named_best_first(life):
     recalled = life.recall("Where did my sister move for a job, to Lisbon?")
     times = [turn.timestamp for turn in recalled.turns]

@@ -60,6 +60,7 @@ def _evidence(**changed):
         has_number=nothing,
         near=nothing,
         meant=nothing,
+        later=np.array([1, 0], np.float32),
         word_length=10.0,
         remark=False,
         asks_when=False,
@@ -204,3 +205,13 @@ def test_neighbours_count_as_far_as_turns_that_follow_each_other_are_akin():
     assert cohesion(scattered, None, joined) == 0.0
     assert cohesion(scattered[:6], None, joined[:5]) == 1.0
     assert cohesion(scattered, together, joined) > 0.0
+
+
+def test_of_two_sessions_of_work_that_fit_alike_the_newer_counts_more_and_in_talk_age_counts_nothing():
+    both = np.zeros((1, 6), np.float32)
+    both[0, [1, 4]] = 1
+    alike = _evidence(counts=both, session_counts=np.array([[1, 1]], np.float32))
+    work = rank(replace(alike, word_length=70.0), weigh).turns
+    talk = rank(alike, weigh).turns
+    assert work[4] > work[1]
+    assert talk[4] == talk[1]
