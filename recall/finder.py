@@ -359,5 +359,5 @@ def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[ques
     if len(said) == 1:
         return [alone]
     before = " ".join(said[:-1])[-_CONTEXT:]
-    together = questions.read(f"{before} {said[-1]}", today)
+    together = replace(questions.read(f"{before} {said[-1]}", today), goes_on=alone.goes_on)
     return [together if alone.seeks else replace(together, remark=alone.remark, seeks=False), alone]

@@ -24,6 +24,7 @@ _ASKS = re.compile(
     r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how)\b|什么|谁|哪|几|多少|怎|吗|呢|是否",
     re.IGNORECASE,
 )
+_END = re.compile(r"[.!?。！？\n]")
 _SEEKS = re.compile(
     r"(?:^|[.!?]\s+|\band\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|(?<!\bi )\b(?:remember|recall)\b"
     r"|^\s*(?:did|does|do|is|are|was|were|has|have|had|would|could|can|will|should)\b"
@@ -54,7 +55,8 @@ class Question:
     that it speaks of a time that is over, ``advice`` that it asks what to do: no memory is the answer, but many may
     matter. ``faint`` are the terms that only tell how long ago something was ("nine days ago"): what was said then did
     not call itself so, but another turn may say just that. ``by_itself``: read without what came before it. ``names``
-    are the terms of whom and what it calls by name.
+    are the terms of whom and what it calls by name. ``goes_on``: it opens by saying something, so that it goes on with
+    what was done last; a question out of the blue may be about any time.
     """
 
     text: str
@@ -70,6 +72,7 @@ class Question:
     faint: frozenset[str] = frozenset()
     by_itself: bool = False
     names: frozenset[str] = frozenset()
+    goes_on: bool = False
 
 
 def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
@@ -94,7 +97,13 @@ def read(text: str, today: date) -> Question:
         you_said=bool(_YOU_SAID.search(text)),
         faint=frozenset(terms) - frozenset(words.terms(times.without_distances(text))),
         names=frozenset(_names(text)),
+        goes_on=not _ASKS.search(_first_sentence(text)),
     )
+
+
+def _first_sentence(text: str) -> str:
+    end = _END.search(said := text.strip())
+    return said[: end.end()] if end else said
 
 
 def _names(text: str) -> Iterator[str]:

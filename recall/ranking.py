@@ -87,6 +87,7 @@ class Evidence:
     asks_when: bool
     asks_how_many: bool
     you_said: bool
+    goes_on: bool = False
     clarity: float = 1.0
     apart: float = 0.0
     similarity: Floats | None = None
@@ -198,7 +199,7 @@ def _of_kind(e: Evidence) -> dict[str, Floats]:
         "number_wanted": e.has_number * np.float32(e.asks_how_many),
         "opening": (e.position == 0).astype(np.float32),
         "early": 1.0 / (1.0 + e.position),
-        "newer": -np.log(_LATELY + e.later)[e.of_session].astype(np.float32),
+        "newer": -np.log(_LATELY + e.later)[e.of_session].astype(np.float32) * np.float32(e.goes_on),
     }
 
 

@@ -182,6 +182,7 @@ class Search:
             asks_when=asked.asks_when,
             asks_how_many=asked.asks_how_many,
             you_said=asked.you_said,
+            goes_on=asked.goes_on,
             similarity=gathered.similarity,
             summary_words=self._summary_words(asked, sessions),
             summary_similarity=self._summary_similarity(near_summaries, sessions),
