@@ -44,6 +44,8 @@ LEAST_OF_KNOWN = -3.5
 LEAST_IN_LITTLE = -4.0
 #: How far the nearest turn must stand above sentences that have nothing to do with anything, to be near: as a cosine.
 NEAR = 0.15
+#: The same for who asks about themselves in a language that nothing was said in, where no word can tell.
+_NEAR_ACROSS = 0.1
 #: The share of a question's weight in rare words that a turn must hold to speak of what was asked.
 _RARE = 0.4
 
@@ -177,7 +179,8 @@ def is_relevant(found: Signs, question: str, *, seeks: bool = True, of_that_day:
     if confidence(found) >= (least if seeks else LEAST_FOR_REMARK):
         return True
     if _OURSELVES.search(question):
-        return of_that_day or found.held / _RARE + max(found.apart, 0.0) / NEAR >= 1.0
+        near = max(found.apart, 0.0) / (_NEAR_ACROSS if found.across else NEAR)
+        return of_that_day or found.held / _RARE + near >= 1.0
     return found.across and found.apart >= NEAR
 
 
@@ -339,7 +342,8 @@ class Finder:
 
 def _is_known(found: Searched) -> bool:
     """Whether all that a question calls by name was heard of; read with what came before it, it names too much."""
-    heard = dict(zip(found.terms, found.evidence.counts.any(axis=1).tolist(), strict=True))
+    most = found.evidence.counts.max(axis=1, initial=0.0)
+    heard = dict(zip(found.terms, (most > 0).tolist(), strict=True))
     names = found.asked.names.intersection(found.asked.terms)
     # A term that is missing stands in too many turns to be read.
     return found.asked.by_itself and bool(names) and all(heard.get(name, True) for name in names)

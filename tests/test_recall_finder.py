@@ -15,7 +15,7 @@ from domain.records import Turn
 from models.sentence_embedder import SentenceEmbedder
 from recall import words
 from recall.embedding import HashedEmbedder, style_for, turn_key
-from recall.finder import Finder
+from recall.finder import Finder, Signs, is_relevant
 from recall.selection import FRAME, RECORD
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn
@@ -147,6 +147,12 @@ def test_who_asks_about_themselves_is_given_what_has_a_few_of_the_words_and_is_s
     assert "work-0u" in {turn.text_id for turn in asked("我原来在哪家店？怎么走的？").turns}
     assert not asked("我的血型是什么？")
     lived.store.close()
+
+
+@pytest.mark.parametrize(("across", "given"), [(True, True), (False, False)])
+def test_who_asks_about_themselves_in_a_language_that_nothing_was_said_in_is_refused_less(across, given):
+    found = Signs(0.0, 0.0, 0.0, 0.0, 0.0, 4, 200, likeness=0.0, apart=0.12, across=across)
+    assert is_relevant(found, "What did my grandfather teach me?") is given
 
 
 FRIENDS = (
