@@ -12,7 +12,7 @@ somebody itself is taken to speak of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -24,6 +24,7 @@ _ASKS = re.compile(
     r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how)\b|什么|谁|哪|几|多少|怎|吗|呢|是否",
     re.IGNORECASE,
 )
+_END = re.compile(r"[.!?。！？\n]")
 _SEEKS = re.compile(
     r"(?:^|[.!?]\s+|\band\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|(?<!\bi )\b(?:remember|recall)\b"
     r"|^\s*(?:did|does|do|is|are|was|were|has|have|had|would|could|can|will|should)\b"
@@ -53,7 +54,9 @@ class Question:
     something that can be named, so that it can be searched for without what was said before it. ``of_the_past`` says
     that it speaks of a time that is over, ``advice`` that it asks what to do: no memory is the answer, but many may
     matter. ``faint`` are the terms that only tell how long ago something was ("nine days ago"): what was said then did
-    not call itself so, but another turn may say just that. ``by_itself``: read without what came before it.
+    not call itself so, but another turn may say just that. ``by_itself``: read without what came before it. ``names``
+    are the terms of whom and what it calls by name. ``goes_on``: it opens by saying something, so that it goes on with
+    what was done last; a question out of the blue may be about any time.
     """
 
     text: str
@@ -68,6 +71,8 @@ class Question:
     you_said: bool
     faint: frozenset[str] = frozenset()
     by_itself: bool = False
+    names: frozenset[str] = frozenset()
+    goes_on: bool = False
 
 
 def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
@@ -91,7 +96,24 @@ def read(text: str, today: date) -> Question:
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),
         faint=frozenset(terms) - frozenset(words.terms(times.without_distances(text))),
+        names=frozenset(_names(text)),
+        goes_on=not _ASKS.search(_first_sentence(text)),
     )
+
+
+def _first_sentence(text: str) -> str:
+    end = _END.search(said := text.strip())
+    return said[: end.end()] if end else said
+
+
+def _names(text: str) -> Iterator[str]:
+    """The terms of names: of Chinese ones the pairs, since a single character of one says nothing."""
+    for found in _CAPITALISED.finditer(text):
+        for word in found[1].split():
+            if word.casefold() not in times.CALENDAR | STOP_WORDS:
+                yield from words.terms(word)
+    for found in _CHINESE_SUBJECT.finditer(text):
+        yield from (term for term in words.terms(found[1]) if len(term) > 1)
 
 
 # -- who and what is meant -----------------------------------------------------------------------------------
@@ -139,11 +161,16 @@ _CHINESE_RELATION = re.compile(
     "妈妈|爸爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|儿子|女儿|妻子|老婆|丈夫|老公|女朋友|男朋友|奶奶|爷爷|外婆|外公|姥姥|姥爷|舅舅|叔叔|阿姨|姑姑|姑妈|"
     "老板|老师|同事|同学|室友|邻居|朋友|小狗|小猫"
 )
-_CHINESE_NAME = re.compile(
-    r"(?:叫|是|和|跟|找|见|给|问|帮|陪)((?:小|老|阿)[\u4e00-\u9fff]|"
+_CHINESE_CALLED = (
+    r"(?:(?:小|老|阿)[\u4e00-\u9fff]|"
     r"[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文]"
-    r"[\u4e00-\u9fff]{1,2}?(?=[，。！？、\s的了说在去和跟是]|$))"
+    r"[\u4e00-\u9fff]{1,2}?)"
 )
+_CHINESE_NAME = re.compile(
+    rf"(?:叫|是|和|跟|找|见|给|问|帮|陪)({_CHINESE_CALLED}(?=[，。！？、\s的了说在去和跟是]|$))"
+)
+#: A name that a question opens with, as "周婷是哪里人".
+_CHINESE_SUBJECT = re.compile(rf"(?:^|[，。！？、\s])({_CHINESE_CALLED}(?=[的是在去有会喜爱怎为什多几哪]))")
 _THING = re.compile(
     r"\b(?:my|a|an|the|this|that|new)\s+((?:[a-z]+\s+)?[a-z]{3,})(?=[\s.,!?]|$)", re.IGNORECASE
 )

@@ -17,6 +17,8 @@ _MONTHS = (
     *("august", "september", "october", "november", "december"),
 )
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+#: What a calendar calls its months and days.
+CALENDAR = frozenset((*_MONTHS, *_DAYS))
 _SEASONS = {
     "spring": 3,
     "summer": 6,
