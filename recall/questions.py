@@ -61,7 +61,7 @@ class Question:
 
     text: str
     terms: tuple[str, ...]
-    windows: tuple[times.Window, ...]
+    windows: tuple[times.Period, ...]
     of_the_past: bool
     advice: bool
     remark: bool

@@ -361,7 +361,7 @@ def _by_session(table: TurnTable, found: FoundTurns, sessions: Numbers) -> tuple
     return counts, table.session_lengths(sessions), holds.sum(axis=1).astype(np.float32)
 
 
-def _nearness(found: tuple[times.Window, ...], days: npt.NDArray[np.int32]) -> Floats:
+def _nearness(found: tuple[times.Period, ...], days: npt.NDArray[np.int32]) -> Floats:
     """(P,) how near each turn's day is to a time that the question speaks of; 0 everywhere when it speaks of none."""
     if not found:
         return np.zeros(len(days), np.float32)

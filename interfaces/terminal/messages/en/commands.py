@@ -141,6 +141,7 @@ COMMANDS = {
     "weighed.number_wanted": "the number asked for",
     "weighed.opening": "opens its session",
     "weighed.early": "early in its session",
+    "weighed.newer": "newer",
     "part.embeddings": "embeddings",
     "part.index": "the vector index",
     "part.words": "the word index",

@@ -141,6 +141,7 @@ COMMANDS = {
     "weighed.number_wanted": "所问的数目",
     "weighed.opening": "会话的开头",
     "weighed.early": "会话靠前",
+    "weighed.newer": "更近",
     "part.embeddings": "向量模型",
     "part.index": "向量索引",
     "part.words": "词语索引",
