@@ -44,7 +44,7 @@ _DAY = re.compile(
 )
 _WHO = r"(?:[A-ZÀ-Þ][\w'’-]*|[Ss]he|[Hh]e|[Ww]ho)"
 _Rule = tuple[re.Pattern[str], Callable[[re.Match[str], str], str]]
-_UNTIL = rf"(?P<until> until (?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{'|'.join(MONTH_NAMES)}))?"
+_UNTIL = r"(?P<until> until (?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z][a-z]+)?"
 _ENGLISH: tuple[_Rule, ...] = (
     (
         re.compile(rf"\b(?:is|are)(?: now| about| currently)? (?P<age>{_WORD}){_OLD}\b"),

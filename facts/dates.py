@@ -319,15 +319,15 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Iterator[Da
     (
         re.compile(
             r"\b(?:christmas eve|christmas(?: day)?|boxing day|new year'?s eve|new year'?s day|halloween)\b"
-            r"|\bvalentine'?s(?: day)?\b|元旦|五一|六一|国庆|十一黄金|圣诞|清明|双十一|七夕节"
+            r"|\bvalentine'?s(?: day)?\b|元旦|五一|六一|国庆|十一黄金|圣诞|清明|双十一"
         ),
         _feast,
     ),
 )
 _FEASTS = {
     "christmas eve": (12, 24), "christmas": (12, 25), "boxing": (12, 26), "new years eve": (12, 31),
-    "new years": (1, 1), "halloween": (10, 31), "valentines": (2, 14), "元旦": (1, 1), "五一": (5, 1), "六一": (6, 1), "国庆": (10, 1),
-    "十一黄金": (10, 1), "圣诞": (12, 25), "清明": (4, 4), "双十一": (11, 11),
+    "new years": (1, 1), "halloween": (10, 31), "valentines": (2, 14), "元旦": (1, 1), "五一": (5, 1),
+    "六一": (6, 1), "国庆": (10, 1), "十一黄金": (10, 1), "圣诞": (12, 25), "清明": (4, 4), "双十一": (11, 11),
 }  # fmt: skip
 
 _MONTH_NAME = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from domain.facts import About, MemoryType, Stance, Verdict
-from facts.reading import Entries, entries, first_of, handles_of, line_of, truth_of, words_of
+from facts.reading import Entries, entries, first_of, handles_of, line_of, objects, truth_of, words_of
 
 _Draft = TypeVar("_Draft")
 #: Longer than this a statement is no single matter, and a value no value.
@@ -114,7 +114,8 @@ def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
     rejected: Counter[str] = Counter()
     checks = _Checks(frozenset(), rejected)
     rows = [value for value, cut in _with_cut(found) if not cut]
-    doubts = entries(reply, finish, "doubts", "doubtful", "may_no_longer_hold")
+    listed = first_of(objects(reply), "doubts", "doubtful", "may_no_longer_hold")
+    doubts = listed if isinstance(listed, list) else [listed]
     verdicts = [checks.valid(VerdictDraft, _verdict_fields(row), "shape") for row in rows if _is_verdict(row)]
     return ComparisonRead(
         tuple(verdict for verdict in verdicts if verdict),
@@ -302,9 +303,9 @@ _VERDICT_FORMS = {
 }  # fmt: skip
 
 
-def _doubts(rows: Iterable[object], listed: Entries) -> Iterable[DoubtDraft]:
+def _doubts(rows: Iterable[object], listed: Iterable[object]) -> Iterable[DoubtDraft]:
     """Doubts of a list of their own, and those that stand inside of a verdict."""
-    for row in listed.values:
+    for row in listed:
         if isinstance(row, Mapping):
             if "verdict" not in row:
                 because = handles_of(first_of(row, "new", "because", "by"))

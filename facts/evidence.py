@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import cached_property
+from typing import Literal
 
 from domain.facts import Stance
 from domain.languages import Language, is_unspaced, language_of

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from domain.facts import About, NewFact, NewNote, NewRelation, Stance
 from domain.languages import language_of, unspaced_length
 from domain.records import Turn
+from facts.ages import birth_years
 from facts.cues import denies, ends_or_denies, is_relative, points_away
 from facts.dates import iso_of, written_dates
 from facts.drafts import FactDraft, NoteDraft
@@ -193,7 +194,7 @@ class _Ground:
     ) -> _Basis | str:
         """The basis, with the stance that the best sentence allows; a reason where nothing there says so."""
         wanted = telling(statement)
-        best = _best(self._window.without_own_names(wanted), sources)
+        best = _best(self._window.without_own_names(wanted), sources) or _of_ages(statement, sources)
         if not best:
             return "unsupported"
         if value and not _is_told(value, wanted, sources):
@@ -220,7 +221,7 @@ class _Ground:
         found = {source.place: source for source in sources}
         for name in _names_of(statement, draft):
             place = self._window.source_of(name, sources, of_companion)
-            if place is None or place is False:
+            if place is None and not _is_a_word(name, sources):
                 return None
             if isinstance(place, Source):
                 found[place.place] = place
@@ -315,6 +316,22 @@ def _best(wanted: frozenset[str], sources: Sequence[Source]) -> tuple[tuple[Sent
     most = max((score for _, score in scored), default=0)
     kept = [each for each in scored if each[1] and each[1] >= most * _NEARLY_BEST]
     return tuple(sorted(kept, key=lambda each: -each[1]))
+
+
+def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:
+    """The sentences that tell an age, where a statement tells the year of birth that follows from it."""
+    told = [source for source in sources if any(str(year) in statement for year in source.years_of_birth)]
+    return tuple(
+        (one, 1) for source in told for one in source.sentences if birth_years(one.text, source.said)
+    )
+
+
+def _is_a_word(name: str, sources: Sequence[Source]) -> bool:
+    """Whether what looks like a name is a word of the turns in another form: "Climbing" beside "I climb"."""
+    wanted = telling(name)
+    return bool(wanted) and wanted <= frozenset().union(
+        *(one.terms for each in sources for one in each.sentences)
+    )
 
 
 def _is_told(value: str, stated: frozenset[str], sources: Sequence[Source]) -> bool:

@@ -7,8 +7,12 @@ from collections.abc import Iterator
 
 from domain.languages import STOP_WORDS
 
-_NAME = re.compile(r"(?<![\w'’])[A-ZÀ-Þ][\w'’&-]*")
-_FIRST_WORD = re.compile(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][\w'’&-]*)")
+_NAME = re.compile(r"(?<![A-Za-zÀ-ÿ0-9'’])[A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*")
+_FIRST_WORD = re.compile(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*)")
+_USED_AS_NAME = re.compile(
+    r"[\w-]+(?:['’]s?\b|, | (?:and )?[A-ZÀ-Þ]| (?:is|was|has|had|will|would|can|does|did|told|said|went|came|got|met|gave"
+    r"|took|left|ran|made|and|who)\b| [a-z]+(?:s|ed)\b)"
+)
 _CALLED = re.compile(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做)([\u4e00-\u9fff]{2})")
 _CALENDAR = frozenset(
     """
@@ -25,23 +29,19 @@ def names_in(text: str) -> Iterator[str]:
 
 
 def latin_names(text: str) -> tuple[str, ...]:
-    """The words of a text that are written like names; the first of a sentence only where it cannot be a plain word."""
+    """The words of a text that are written like names.
+
+    The first word of a sentence is one where it is used like one: "Tom Okafor", "Mara's", "Pickle died".
+    """
     first = {found.start(1) for found in _FIRST_WORD.finditer(text)}
     return tuple(
         word
         for found in _NAME.finditer(text)
         if (word := _bare_name(found[0])).casefold() not in _CALENDAR
         and word.casefold() not in STOP_WORDS
-        and (found.start() not in first or (found.start() == 0 and _is_followed_by_name(text, found.end())))
+        and (found.start() not in first or _USED_AS_NAME.match(text, found.start()))
     )
 
 
 def _bare_name(word: str) -> str:
     return re.sub(r"['’]s?$", "", word).rstrip("-&")
-
-
-def _is_followed_by_name(text: str, at: int) -> bool:
-    """Whether the first word of a statement is part of a name: "Tom Okafor", "Mara's"."""
-    return re.match(r"['’]s\b| [A-ZÀ-Þ]", text[at - 2 : at] + text[at : at + 3]) is not None or bool(
-        re.match(r" [A-ZÀ-Þ]", text[at : at + 3])
-    )
