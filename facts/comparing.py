@@ -15,7 +15,7 @@ from domain.facts import Change, Fact, NewFact, Slot
 from facts.drafts import DoubtDraft, VerdictDraft
 from facts.evidence import telling
 from facts.numbers import mentioned
-from facts.slots import depends_on, folded
+from facts.slots import COMPANION, PERSON, depends_on, folded
 from facts.timeline import Entry, entry_of_known, entry_of_new, in_order, is_less_exact, same_matter, settled
 
 #: More known facts than this are not shown to one comparison.
@@ -40,10 +40,11 @@ class Outcome:
 def near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_SHOWN) -> tuple[Fact, ...]:
     """The known facts that are worth a comparison with the new ones, the nearest first; none: no call is needed."""
     current = [fact for fact in known if fact.current]
-    terms = {fact.text_id: _terms(fact) for fact in current}
+    own = _own_names((*new, *current))
+    terms = {fact.text_id: _terms(fact) - own for fact in current}
     spread = Counter(term for found in terms.values() for term in found)
     weights = {term: log(1 + len(current) / count) for term, count in spread.items() if count <= _RARE}
-    wanted = [(fact, _terms(fact)) for fact in new]
+    wanted = [(fact, _terms(fact) - own) for fact in new]
     scored = [
         (
             max(
@@ -290,6 +291,12 @@ def change_counts(known: Fact, new: NewFact) -> bool:
 
 def _terms(fact: Fact | NewFact) -> frozenset[str]:
     return telling(" ".join((fact.restatement, fact.value, *fact.keywords, *fact.persons, *fact.entities)))
+
+
+def _own_names(facts: Iterable[Fact | NewFact]) -> frozenset[str]:
+    """The words by which the two who talk are called: they stand everywhere, and join nothing."""
+    names = {fact.subject for fact in facts if fact.slot.subject in (PERSON, COMPANION)}
+    return telling(" ".join(names))
 
 
 def _nearness(

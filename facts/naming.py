@@ -10,8 +10,8 @@ from domain.languages import STOP_WORDS
 _NAME = re.compile(r"(?<![A-Za-zÀ-ÿ0-9'’])[A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*")
 _FIRST_WORD = re.compile(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*)")
 _USED_AS_NAME = re.compile(
-    r"[\w-]+(?:['’]s?\b|, | (?:and )?[A-ZÀ-Þ]| (?:is|was|has|had|will|would|can|does|did|told|said|went|came|got|met|gave"
-    r"|took|left|ran|made|and|who)\b| [a-z]+(?:s|ed)\b)"
+    r"[\w-]+(?:['’]s?\b|, | (?:and )?[A-ZÀ-Þ]| (?:is|was|has|had|will|would|can|does|did|told|said|went|came|got|met"
+    r"|gave|took|left|ran|made|and|who)\b| [a-z]+(?:s|ed)\b)"
 )
 _CALLED = re.compile(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做)([\u4e00-\u9fff]{2})")
 _CALENDAR = frozenset(
