@@ -150,7 +150,7 @@ class Window:
     def source_of(
         self, name: str, sources: Sequence[Source], of_companion: bool
     ) -> Source | Literal[True] | None:
-        """Where a name stands: True for these turns or what is known, else another turn of the person; None: nowhere."""
+        """Where a name stands: True for these turns or what is known, another turn of the person; None: nowhere."""
         wanted = folded(name)
         if not wanted or wanted in self._known or any(stands_in(wanted, source.folded) for source in sources):
             return True

@@ -283,7 +283,7 @@ def test_what_a_person_keeps_is_not_doubted() -> None:
 
 def test_the_nearest_known_facts_are_shown_and_only_so_many() -> None:
     known = list(arrived([LEEDS, GYM, TEA, RENT]).values())
-    assert [fact.text_id for fact in near([YORK], known)][0] == "leeds"
+    assert near([YORK], known)[0].text_id == "leeds"
     assert {"gym", "rent"} <= {fact.text_id for fact in near([YORK], known)}
     assert "tea" not in {fact.text_id for fact in near([YORK], known)}
     many = [new_fact(f"n{n}", "likes", f"thing {n}", f"2025-03-01T20:{n:02}:00+00:00") for n in range(50)]

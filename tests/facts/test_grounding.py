@@ -273,12 +273,12 @@ def test_a_note_that_does_not_hold_is_told_by_its_facts_that_do() -> None:
 def test_details_that_do_not_hold_cost_only_themselves() -> None:
     draft = fact_draft(
         "Mara has a dentist appointment on 4 March 2025.", 5, subject="Mara", attribute="appointment", value="dentist",
-        start="2025-03-11", entities=("Harley Street",), persons=("Mara", "Dr Who"), keywords=("dentist", "Dr Who"),
+        start="2025-03-11", entities=("Harley Street",), persons=("Mara", "Dr Okonjo"), keywords=("dentist", "health", "Rex", "Dr Okonjo"),
         location="London",
     )  # fmt: skip
     (fact,) = checked(draft, FIRST).facts
     assert (fact.start, fact.persons, fact.entities, fact.location, fact.keywords) == (
-        "2025-03-04", ("Mara",), (), "", ("dentist",),
+        "2025-03-04", ("Mara",), (), "", ("dentist", "health"),
     )  # fmt: skip
 
 
