@@ -14,7 +14,7 @@ from datetime import date
 from itertools import count
 
 from domain.facts import Fact, NewFact
-from domain.records import PREFIX, Turn
+from domain.records import PREFIX, Role, Turn
 from facts.comparing import changes, near
 from facts.drafts import FactDraft, NoteDraft
 from facts.grounding import Checked, grounded
@@ -84,7 +84,7 @@ def _seconds(do: Callable[[], object]) -> float:
 def _window(said: tuple[str, ...]) -> list[Turn]:
     found = []
     for at in range(_TURNS):
-        role = "assistant" if at % 2 else "user"
+        role: Role = "assistant" if at % 2 else "user"
         text = PREFIX[role] + said[at % len(said)]
         found.append(
             Turn(at, f"turn {at}", "session", f"2025-03-01T20:00:{at:02}+00:00", role, text, at // 2)
