@@ -116,7 +116,7 @@ class Source:
         return language_of(self.text)
 
 
-class Window:
+class Evidence:
     """The turns of a window with those before it, and the names that may stand in a statement."""
 
     def __init__(self, window: Sequence[Turn], before: Sequence[Turn], names: Names) -> None:
