@@ -20,6 +20,7 @@ from facts.drafts import FactDraft, NoteDraft
 from facts.evidence import Evidence, Sentence, Source, telling
 from facts.figures import Figures, wrong_figure
 from facts.naming import latin_names, names_in
+from facts.numbers import mentioned
 from facts.slots import COMPANION, PERSON, Names, slot_of
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
@@ -197,11 +198,12 @@ class _Ground:
         best = _best(self._window.without_own_names(wanted), sources) or _of_ages(statement, sources)
         if not best:
             return "unsupported"
-        if value and not _is_told(value, wanted, sources):
+        known = bool(value) and self._window.source_of(value, sources, of_companion) is not None
+        if value and not known and not _is_told(value, wanted, sources):
             return "value"
-        if _is_reversed(statement, wanted, best):
+        if _is_reversed(statement, wanted, best, sources):
             return "polarity"
-        said = _weakest(best, of_companion)
+        said = _weakest(wanted, best, of_companion)
         return _Basis(sources, said if stance == "stated" else stance)
 
     # --- names
@@ -339,15 +341,18 @@ def _is_a_word(name: str, sources: Sequence[Source]) -> bool:
 
 def _is_told(value: str, stated: frozenset[str], sources: Sequence[Source]) -> bool:
     """Whether half of what a value says stands in its turns or in the statement that was found to hold."""
-    wanted = telling(value) - _NOTHING
+    wanted = frozenset(term for term in telling(value) if not mentioned(term)) - _NOTHING
     told = stated.union(*(sentence.terms for source in sources for sentence in source.sentences))
     return not wanted or 2 * len(wanted & told) >= len(wanted)
 
 
-def _is_reversed(statement: str, wanted: frozenset[str], best: Sequence[tuple[Sentence, int]]) -> bool:
+def _is_reversed(
+    statement: str, wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], sources: Sequence[Source]
+) -> bool:
     """Whether a statement denies what its turns say, or says what they deny."""
     if denies(statement):
-        return not any(sentence.ends_or_denies for sentence, _ in best)
+        said = [sentence for source in sources for sentence in source.sentences if wanted & sentence.terms]
+        return not any(sentence.ends_or_denies for sentence in said)
     if ends_or_denies(statement):
         return False
     tops = [sentence for sentence, score in best if score == best[0][1]]
@@ -360,9 +365,9 @@ def _is_reversed(statement: str, wanted: frozenset[str], best: Sequence[tuple[Se
     return bool(most) and all(denied for score, denied in scored if score == most)
 
 
-def _weakest(best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:
-    """How it was said at the most: as the best sentences allow."""
-    found = [sentence.stance for sentence, score in best if score == best[0][1]]
+def _weakest(wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:
+    """How it was said at the most: as the best sentences allow; of a plan only the clauses that tell it are one."""
+    found = [sentence.stance_of(wanted) for sentence, score in best if score == best[0][1]]
     if of_companion:
         found = ["stated" if stance in ("planned", "wished") else stance for stance in found]
     return "stated" if "stated" in found else found[0]
