@@ -23,6 +23,8 @@ BUILT_IN = "built-in"
 
 
 Source = Literal["flag", "environment", ".env", "default"]
+#: When a search of memory is planned by a model: never, where a question calls for it, always.
+Planning = Literal["off", "auto", "always"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Settings:
     refresh_every_conv_num: int
     recall_session_num: int
     recall_conv_num: int
+    recall_planning: Planning
+    reflection_rounds: int
     recall_tokens: int
     data_dir: Path
     log_dir: Path
@@ -120,6 +124,19 @@ def _count(value: str) -> int:
     if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or not 1 <= int(value) <= 100_000:
         raise Wrong("whole_number")
     return int(value)
+
+
+def _few(value: str) -> int:
+    if not re.fullmatch(r"[0-9]", value.strip()):
+        raise Wrong("few")
+    return int(value)
+
+
+def _planning(value: str) -> str:
+    word = value.strip().lower()
+    if word not in ("off", "auto", "always"):
+        raise Wrong("planning")
+    return word
 
 
 def _seconds(value: str) -> float:
@@ -246,6 +263,21 @@ TABLE: tuple[Setting, ...] = (
     ),
     Setting(
         "RECALL_CONV_NUM", _count, "30", "Turns recalled for a reply, at most.", "每次回复最多回忆的话语数。"
+    ),
+    Setting(
+        "RECALL_PLANNING",
+        _planning,
+        "auto",
+        "When the model plans what to look for in memory: off, auto (a question that seeks several things, or found "
+        "nothing) or always.",
+        "何时由模型规划在记忆里找什么：off（从不）、auto（一问多事，或什么都没找到时）、always（总是）。",
+    ),
+    Setting(
+        "REFLECTION_ROUNDS",
+        _few,
+        "2",
+        "How often a planned search may look whether what it found is enough, 0 to 9.",
+        "一次规划的查找最多几次回看找到的是否足够，0 到 9。",
     ),
     Setting(
         "RECALL_TOKENS",

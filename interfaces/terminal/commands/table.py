@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from domain.languages import Language
 from interfaces.terminal.command_context import Choice, Choices, Command, CommandContext, Next
 from interfaces.terminal.commands import (
+    asking,
     forgetting,
     helping,
     inspecting,
@@ -95,6 +96,15 @@ TABLE: tuple[Command, ...] = (
         _help("What is remembered, on one screen; or look for something", "一屏看完记忆；或在其中查找"),
         memories.memory,
         choices=lambda context, words: ["search"] if not words else [],
+    ),
+    Command(
+        "ask",
+        "QUESTION",
+        _help(
+            "Answer from memory alone, with dated quotations; nothing of it is kept",
+            "只根据记忆回答，附上带日期的原话；这一问一答不会留下",
+        ),
+        asking.ask,
     ),
     Command(
         "why",
