@@ -25,7 +25,7 @@ from domain.languages import Language, language_of
 from domain.recollection import Looked, Planned, Recollection, Reflected, SearchStep
 from domain.settings import Settings
 from domain.text import admitted, checked, holds, one_line
-from facts.reading import first_of, line_of, objects, truth_of
+from facts.reading import first_of, objects, truth_of
 from llm import Llm
 from memory import Memory
 from models.search_prompts import SEARCH_TEMPLATES, SearchTask
@@ -250,10 +250,9 @@ def _lines(said: Mapping[str, object], *names: str) -> tuple[str, ...]:
     """A list of lines under one of these names; one line alone is a list too."""
     value = first_of(said, *names)
     listed = value if isinstance(value, list) else [value]
-    lines = (
-        line_of(first_of(one, "query", "text", "need") if isinstance(one, dict) else one) for one in listed
-    )
-    return tuple(dict.fromkeys(one_line(line, _LONGEST_QUERY) for line in lines if line))
+    lines = (first_of(one, "query", "text", "need") if isinstance(one, dict) else one for one in listed)
+    kept = (one_line(line, _LONGEST_QUERY) for line in lines if isinstance(line, str))
+    return tuple(dict.fromkeys(line for line in kept if line))
 
 
 def _new(queries: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
