@@ -253,7 +253,9 @@ def test_a_call_that_fails_leaves_everything_as_if_there_were_no_plan(
     handed = {}
     for planning, plays in (("off", []), ("auto", [play])):
         with house(tmp_path / planning, server, clock, new_id, log, RECALL_PLANNING=planning) as home:
-            remember(home, server, "My cat Momo broke the blue vase.", "I moved to Oslo for the job at Hydro.")
+            remember(
+                home, server, "My cat Momo broke the blue vase.", "I moved to Oslo for the job at Hydro."
+            )
             server.script(*plays, "The vase.")
             events = turn(home, SEVERAL)
             assert tasks(server) == ["plan"] * len(plays) + ["talk"]
@@ -271,7 +273,9 @@ def test_a_call_that_takes_too_long_is_not_waited_for(home: House, server: Scrip
     assert tasks(server) == ["plan", "talk"]
 
 
-@pytest.mark.parametrize("before", [[], [plan("Momo")], [plan("Momo"), ENOUGH]], ids=["plan", "look", "answer"])
+@pytest.mark.parametrize(
+    "before", [[], [plan("Momo")], [plan("Momo"), ENOUGH]], ids=["plan", "look", "answer"]
+)
 def test_a_wish_to_stop_ends_the_search_wherever_it_is(home: House, server: ScriptedServer, before) -> None:
     stop = Stop()
     arrived = threading.Event()
@@ -355,7 +359,9 @@ def test_with_nothing_remembered_or_nothing_found_no_model_is_asked_for_an_answe
         ("That is not in my memory, but: <blockquote>broke the blue vase</blockquote>", True),
     ],
 )
-def test_an_answer_says_whether_it_knows(home: House, server: ScriptedServer, reply: str, known: bool) -> None:
+def test_an_answer_says_whether_it_knows(
+    home: House, server: ScriptedServer, reply: str, known: bool
+) -> None:
     server.script(plan("Momo vase"), ENOUGH, reply)
     assert asked(home, "What did my cat break?")[1].known is known
 
@@ -391,5 +397,13 @@ def test_what_is_quoted_in_a_record_cannot_end_the_fence(home: House, server: Sc
 def test_the_templates_of_both_languages_take_the_same_and_show_the_same_form() -> None:
     for task in ("plan", "reflect", "answer"):
         english, chinese = (SEARCH_TEMPLATES[language].of(task) for language in ("en", "zh"))
-        for mark in ("{companion}", "{the_person}", '"queries"', '"needs"', '"enough"', "<blockquote>", "{unknown}"):
+        for mark in (
+            "{companion}",
+            "{the_person}",
+            '"queries"',
+            '"needs"',
+            '"enough"',
+            "<blockquote>",
+            "{unknown}",
+        ):
             assert (mark in english) == (mark in chinese), (task, mark)
