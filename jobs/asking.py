@@ -32,7 +32,7 @@ from models.search_prompts import SEARCH_TEMPLATES, SearchTask
 
 #: How many queries a plan, and a look whether it is enough, may name, and how long one of them may be.
 _MOST_PLANNED, _MOST_MISSING, _LONGEST_QUERY = 4, 3, 300
-#: Seconds that somebody who waits for a reply waits for a plan, and for each look whether it is enough.
+#: Seconds that somebody who waits for a reply waits for a plan and all that follows from it.
 _PATIENCE = 30.0
 
 #: The steps of a search, which ends with what was found.
@@ -44,15 +44,16 @@ class _Sought:
     """What is searched for, as long as one search takes.
 
     ``before`` are the messages before the question. ``apart`` from the session: nothing said before it counts, and what
-    stands in its context may be found. ``patience`` is how many seconds a call of the model may take; None: any number.
+    stands in its context may be found. ``stop`` is the person's wish; ``hurried`` is set with it, or when time is up.
     """
 
     question: str
     session_id: str
     language: Language
+    stop: Stop
+    hurried: Stop
     before: tuple[str, ...] = ()
     apart: bool = True
-    patience: float | None = None
 
 
 class Asking:
@@ -82,44 +83,44 @@ class Asking:
         """What a plan finds for a message, in place of what one search ``found``. Raises Interrupted."""
         if not self._anything_older(session_id):
             return found
-        sought = _Sought(
-            said, session_id, language_of(said), tuple(before), apart=False, patience=self._patience
-        )
-        plan = self._plan(sought, stop)
-        if plan is None or not _new(plan.queries, (said,)):
-            return found
-        return (yield from _noted(self._follow(plan, sought, found, stop)))
+        with _hurried(stop, self._patience) as hurried:
+            language = language_of(said)
+            sought = _Sought(said, session_id, language, stop, hurried, tuple(before), apart=False)
+            plan = self._plan(sought)
+            if plan is None or not _new(plan.queries, (said,)):
+                return found
+            return (yield from _noted(self._follow(plan, sought, found)))
 
     def answer(self, question: str, session_id: str, stop: Stop) -> Iterator[AskEvent]:
         """Answer a question from memory alone. The last event is ``MemoryAnswer``.
 
         Raises ModelError, Interrupted, UsageError (nothing to ask, or too much), StorageError.
         """
-        sought = _Sought(admitted(question), session_id, language_of(question))
-        found = yield from _noted(self._searched(sought, stop))
+        sought = _Sought(admitted(question), session_id, language_of(question), stop, stop)
+        found = yield from _noted(self._searched(sought))
         stop.check()
         yield Recalled(found)
-        reply = (yield from self._told(sought, found, stop)) if found else None
+        reply = (yield from self._told(sought, found)) if found else None
         self.last = MemoryAnswer(sought.question, found, reply, reply is not None and _known(reply, found))
         yield self.last
 
     # -- searching ---------------------------------------------------------------------------------------------
 
-    def _searched(self, sought: _Sought, stop: Stop) -> Steps:
+    def _searched(self, sought: _Sought) -> Steps:
         """A question is planned whenever anything is remembered and planning is not off."""
         plan, worth = None, any(self._memory.session_counts())
         if worth and self._settings.recall_planning != "off":
-            plan = self._plan(sought, stop)
+            plan = self._plan(sought)
         plan = plan or Planned((), (sought.question,))
-        return (yield from self._follow(plan, sought, Recollection(), stop))
+        return (yield from self._follow(plan, sought, Recollection()))
 
-    def _follow(self, plan: Planned, sought: _Sought, found: Recollection, stop: Stop) -> Steps:
+    def _follow(self, plan: Planned, sought: _Sought, found: Recollection) -> Steps:
         """Search for what a plan names, and then for what is missing."""
         yield plan
         queries = (sought.question, *_new(plan.queries, (sought.question,)))
         found = yield from self._looked(queries, sought, found)
         for _ in range(self._settings.reflection_rounds if found and plan.needs else 0):
-            reflected = self._reflect(sought, queries, found, stop)
+            reflected = self._reflect(sought, queries, found)
             if reflected is None:
                 break
             yield reflected
@@ -153,20 +154,18 @@ class Asking:
 
     # -- asking the model --------------------------------------------------------------------------------------
 
-    def _plan(self, sought: _Sought, stop: Stop) -> Planned | None:
+    def _plan(self, sought: _Sought) -> Planned | None:
         """What a model would look for; None where it gives no plan."""
         known = {"said_before": sought.before}
-        said = self._said("plan", sought, Recollection(), known, stop)
+        said = self._said("plan", sought, Recollection(), known)
         if said is None:
             return None
         needs, queries = _lines(said, "needs"), _lines(said, "queries", "questions", "searches")
         return Planned(needs or queries, queries[:_MOST_PLANNED])
 
-    def _reflect(
-        self, sought: _Sought, queries: Sequence[str], found: Recollection, stop: Stop
-    ) -> Reflected | None:
+    def _reflect(self, sought: _Sought, queries: Sequence[str], found: Recollection) -> Reflected | None:
         """Whether a model finds this enough; None where it does not say. With nothing new to look for it is."""
-        said = self._said("reflect", sought, found, {"searched_for": queries}, stop)
+        said = self._said("reflect", sought, found, {"searched_for": queries})
         if said is None:
             return None
         new = _new(_lines(said, "queries", "searches"), queries)[:_MOST_MISSING]
@@ -175,27 +174,21 @@ class Asking:
         return Reflected(enough=False, missing=_lines(said, "missing"), queries=new)
 
     def _said(
-        self,
-        task: SearchTask,
-        sought: _Sought,
-        found: Recollection,
-        known: Mapping[str, Sequence[str]],
-        stop: Stop,
+        self, task: SearchTask, sought: _Sought, found: Recollection, known: Mapping[str, Sequence[str]]
     ) -> Mapping[str, object] | None:
         """The object that a model answers; None where the call fails or takes too long. Raises Interrupted."""
+        events = self._llm.search(task, sought.question, found, sought.language, sought.hurried, known)
         try:
-            with _hurried(stop, sought.patience) as hurried:
-                events = self._llm.search(task, sought.question, found, sought.language, hurried, known)
-                said = objects(_reply_of(events).text)
+            said = objects(_reply_of(events).text)
         except (errors.ModelError, errors.Interrupted) as fault:
-            stop.check()
-            self._log.warning("%s: the question is its own plan (%s)", task, fault)
+            sought.stop.check()
+            self._log.warning("%s: it goes on without (%s)", task, fault)
             return None
-        stop.check()
+        sought.stop.check()
         return said or None
 
-    def _told(self, sought: _Sought, found: Recollection, stop: Stop) -> Generator[StreamEvent, None, Reply]:
-        for event in self._llm.search("answer", sought.question, found, sought.language, stop, {}):
+    def _told(self, sought: _Sought, found: Recollection) -> Generator[StreamEvent, None, Reply]:
+        for event in self._llm.search("answer", sought.question, found, sought.language, sought.stop, {}):
             if isinstance(event, Reply):
                 return event
             yield event
@@ -232,14 +225,13 @@ def _reply_of(events: Iterable[ReplyEvent]) -> Reply:
 
 
 @contextmanager
-def _hurried(stop: Stop, seconds: float | None) -> Iterator[Stop]:
+def _hurried(stop: Stop, seconds: float) -> Iterator[Stop]:
     """A wish to stop that comes with ``stop``, or when the time is up."""
     hurried = Stop()
-    timer = Timer(seconds or 0.0, hurried.set)
+    timer = Timer(seconds, hurried.set)
     timer.daemon = True
     with stop.calling(hurried.set):
-        if seconds is not None:
-            timer.start()
+        timer.start()
         try:
             yield hurried
         finally:

@@ -274,6 +274,30 @@ def test_a_call_that_takes_too_long_is_not_waited_for(home: House, server: Scrip
     assert tasks(server) == ["plan", "talk"]
 
 
+def test_a_look_that_fails_leaves_what_was_found_so_far(home: House, server: ScriptedServer) -> None:
+    server.script(plan("Momo"), status(500), "It was the vase.")
+    assert turn(home, SEVERAL)[-1].reply.text == "It was the vase."
+    assert tasks(server) == ["plan", "reflect", "talk"]
+    assert home.talk.last.recollection.steps[0] == Planned(("Momo",), ("Momo",))
+    assert home.talk.last.recollection.turns
+
+
+def test_a_wish_to_stop_ends_a_planned_turn_and_what_was_said_is_kept(
+    home: House, server: ScriptedServer
+) -> None:
+    stop = Stop()
+
+    def stopping(exchange: Exchange) -> None:
+        stop.set()
+        hang(exchange)
+
+    server.script(stopping)
+    with pytest.raises(errors.Interrupted):
+        list(home.talk.turn(SEVERAL, stop))
+    assert tasks(server) == ["plan"]
+    assert home.memory.in_flight(home.talk.session.session_id).text == SEVERAL
+
+
 @pytest.mark.parametrize(
     "before", [[], [plan("Momo")], [plan("Momo"), ENOUGH]], ids=["plan", "look", "answer"]
 )
