@@ -124,7 +124,7 @@ class Asking:
             if reflected is None:
                 break
             yield reflected
-            if reflected.enough:
+            if not reflected.queries:
                 break
             queries += reflected.queries
             found = yield from self._looked(queries, sought, found)
@@ -164,12 +164,12 @@ class Asking:
         return Planned(needs or queries, queries[:_MOST_PLANNED])
 
     def _reflect(self, sought: _Sought, queries: Sequence[str], found: Recollection) -> Reflected | None:
-        """Whether a model finds this enough; None where it does not say. With nothing new to look for it is."""
+        """Whether a model finds this enough, and what is new to look for where not; None where it does not say."""
         said = self._said("reflect", sought, found, {"searched_for": queries})
         if said is None:
             return None
         new = _new(_lines(said, "queries", "searches"), queries)[:_MOST_MISSING]
-        if truth_of(said.get("enough"), otherwise=not new) or not new:
+        if truth_of(said.get("enough"), otherwise=not new):
             return Reflected(enough=True)
         return Reflected(enough=False, missing=_lines(said, "missing"), queries=new)
 

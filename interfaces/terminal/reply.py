@@ -272,6 +272,8 @@ def step_line(words: Words, step: SearchStep) -> str:
             return words.say("step.looked", turns=words.count("turn", found), new=new)
         case Reflected(enough=True):
             return words.say("step.enough")
+        case Reflected(_, missing, ()):
+            return words.say("step.nowhere", missing=" · ".join(missing) or "…")
         case Reflected(_, missing, queries):
             return words.say(
                 "step.missing", missing=" · ".join(missing or queries), queries=" · ".join(queries)

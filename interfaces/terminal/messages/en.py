@@ -301,6 +301,7 @@ MESSAGES: Mapping[str, str] = {
     "step.planned": "looking for: {queries}",
     "step.looked": "{turns} found, {new} new",
     "step.enough": "that is enough",
+    "step.nowhere": "still missing: {missing}",
     "step.missing": "still missing: {missing}; looking for: {queries}",
     "why.nothing_yet": "There is no reply yet to explain.",
     "why.nothing": "Nothing was recalled for the last reply.",

@@ -289,6 +289,7 @@ MESSAGES: Mapping[str, str] = {
     "step.planned": "查找：{queries}",
     "step.looked": "找到 {turns}，其中新的 {new}",
     "step.enough": "这就够了",
+    "step.nowhere": "还缺：{missing}",
     "step.missing": "还缺：{missing}；再查找：{queries}",
     "why.nothing_yet": "还没有可解释的回复。",
     "why.nothing": "上一条回复没有回忆任何内容。",
