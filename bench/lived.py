@@ -17,7 +17,7 @@ import logging
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -31,6 +31,7 @@ from conversation import Conversation, Replied
 from domain.events import Stop
 from llm import Llm
 from memory import Memory
+from models.search_prompts import SEARCH_TEMPLATES, SearchTask
 from prompts import TEMPLATES
 
 #: Few rounds fit into the context here, so that an evening is long enough to be folded.
@@ -73,9 +74,12 @@ class FixedReplies(httpx2.BaseTransport):
 
 def _kind(system: str) -> str:
     """Which task a prompt is, by the first line of its template; talk where it is none."""
-    for templates in TEMPLATES.values():
-        for kind in ("fold", "self", "user"):
-            if system.startswith(getattr(templates, f"{kind}_task").split("\n", 1)[0]):
+    for language in TEMPLATES:
+        tasks = {kind: getattr(TEMPLATES[language], f"{kind}_task") for kind in ("fold", "self", "user")}
+        searches: tuple[SearchTask, ...] = ("plan", "reflect", "answer")
+        tasks |= {kind: SEARCH_TEMPLATES[language].of(kind) for kind in searches}
+        for kind, template in tasks.items():
+            if system.startswith(template.split("\n", 1)[0]):
                 return kind
     return "talk"
 
@@ -102,7 +106,8 @@ def live(life: Mapping[str, Any], transport: FixedReplies, folder: Path) -> Iter
     try:
         for rounds in evenings(life):
             clock.now = rounds[0][0]
-            talk = _conversation(settings, memory, llm, log, clock)
+            # No reply of an evening is the model's, so none is worth a plan.
+            talk = _conversation(replace(settings, recall_planning="off"), memory, llm, log, clock)
             transport.said += [answer for _, _, answer in rounds]
             for when, said, _ in rounds:
                 clock.now = when
