@@ -247,6 +247,7 @@ class Finder:
         hidden: Collection[int] | None = None,
         recent: Sequence[str] = (),
         gated: bool = True,
+        apart: bool = False,
     ) -> Recollection:
         """The memories that belong to ``queries``: the last round first, if there is one, the new input last.
 
@@ -256,11 +257,12 @@ class Finder:
         ``embed`` turns texts into vectors and is called once; None where there is no embedder. ``recent`` are the
         messages before the input, oldest first, for what "she" and "it" mean. With ``gated`` false the best are
         handed over however weak they are. An empty recollection is a good answer.
+        Queries that stand ``apart`` each seek something of their own, side by side: the best of each counts as much.
         """
         said = [query for query in queries if query.strip()]
-        if not said or (gated and not needs_memory(said[-1])):
+        if not said or (gated and not any(needs_memory(query) for query in (said if apart else said[-1:]))):
             return Recollection(queries=tuple(queries))
-        asked = _asked(said, recent, now.date())
+        asked = _apart(said, recent, now.date()) if apart else _asked(said, recent, now.date())
         unseen = Hidden(session_id, hidden)
         search = Search(self._lexicon, self._vectors, self._archive, self._known(), unseen, self._log)
         vectors = self._embedded([each.text for each in asked], embed, search.missing)
@@ -271,7 +273,11 @@ class Finder:
             )
             for searched in search.find(asked, vectors, backgrounds)
         ]
-        kept = [each for each in ranked if not gated or self._is_relevant(each, said[-1], limits.tokens)]
+        kept = [
+            replace(each, ranked=_level(each.ranked)) if apart else each
+            for each, query in zip(ranked, said if apart else said[-1:] * len(ranked), strict=True)
+            if not gated or self._is_relevant(each, query, limits.tokens)
+        ]
         present = self._archive.session_number(session_id)
         selector = Selector(self._archive, self._known(), limits, present, cutting=gated)
         turns, summaries, hits = selector.select(kept)
@@ -354,6 +360,18 @@ def _trusted(searched: Searched, ranked: ranking.Ranked, searches: int) -> ranki
     if searches == 1 or searched.asked.seeks or not searched.asked.by_itself:
         return ranked
     return replace(ranked, turns=ranked.turns * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
+
+
+def _level(ranked: ranking.Ranked) -> ranking.Ranked:
+    """What one of several questions found, so that its best stands as far above the rest as the best of the others."""
+    turns, sessions = ranked.turns, ranked.sessions
+    above = float(turns.max() - turns.mean()) if len(turns) else 0.0
+    return replace(ranked, turns=turns / above, sessions=sessions / above) if above > 0.0 else ranked
+
+
+def _apart(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
+    """The questions to search for, each by itself."""
+    return [questions.read(questions.resolve(query, recent), today) for query in said]
 
 
 def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:

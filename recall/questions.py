@@ -18,6 +18,7 @@ from datetime import date
 from typing import Literal
 
 from domain.languages import STOP_WORDS
+from domain.settings import Planning
 from recall import times, words
 
 _ASKS = re.compile(
@@ -42,6 +43,30 @@ _YOU_SAID = re.compile(
     r"\byou(?:'ve)?\s+(?:\w+ )?"
     r"(?:recommend|suggest|told|tell|said|say|mention|give|gave|advise|propose|explain|introduce)"
     r"|你.{0,6}(?:推荐|建议|告诉|说过|提到|介绍|给我)",
+    re.IGNORECASE,
+)
+_ASKING = r"(?:what|when|where|who|whom|whose|which|why|how)"
+#: Several questions in one, things compared, counted or gathered, a change over time.
+_SEVERAL = re.compile(
+    rf"\b{_ASKING}\b[^?？]*(?:\band\b|[,;?？])\s*(?:and |also )?{_ASKING}\b"
+    r"|\b(?:compared?|difference|differ|in common|both|respectively|altogether|how many|how often)\b"
+    r"|\b(?:all|every|everything|everybody|everyone)\b[^?？]{0,60}\b(?:i|we|my|our|he|she|they)\b"
+    r"|\b(?:what|which) (?:\w+ )?\w{3,}(?<!s)s (?:have|has|had|do|did|are|were)\b"
+    r"|\bhow (?:has|have|had|did)\b[^?？]*\bchanged?\b"
+    r"|(?:什么|谁|哪|几|多少|怎)[^?？]*[,，;；?？、和][^?？]{0,12}(?:什么|谁|哪|几|多少|怎)"
+    r"|比较|相比|区别|不同|共同|分别|各自|一共|总共|哪些|哪几|几次|多少次|所有|每次|全部|怎么变|有什么变化",
+    re.IGNORECASE,
+)
+_TELL = re.compile(
+    r"^\s*(?:please )?(?:tell|remind) me\b|^\s*(?:please )?list\b|^(?:请)?(?:告诉我|说说|列出|列举)",
+    re.IGNORECASE,
+)
+_OF_US = re.compile(
+    r"\b(?:i|i'm|i've|my|mine|me|we|our|us)\b|\b(?:remember|recall)\b|[我咱俺]|记得|想起|回忆", re.IGNORECASE
+)
+_NO_FACT = re.compile(
+    r"^\s*(?:can|could|will|would|should|shall|may)\b|\byou (?:think|feel|like)\b"
+    r"|[能可]以?[^，。]{0,4}[吗么]|你(?:觉得|认为|看)",
     re.IGNORECASE,
 )
 
@@ -114,6 +139,32 @@ def _names(text: str) -> Iterator[str]:
                 yield from words.terms(word)
     for found in _CHINESE_SUBJECT.finditer(text):
         yield from (term for term in words.terms(found[1]) if len(term) > 1)
+
+
+def seeks_several(text: str) -> bool:
+    """Whether a question seeks more than one thing, so that one search may miss a part of it.
+
+    >>> [seeks_several(text) for text in ("Where does Ann live and when did she move?", "Where does Ann live?")]
+    [True, False]
+    >>> [seeks_several(text) for text in ("我去过哪些地方？", "安娜住在哪里？")]
+    [True, False]
+    """
+    return bool((_SEEKS.search(text) or _TELL.search(text)) and _SEVERAL.search(text))
+
+
+def wants_plan(planning: Planning, text: str, found: int) -> bool:
+    """Whether a search for this, which by itself ``found`` so many turns, is worth a plan.
+
+    A remark, a plea for advice and what a stranger could answer as well are not, unless every message is to have one.
+    """
+    if planning != "auto":
+        return planning == "always"
+    if _ADVICE.search(text):
+        return False
+    of_us = bool(_OF_US.search(text) or _YOU_SAID.search(text))
+    if seeks_several(text):
+        return bool(found) or of_us
+    return not found and of_us and bool(_SEEKS.search(text)) and not _NO_FACT.search(text)
 
 
 # -- who and what is meant -----------------------------------------------------------------------------------
