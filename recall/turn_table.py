@@ -68,7 +68,8 @@ class TurnTable:
         self._size = 0
         self._last_of: dict[int, int] = {}
         self._tokens_of: dict[int, int] = {}
-        self._day_of: dict[int, int] = {}
+        self._last_told: dict[int, int] = {}
+        self._newest = 0
         self._told: Numbers | None = None
         self._room: dict[str, npt.NDArray[Any]] = {
             name: np.zeros(_FIRST_ROOM, kind) for name, kind in _COLUMNS.items()
@@ -105,11 +106,12 @@ class TurnTable:
         self._room["day"][start:end] = [_ordinal(turn.timestamp) for turn in turns]
         for name in ("previous", "next"):
             self._room[name][start:end] = -1
-        for turn, day in zip(turns, self._room["day"][start:end].tolist(), strict=True):
+        for turn in turns:
             self._tokens_of[turn.session] = self._tokens_of.get(turn.session, 0) + turn.length
             self.tokens += turn.length
-            if day > self._day_of.get(turn.session, -1):
-                self._day_of[turn.session], self._told = day, None
+            self._last_told[turn.session] = turn.seq
+            if turn.session != self._newest:
+                self._newest, self._told = turn.session, None
         self._size = end
         self._show()
         self._link(np.arange(start, end))
@@ -120,11 +122,11 @@ class TurnTable:
         return np.array([self._tokens_of.get(number, 0) for number in numbers.tolist()], np.float32)
 
     def sessions_after(self, numbers: Numbers) -> Floats:
-        """How many sessions went on to a later day than each of these, or were begun later on the same."""
+        """How many sessions went on after each of these, in the order of storing: a clock may be set back."""
         if self._told is None:
-            self._told = np.sort(_told(self._day_of, np.array(list(self._day_of), np.int64)))
-        after = len(self._told) - np.searchsorted(self._told, _told(self._day_of, numbers), side="right")
-        return after.astype(np.float32)
+            self._told = np.sort(np.array(list(self._last_told.values()), np.int64))
+        last = [self._last_told.get(number, 0) for number in numbers.tolist()]
+        return (len(self._told) - np.searchsorted(self._told, last, side="right")).astype(np.float32)
 
     def has_mark(self, rows: Numbers, mark: Mark) -> Flags:
         """Which rows bear a mark."""
@@ -171,12 +173,6 @@ class TurnTable:
         if last >= 0:
             self.next[last] = rows[0]
         self._last_of[session] = int(rows[-1])
-
-
-def _told(day_of: Mapping[int, int], numbers: Numbers) -> Numbers:
-    """What sorts sessions by their last day, and those of one day by their number."""
-    days = np.array([day_of.get(number, 0) for number in numbers.tolist()], np.int64)
-    return (days << 32) + numbers
 
 
 def _ordinal(timestamp: str) -> int:

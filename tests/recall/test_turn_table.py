@@ -54,14 +54,13 @@ def test_turns_are_joined_only_with_what_follows_them_in_their_session():
     assert table.joined(rows[[0, 2]]).tolist() == [False]
 
 
-def test_a_session_is_older_by_the_sessions_that_went_on_after_it_however_late_it_was_stored():
-    table, days = TurnTable(), {5: "2026-03-01", 6: "2026-03-09", 7: "2024-01-01"}
-    table.extend(
-        [Row(seq, session, 0, timestamp=f"{day}T09:00:00") for seq, (session, day) in enumerate(days.items())]
-    )
-    assert table.sessions_after(np.array([5, 6, 7])).tolist() == [1, 0, 2]
-    table.extend([Row(9, 5, 1, timestamp="2026-03-10T09:00:00"), Row(10, 8, 0, timestamp="never")])
-    assert table.sessions_after(np.array([5, 6, 7, 8])).tolist() == [0, 1, 2, 3]
+def test_a_session_is_older_by_the_sessions_that_went_on_after_it():
+    table, asked = _table([(5, 0), (6, 0), (7, 0)], []), np.array([5, 6, 7])
+    assert table.sessions_after(asked).tolist() == [2, 1, 0]
+    table.extend([Row(4, 7, 1)])
+    assert table.sessions_after(asked).tolist() == [2, 1, 0]
+    table.extend([Row(5, 5, 1), Row(6, 5, 2)])
+    assert table.sessions_after(asked).tolist() == [0, 2, 1]
 
 
 def test_taking_in_a_round_does_not_touch_what_is_known():
