@@ -79,7 +79,7 @@ def test_every_command_says_its_piece(
     monkeypatch.chdir(tmp_path)
     assert set(SHOWN) == {command.name for command in TABLE}
     terminal = talked(chat, server, {"LANGUAGE": language, **connected})
-    last = ["retry", "reindex", "edit", "undo", "save", "exit"]
+    last = ["ask", "retry", "reindex", "edit", "undo", "save", "exit"]
     for name in [*sorted(set(SHOWN) - set(last)), *last]:
         before = len(terminal.text())
         shown = SHOWN[name][language == "zh"]
