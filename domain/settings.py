@@ -40,6 +40,8 @@ class Settings:
     recall_session_num: int
     recall_conv_num: int
     recall_tokens: int
+    window_size: int
+    image_tokens: int
     data_dir: Path
     log_dir: Path
     debug: bool
@@ -253,6 +255,20 @@ TABLE: tuple[Setting, ...] = (
         "2000",
         "Tokens that recalled memories may take in a prompt.",
         "回忆内容在提示中最多占用的词元数。",
+    ),
+    Setting(
+        "WINDOW_SIZE",
+        _count,
+        "40",
+        "Messages of a conversation that are read at once to note what is known, at most.",
+        "每次最多读多少条话语，记下从中得知的事。",
+    ),
+    Setting(
+        "IMAGE_TOKENS",
+        _count,
+        "800",
+        "Tokens that each image may take in a prompt; what matters least stays a fact alone.",
+        "每个形象在提示中最多占用的词元数；最不要紧的只留作事实。",
     ),
     Setting(
         "DATA_DIR",
