@@ -1,6 +1,6 @@
 """The templates of the talk that are sent to a model, in each language, as data.
 
-Those of the tasks by which talk becomes what is known stand in ``models.task_prompts``. The same fields in every
+Those of the tasks by which talk becomes what is known stand in ``models.note_prompts``. The same fields in every
 language, complete in all of them. Templates are filled with ``str.format``; whatever a person, a model or a memory said
 goes in only as fenced JSON, never as bare text, except the images and the summary, which are the program's own layers.
 """

@@ -15,7 +15,7 @@ from domain.facts import Change, Fact, NewFact, Note
 from domain.languages import Language, language_of
 from domain.records import Image, Round, Turn
 from models.chat import Message
-from models.task_prompts import TASK_TEMPLATES, TaskTemplates
+from models.note_prompts import NOTE_TEMPLATES, NoteTemplates
 from prompts import TEMPLATES, Templates, day_in, when_in
 
 
@@ -101,8 +101,8 @@ class Task:
         return Message("system", told), self._lines(records)
 
     @property
-    def _tasks(self) -> TaskTemplates:
-        return TASK_TEMPLATES[self.language]
+    def _tasks(self) -> NoteTemplates:
+        return NOTE_TEMPLATES[self.language]
 
     def _asked(self, template: str, records: Iterable[Mapping[str, object]]) -> tuple[Message, ...]:
         return Message("system", template.format(**self.names)), self._lines(records)
