@@ -21,7 +21,7 @@ from domain.events import Notice, Opening, Recalled, Replied, Reply, Stop, TurnE
 from domain.languages import Language, language_of
 from domain.pleas import heard, kept_back, left_unsaid
 from domain.recollection import Recollection
-from domain.records import Removed, Round, Session, not_withheld, unstored
+from domain.records import ErasureScope, Removed, Round, Session, not_withheld, unstored
 from domain.settings import Settings
 from domain.text import MAX_INPUT_BYTES, checked, clean, without_quotations
 from jobs.erasing import EraseEvent, Erasing
@@ -32,7 +32,6 @@ from llm import Answered, Layers, Llm
 from memory import Memory
 from prompts import TEMPLATES
 from recall.questions import queries
-from storage.erasure import ErasureScope
 
 __all__ = ["LARGE_GAP", "Conversation", "LastTurn", "Opening", "Recalled", "Replied", "TurnEvent"]
 

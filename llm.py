@@ -11,31 +11,35 @@ a server is spoken to, and how the tasks are worded, stands in ``models/``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from domain import errors
 from domain import text as texts
 from domain.events import Notice, Reply, ReplyEvent, Stop, StreamEvent
-from domain.languages import Language
+from domain.languages import Language, age_in, day_in, weekday_in, when_in, whole_day_in
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection
 from domain.records import PREFIX, Round
-from domain.settings import BUILT_IN, Settings
+from domain.settings import Settings
 from domain.vectors import Embedder
-from models.chat import ChatModel, Message, Patience, kept_reply
+from models.chat import ChatModel, Message, Patience, kept_reply, merged
 from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
 from models.noting import NotingTasks
 from models.replies import summary_of
-from models.sentence_embedder import BestEmbedder
+from models.sentence_embedder import BestEmbedder, own_embedder
 from models.tasks import Task
-from prompts import TEMPLATES, Templates, day_in, names_in, time_in, when_in
-from recall.embedding import HashedEmbedder
+from prompts import TEMPLATES, Templates
 
 if TYPE_CHECKING:
     from models.client import Transport
+
+__all__ = ["Answered", "Layers", "Llm", "Message", "assemble"]
+
+#: A pause that the model is told of.
+_GAP_WORTH_TELLING = timedelta(hours=2)
 
 
 @dataclass(frozen=True)
@@ -83,20 +87,6 @@ def assemble(layers: Layers, boundary: str) -> tuple[Message, ...]:
             *_spoken(layers),
         )
     )
-
-
-def merged(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages with neighbours of one role joined; empty ones leave nothing behind.
-
-    Strict chat templates refuse a prompt whose roles do not alternate.
-    """
-    found: list[Message] = []
-    for message in messages:
-        if found and message.content.strip() and found[-1].role == message.role:
-            found[-1] = Message(message.role, f"{found[-1].content}\n\n{message.content}")
-        elif message.content.strip():
-            found.append(message)
-    return tuple(found)
 
 
 def _system(layers: Layers) -> Iterator[str]:
@@ -155,10 +145,35 @@ def _of_day(language: Language, timestamp: str, before: str) -> str:
     return f"[{day_in(language, day)}]\n" if day and timestamp[:10] != before else ""
 
 
+def time_in(language: Language, now: datetime, last_spoken: datetime | None) -> str:
+    """What time it is, and when the two last talked, where that is long ago."""
+    templates = TEMPLATES[language]
+    told = templates.now.format(now=f"{now:%Y-%m-%d %H:%M}", weekday=weekday_in(language, now))
+    if last_spoken is None or now - last_spoken < _GAP_WORTH_TELLING:
+        return told
+    day, today = last_spoken.date(), now.date()
+    if day >= today:
+        count = (now - last_spoken) // timedelta(hours=1)
+        when = templates.hours_ago.format(time=f"{last_spoken:%H:%M}", count=count)
+    else:
+        age = age_in(language, day, today)
+        when = templates.days_ago.format(day=whole_day_in(language, day), age=age)
+    return told + "\n" + templates.last_spoken.format(when=when)
+
+
+def names_in(language: Language, companion: str, person: str) -> dict[str, str]:
+    """What the two are called, to fill templates with; an empty name becomes the language's own word."""
+    templates = TEMPLATES[language]
+    named = bool(person) and person != templates.person
+    return {
+        "companion": companion or templates.companion,
+        "person": person or templates.person,
+        "the_person": templates.introduced.format(person=person) if named else templates.person,
+    }
+
+
 # -- asking
 
-
-__all__ = ["Answered", "Described", "Layers", "Llm", "Message", "Task", "assemble"]
 
 #: The longest turn that is put before a model to be summarised, in characters, and the shortest worth trying.
 _LONGEST_TURN, _SHORTEST_TURN = 100_000, 400
@@ -215,7 +230,7 @@ class Llm(NotingTasks):
         self._chat = ChatModel(
             self._client, self.describe().model, log, clock=clock, patience=patience or Patience()
         )
-        self.embedder: Embedder = self._remote or _own_embedder(settings, log)
+        self.embedder: Embedder = self._remote or own_embedder(settings.embedding_model, log)
         self._fallback_told = False
 
     def describe(self) -> Described:
@@ -340,12 +355,6 @@ class Llm(NotingTasks):
     def _told(self, task: str, language: Language, names: Mapping[str, str]) -> Mapping[str, str] | None:
         """What only the built-in stand-in is told about a request; a real server reads the prompt."""
         return {"task": task, "language": language, **names} if self._standin else None
-
-
-def _own_embedder(settings: Settings, log: logging.Logger) -> Embedder:
-    """The embedder that needs no server; nothing is loaded before it is first used."""
-    hashed = HashedEmbedder()
-    return hashed if settings.embedding_model == BUILT_IN else BestEmbedder(hashed, log)
 
 
 def _with_less(layers: Layers, refused: errors.ModelError) -> Layers | None:

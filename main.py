@@ -29,11 +29,10 @@ from domain import errors
 from domain.errors import Exit
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
-from interfaces.terminal import arguments
+from interfaces.terminal import arguments, history_file
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.batch import run_batch
 from interfaces.terminal.command_context import Restart
-from interfaces.terminal.history_file import scrubber
 from interfaces.terminal.interrupting import Wishes, heard
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import is_gone
@@ -58,9 +57,9 @@ def main(given: Sequence[str] | None = None) -> int:
             print(options.help or f"Old Friend {VERSION}", flush=True)
             return Exit.OK
         with heard() as wishes:
-            while (code := _run(options, streams, wishes)) is None:
-                options = options.again
-            return code
+            while isinstance(ended := _run(options, streams, wishes), Options):
+                options = ended
+            return ended
     except errors.OldFriendError as error:
         print(words_for(None, streams.environment).error(error), file=sys.stderr)
         return error.exit_code
@@ -71,8 +70,8 @@ def main(given: Sequence[str] | None = None) -> int:
         return Exit.FAILED
 
 
-def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
-    """Open everything, chat, close everything. None when settings have changed and all is to be opened anew."""
+def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
+    """Open everything, chat, close everything. Where settings have changed, what all is to be opened anew with."""
     settings = config.load(HOME, streams.environment, options.flags, options.env_file)
     debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
     try:
@@ -93,7 +92,8 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
                     conversation.memory.start()
                     return run_batch(repl, options, streams)
                 chat(repl)
-                return None if isinstance(repl.ending, Restart) else Exit.OK
+                restart = isinstance(repl.ending, Restart)
+                return options.again(incognito=conversation.incognito) if restart else Exit.OK
     except errors.OldFriendError as error:
         print(words_for(settings, streams.environment).error(error), file=sys.stderr)
         return error.exit_code
@@ -143,7 +143,10 @@ def _opened(settings: Settings, debug: DebugLog, options: Options) -> Iterator[C
 
 
 def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
-    scrubbers = [scrubber(settings.data_dir / "history"), lambda needles: debug.scrub(needles.held_by)]
+    scrubbers = [
+        lambda gone: history_file.scrub(settings.data_dir / "history", gone.texts),
+        lambda gone: debug.scrub(gone.held_by),
+    ]
     return Memory(
         settings.data_dir, llm.embedder, clock=_now, new_id=_new_id, log=debug.log,
         also_searched=[settings.log_dir], scrubbers=scrubbers,

@@ -7,6 +7,7 @@ terminal, or knows that there is only one person.
     remember   store_round, fold, archive, learn_fact, write_image, ...
     recall     recall
     forget     scope_of_..., erase, reset, undo, withhold: in ``storage.forgetting``
+    keep safe  back_up, restore: of a data directory that nobody need have open
 
 Promises: a method that writes is one commit or nothing; what was removed never comes back, since every hit of an index
 is looked up in the store before it is used; trouble with embeddings or an index never stops anything but itself. What
@@ -25,6 +26,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from domain import errors
+from domain.files import make_private_folder
 from domain.recollection import RecallLimits, Recollection
 from domain.records import (
     Finish,
@@ -38,8 +40,8 @@ from domain.records import (
 from domain.vectors import Embedder
 from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
 from recall.words import tokens
+from storage.backup import back_up, restore
 from storage.erasure import Eraser, Scrub
-from storage.files import make_private_folder
 from storage.forgetting import Forgetting
 from storage.images import Images, as_image
 from storage.owner import Owner
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     from recall.ranking import Weigh
     from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
     from storage.vectors.table import Vectors
+
+__all__ = ["Memory", "back_up", "restore"]
 
 #: Seconds that recall waits for the index to open.
 _OPENING = 4.0

@@ -8,10 +8,8 @@ goes in only as fenced JSON, never as bare text, except the images and the summa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 
 from domain.languages import Language
-from domain.text import day_of
 
 
 @dataclass(frozen=True)
@@ -34,17 +32,9 @@ class Templates:
     """time, count"""
     days_ago: str
     """day, age"""
-    ages: tuple[str, str, str]
-    """count: today, yesterday, and further back"""
-    day: str
-    """weekday, date: a day among others"""
-    whole_day: str
-    """weekday, day, month, year: a day in a sentence"""
-    weekdays: tuple[str, ...]
     withheld: str
     """What stands in the place of something that the person asked to have forgotten."""
     withheld_reply: str
-    months: tuple[str, ...]
     self_image: str
     """companion, text"""
     user_image: str
@@ -58,8 +48,6 @@ class Templates:
     fold_task: str
     """companion, person, the_person"""
 
-
-_GAP_WORTH_TELLING = timedelta(hours=2)
 
 _EN = Templates(
     companion="Old Friend",
@@ -84,26 +72,8 @@ that stands in one.""",
     last_spoken="Before this talk, you last talked {when}.",
     hours_ago="today at {time}, {count} hours ago",
     days_ago="on {day}, {age}",
-    ages=("today", "yesterday", "{count} days ago"),
-    day="{weekday} {date}",
-    whole_day="{weekday} {day} {month} {year}",
-    weekdays=("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
     withheld="(Something was said here that is not to be spoken of.)",
     withheld_reply="(All right.)",
-    months=(
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ),
     self_image="# Who you are ({companion})\n{text}",
     user_image="# What you know of {person}\n{text}",
     summary="# Earlier in this conversation\n{text}",
@@ -146,13 +116,8 @@ _ZH = Templates(
     last_spoken="在这次聊天之前，你们上一次聊天是{when}。",
     hours_ago="今天 {time}，{count} 小时前",
     days_ago="{day}，{age}",
-    ages=("今天", "昨天", "{count} 天前"),
-    day="{date} {weekday}",
-    whole_day="{year} 年 {month} 月 {day} 日{weekday}",
-    weekdays=("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
     withheld="（这里说过的话不再提起。）",
     withheld_reply="（好的。）",
-    months=("1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"),
     self_image="# 你是谁（{companion}）\n{text}",
     user_image="# 你所了解的{person}\n{text}",
     summary="# 这段对话前面的内容\n{text}",
@@ -175,69 +140,3 @@ _ZH = Templates(
 )
 
 TEMPLATES: dict[Language, Templates] = {"en": _EN, "zh": _ZH}
-
-
-def names_in(language: Language, companion: str, person: str) -> dict[str, str]:
-    """What the two are called, to fill templates with; an empty name becomes the language's own word."""
-    templates = TEMPLATES[language]
-    named = bool(person) and person != templates.person
-    return {
-        "companion": companion or templates.companion,
-        "person": person or templates.person,
-        "the_person": templates.introduced.format(person=person) if named else templates.person,
-    }
-
-
-def time_in(language: Language, now: datetime, last_spoken: datetime | None) -> str:
-    """What time it is, and when the two last talked, where that is long ago."""
-    templates = TEMPLATES[language]
-    told = templates.now.format(now=now.strftime("%Y-%m-%d %H:%M"), weekday=templates.weekdays[now.weekday()])
-    if last_spoken is None or now - last_spoken < _GAP_WORTH_TELLING:
-        return told
-    age = age_in(language, last_spoken.date(), now.date())
-    if age in ("", templates.ages[0]):
-        count = (now - last_spoken) // timedelta(hours=1)
-        when = templates.hours_ago.format(time=last_spoken.strftime("%H:%M"), count=count)
-    else:
-        when = templates.days_ago.format(day=_whole_day(language, last_spoken.date()), age=age)
-    return told + "\n" + templates.last_spoken.format(when=when)
-
-
-def day_in(language: Language, day: date) -> str:
-    """A day with its weekday.
-
-    >>> day_in("en", date(2025, 11, 16)), day_in("zh", date(2025, 11, 16))
-    ('Sunday 2025-11-16', '2025-11-16 星期日')
-    """
-    templates = TEMPLATES[language]
-    return templates.day.format(weekday=templates.weekdays[day.weekday()], date=day.isoformat())
-
-
-def age_in(language: Language, day: date, today: date) -> str:
-    """How many calendar days ago a day is; "" for one that is still to come, as a clock that jumped makes it.
-
-    >>> age_in("en", date(2025, 11, 16), date(2026, 1, 10))
-    '55 days ago'
-    """
-    count = (today - day).days
-    return TEMPLATES[language].ages[min(count, 2)].format(count=count) if count >= 0 else ""
-
-
-def when_in(language: Language, timestamp: str, now: datetime | None = None) -> dict[str, str]:
-    """The weekday of a record and, told when it is now, its age."""
-    day = day_of(timestamp)
-    if day is None:
-        return {}
-    told = {"weekday": TEMPLATES[language].weekdays[day.weekday()]}
-    age = age_in(language, day, now.date()) if now else ""
-    return told | ({"age": age} if age else {})
-
-
-def _whole_day(language: Language, day: date) -> str:
-    templates = TEMPLATES[language]
-    return templates.whole_day.format(
-        weekday=templates.weekdays[day.weekday()],
-        day=day.day,
-        month=templates.months[day.month - 1],
-        year=day.year,
-    )

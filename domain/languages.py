@@ -1,4 +1,5 @@
-"""Languages and scripts: which one is spoken, which letters stand without spaces, how many tokens a text takes.
+"""Languages and scripts: which one is spoken, which letters stand without spaces, how many tokens a text takes, how a
+day is told.
 
 Byte-pair tokenizers in use take about one token for four Latin letters, and 0.6 to 1.1 tokens for a Chinese
 character. The estimate is meant to be right within a factor of 1.5 for prose in either language.
@@ -8,7 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Literal
+
+from domain.text import day_of
 
 Language = Literal["en", "zh"]
 
@@ -120,3 +125,77 @@ def is_truncated(counted: int | None, estimated: int) -> bool:
 
 def _total(pattern: re.Pattern[str], text: str) -> int:
     return sum(map(len, pattern.findall(text)))
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """How days are told in one language. Names in braces are what each takes."""
+
+    weekdays: tuple[str, ...]
+    months: tuple[str, ...]
+    day: str
+    """weekday, date: a day among others"""
+    whole_day: str
+    """weekday, day, month, year: a day in a sentence"""
+    ages: tuple[str, str, str]
+    """count: today, yesterday, and further back"""
+
+
+_CALENDARS: dict[Language, Calendar] = {
+    "en": Calendar(
+        weekdays=("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+        months=tuple(
+            "January February March April May June July August September October November December".split()  # noqa: SIM905
+        ),
+        day="{weekday} {date}",
+        whole_day="{weekday} {day} {month} {year}",
+        ages=("today", "yesterday", "{count} days ago"),
+    ),
+    "zh": Calendar(
+        weekdays=("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
+        months=tuple(str(number) for number in range(1, 13)),
+        day="{date} {weekday}",
+        whole_day="{year} 年 {month} 月 {day} 日{weekday}",
+        ages=("今天", "昨天", "{count} 天前"),
+    ),
+}
+
+
+def weekday_in(language: Language, day: date) -> str:
+    """The name of its weekday."""
+    return _CALENDARS[language].weekdays[day.weekday()]
+
+
+def day_in(language: Language, day: date) -> str:
+    """A day with its weekday.
+
+    >>> day_in("en", date(2025, 11, 16)), day_in("zh", date(2025, 11, 16))
+    ('Sunday 2025-11-16', '2025-11-16 星期日')
+    """
+    return _CALENDARS[language].day.format(weekday=weekday_in(language, day), date=day.isoformat())
+
+
+def whole_day_in(language: Language, day: date) -> str:
+    """A day as it stands in a sentence."""
+    names = _CALENDARS[language]
+    weekday, month = weekday_in(language, day), names.months[day.month - 1]
+    return names.whole_day.format(weekday=weekday, day=day.day, month=month, year=day.year)
+
+
+def age_in(language: Language, day: date, today: date) -> str:
+    """How many calendar days ago a day is; "" for one that is still to come, as a clock that jumped makes it.
+
+    >>> age_in("en", date(2025, 11, 16), date(2026, 1, 10))
+    '55 days ago'
+    """
+    count = (today - day).days
+    return _CALENDARS[language].ages[min(count, 2)].format(count=count) if count >= 0 else ""
+
+
+def when_in(language: Language, timestamp: str, now: datetime | None = None) -> dict[str, str]:
+    """The weekday of a record and, told when it is now, its age."""
+    day = day_of(timestamp)
+    if day is None:
+        return {}
+    age = age_in(language, day, now.date()) if now else ""
+    return {"weekday": weekday_in(language, day)} | ({"age": age} if age else {})

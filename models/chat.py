@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,6 +38,20 @@ class Message:
 
     role: Literal["system", "user", "assistant"]
     content: str
+
+
+def merged(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages with neighbours of one role joined; empty ones leave nothing behind.
+
+    Strict chat templates refuse a prompt whose roles do not alternate.
+    """
+    found: list[Message] = []
+    for message in messages:
+        if found and message.content.strip() and found[-1].role == message.role:
+            found[-1] = Message(message.role, f"{found[-1].content}\n\n{message.content}")
+        elif message.content.strip():
+            found.append(message)
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from domain import errors
+from domain.settings import BUILT_IN
+from recall.embedding import HashedEmbedder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,6 +143,12 @@ class BestEmbedder:
             self._log.warning("The sentence model cannot be loaded: %s", self._fault)
             return self._otherwise
         return self._first
+
+
+def own_embedder(model: str, log: logging.Logger) -> Embedder:
+    """The embedder that needs no server; nothing is loaded before it is first used."""
+    hashed = HashedEmbedder()
+    return hashed if model == BUILT_IN else BestEmbedder(hashed, log)
 
 
 def _loaded(load: Callable[[], Encoder]) -> Encoder:

@@ -12,11 +12,11 @@ from datetime import datetime
 
 from domain import text as texts
 from domain.facts import Change, Fact, NewFact, Note
-from domain.languages import Language, language_of
+from domain.languages import Language, day_in, language_of, when_in
 from domain.records import Image, Round, Turn
 from models.chat import Message
 from models.note_prompts import NOTE_TEMPLATES, NoteTemplates
-from prompts import TEMPLATES, Templates, day_in, when_in
+from prompts import TEMPLATES, Templates
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from domain import errors
-from storage.files import make_private, put_in_place
+from domain.files import make_private, put_in_place
 from storage.owner import Owner
 from storage.sqlite.database import as_ours
 from storage.sqlite.migrations import refuse_unknown

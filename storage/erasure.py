@@ -21,8 +21,6 @@ from storage.image_lines import Filtered, LineFilter, Tokens, same
 from storage.images import Images
 from storage.store import ErasureNote, Store
 
-__all__ = ["Eraser", "ErasureScope", "Proof", "Scrub"]
-
 #: Cleans what others wrote of these texts.
 Scrub = Callable[[proof.Needles], None]
 _AT_ONCE = 5_000

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Literal
 
 from domain import errors
+from domain.files import make_private_folder, replace_file, storage_error
 from domain.records import Image, ImageVersion, Origin
 from domain.text import clean
-from storage.files import make_private_folder, replace_file, storage_error
 from storage.store import ImageStore
 
 _FILE: dict[Image, str] = {"self": "self_image.txt", "user": "user_image.txt"}

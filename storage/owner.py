@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from domain import errors
-from storage.files import PRIVATE_FILE, make_private_folder, storage_error
+from domain.files import PRIVATE_FILE, make_private_folder, storage_error
 
 _NAME = ".owner"
 _MAX_BYTES = 4096

@@ -99,6 +99,17 @@ def test_nothing_below_the_interfaces_knows_a_screen() -> None:
     assert found == []
 
 
+def test_a_door_reaches_what_is_stored_and_found_only_through_the_memory() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line} {module}"
+        for path in MODULES.values()
+        if room_of(module_of(path)) in ("interfaces", "main")
+        for line, module in imports_of(path)
+        if room_of(module) in ("storage", "recall")
+    ]
+    assert found == []
+
+
 def test_no_files_import_each_other_in_a_circle() -> None:
     arrows = {
         name: {module for _, module in imports_of(path) if module in MODULES and module != name}
@@ -150,7 +161,7 @@ def test_a_file_can_be_held_in_the_head() -> None:
         for path in MODULES.values()
         if (count := len(path.read_text(encoding="utf-8").splitlines())) > 400
     }
-    assert {name for name in long if "/messages/" not in name} == set()
+    assert long == {}
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from datetime import UTC, date, datetime
 import pytest
 
 from domain import text as texts
+from domain.languages import day_in
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from domain.text import harmless, new_boundary
-from llm import Layers, assemble
+from llm import Layers, assemble, names_in
 from models.tasks import Task
 from prompts import TEMPLATES as LANGUAGES
-from prompts import day_in, names_in
 from tests.hostile import CANARY, CONTROL_TOKENS, FORGED, GUESSED, HOSTILE, records
 from tests.talking import spoken, turn
 

@@ -11,10 +11,10 @@ import pytest
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from domain.records import Round
 from domain.text import harmless, new_boundary
-from llm import Layers, assemble
+from llm import Layers, assemble, names_in, time_in
 from models.chat import Message
 from models.tasks import Task, language_of_image
-from prompts import TEMPLATES, names_in, time_in
+from prompts import TEMPLATES
 from tests.talking import spoken
 
 MARK = "=== 0123456789abcdef ==="

@@ -43,10 +43,9 @@ class Options:
         given = {"DATA_DIR": self.data_dir, "DEBUG": "1" if self.debug else None}
         return {name: value for name, value in given.items() if value}
 
-    @property
-    def again(self) -> Options:
+    def again(self, *, incognito: bool) -> Options:
         """What is asked for when everything is opened anew: ``--new`` was done already."""
-        return replace(self, new=False)
+        return replace(self, new=False, incognito=incognito)
 
 
 def parse(arguments: Sequence[str], words: Words) -> Options:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from domain.errors import StorageError
+from domain.files import replace_file
 from domain.text import clean
-from storage.files import replace_file
-from storage.proof import Needles
 
 #: How many entries are kept when the file is next opened.
 _KEPT = 5_000
@@ -41,26 +40,15 @@ def add(path: Path, entry: str) -> None:
             file.write(line)
 
 
-def scrub(path: Path, text: str) -> int:
-    """Take every entry that holds ``text`` out of a history file. Returns how many went.
+def scrub(path: Path, texts: Sequence[str]) -> None:
+    """Take every entry that holds one of these texts out of a history file, in any case.
 
-    Case does not count. Raises StorageError when the file cannot be replaced.
+    Raises StorageError when the file cannot be replaced.
     """
     entries = _read(path)
-    kept = [entry for entry in entries if not holds(entry, text)]
+    kept = [entry for entry in entries if not any(holds(entry, text) for text in texts)]
     if len(kept) < len(entries):
         _write(path, kept)
-    return len(entries) - len(kept)
-
-
-def scrubber(path: Path) -> Callable[[Needles], None]:
-    """What takes erased texts out of the history file."""
-
-    def scrub_all(needles: Needles) -> None:
-        for text in needles.texts:
-            scrub(path, text)
-
-    return scrub_all
 
 
 def holds(entry: str, text: str) -> bool:

@@ -43,7 +43,7 @@ class PromptHistory(History):
 
     def forget(self, text: str) -> None:
         """Take every entry that holds this text out of the file and out of memory."""
-        history_file.scrub(self._path, text)
+        history_file.scrub(self._path, [text])
         self._loaded_strings = [
             entry for entry in self._loaded_strings if not history_file.holds(entry, text)
         ]

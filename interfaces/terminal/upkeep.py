@@ -20,8 +20,7 @@ from interfaces.terminal.pump import waited
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning, cells_of
 from llm import Llm, Message
-from memory import Memory
-from storage.backup import back_up, restore
+from memory import Memory, back_up, restore
 
 #: Seconds that the index has to catch up while it is examined.
 _PATIENCE = 20.0

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
-from storage.files import make_private, put_in_place, read_start
+from domain.files import make_private, put_in_place, read_start
 from storage.sqlite import migrations, shape
 
 #: Below this version several connections can corrupt a WAL that is being reset (sqlite.org/wal.html).

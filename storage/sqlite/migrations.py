@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 from domain import errors
-from storage.files import make_private
+from domain.files import make_private
 from storage.sqlite.schema import FIRST, SECOND, STANDIN_MARKED, THIRD
 
 #: "OFRD" in SQLite's application_id: tells our database from anybody else's.

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from storage.files import storage_error
+from domain.files import storage_error
 from storage.store import VectorStore
 
 #: The one file that LanceDB writes again and again; without it the newest version is looked for.

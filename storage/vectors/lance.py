@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from domain import errors
+from domain.files import PRIVATE_FILE, PRIVATE_FOLDER
 from domain.text import one_line
 from domain.vectors import VectorRow
-from storage.files import PRIVATE_FILE, PRIVATE_FOLDER
 from storage.vectors.in_memory import normalised
 
 if TYPE_CHECKING:

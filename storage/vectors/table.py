@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from domain import errors
+from domain.files import make_private_folder
 from domain.records import Kind
 from domain.vectors import Hit, VectorRow
-from storage.files import make_private_folder
 from storage.vectors import in_memory, lance, nearest
 from storage.vectors.in_memory import InMemoryIndex, normalised
 

@@ -22,7 +22,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "folder not synced after a database gets its name",
         "P1",
-        "storage/files.py",
+        "domain/files.py",
         "        os.replace(made, path)\n        sync_folder(path.parent)\n",
         "        os.replace(made, path)\n",
         (SYNCING + "test_p1_the_folder_is_synced_after_a_new_database_gets_its_name",),
@@ -69,7 +69,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "an image not synced before it gets its name",
         "P6",
-        "storage/files.py",
+        "domain/files.py",
         "                os.fsync(file.fileno())\n",
         "",
         (SYNCING + "test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after",),
@@ -77,7 +77,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "folder not synced after an image gets its name",
         "P6",
-        "storage/files.py",
+        "domain/files.py",
         "            os.replace(temporary, path)\n            sync_folder(path.parent)\n",
         "            os.replace(temporary, path)\n",
         (SYNCING + "test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after",),

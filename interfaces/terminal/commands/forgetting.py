@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from domain.events import Notice
-from domain.records import Turn
+from domain.records import ErasureScope, Turn
 from domain.text import one_line
 from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.memories import speaker
@@ -13,7 +13,6 @@ from interfaces.terminal.commands.sessions import found_session, session_choices
 from interfaces.terminal.pump import Beat
 from interfaces.terminal.session_view import local
 from jobs.erasing import Erased, Step
-from storage.erasure import ErasureScope
 
 _SHOWN = 12
 _SNIPPET = 120

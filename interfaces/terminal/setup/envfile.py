@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from domain.files import replace_file, storage_error
 from domain.languages import Language
 from domain.settings import TABLE, Setting
-from storage.files import replace_file, storage_error
 
 
 def write(path: Path, values: Mapping[str, str], language: Language) -> None:

@@ -19,7 +19,6 @@ from interfaces.terminal import history_file
 from interfaces.terminal.prompt_sources import PromptHistory
 from interfaces.terminal.setup.envfile import write
 from interfaces.terminal.typeahead import Ahead, lines_typed
-from storage.proof import Needles
 
 # -- history
 
@@ -63,7 +62,7 @@ def test_a_scrubbed_text_is_gone_from_the_file_and_from_memory(tmp_path: Path) -
     assert history.get_strings() == ["other"]
     assert history_file.load(path) == ["other"]
     history_file.add(path, "line with\nOslo inside")
-    history_file.scrubber(path)(Needles(("Oslo",)))
+    history_file.scrub(path, ["Oslo"])
     assert history_file.load(path) == ["other"]
 
 

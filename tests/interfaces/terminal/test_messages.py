@@ -1,6 +1,7 @@
 """Every message stands in both languages, and every key that the program uses is a message."""
 
 import ast
+import importlib
 import re
 import string
 from collections.abc import Iterator
@@ -47,6 +48,11 @@ def used_keys() -> set[str]:
     }
 
 
+def subject_table(language: str, subject: str) -> dict[str, str]:
+    module = importlib.import_module(f"interfaces.terminal.messages.{language}.{subject}")
+    return getattr(module, subject.upper())
+
+
 def fields(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
@@ -60,8 +66,18 @@ def has_words(key: str) -> bool:
     )
 
 
-def test_both_languages_have_the_same_keys() -> None:
-    assert set(table("en")) == set(table("zh"))
+@pytest.mark.parametrize("subject", ["failures", "program", "talk", "commands"])
+def test_both_languages_have_the_same_keys(subject: str) -> None:
+    en, zh = (subject_table(language, subject) for language in LANGUAGES)
+    assert set(en) == set(zh)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_key_stands_in_two_tables(language: str) -> None:
+    counts = [
+        len(subject_table(language, subject)) for subject in ("failures", "program", "talk", "commands")
+    ]
+    assert sum(counts) == len(table(language))
 
 
 @pytest.mark.parametrize("key", sorted(MESSAGES))

@@ -265,3 +265,29 @@ def test_a_server_of_its_own_for_embeddings_stays(chat: Chat, server: ScriptedSe
         terminal.send("\r")
     terminal.see("is written")
     assert kept.items() <= env(tmp_path).items()
+
+
+@pytest.mark.parametrize(
+    ("flags", "switch", "writes"),
+    [((), "on", False), (("--incognito",), "off", True)],
+    ids=["switched on", "switched off"],
+)
+def test_whether_anything_is_written_stays_as_it_was_through_setup(
+    chat: Chat, server: ScriptedServer, tmp_path: Path, flags: tuple[str, ...], switch: str, writes: bool
+) -> None:
+    terminal = chat(*flags, columns=110)
+    terminal.prompt()
+    terminal.say(f"/incognito {switch}")
+    terminal.see("Writing begins again." if writes else "from now on nothing is written")
+    other(terminal, server.base)
+    for question in ("Key (not", "Model [", "What is your companion", "What should it call", "Who is it?"):
+        terminal.see(question)
+        terminal.send("\r")
+    terminal.see("is written")
+    terminal.prompt()
+    terminal.say("a deep secret")
+    terminal.see("You said: a deep secret")
+    terminal.prompt()
+    terminal.send("\x04")
+    assert terminal.ended() == 0
+    assert (b"deep secret" in (tmp_path / "data/memory.db").read_bytes()) == writes
