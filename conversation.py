@@ -79,8 +79,8 @@ class Conversation:
         self._known_degraded: set[str] = set()
         self._index_missing = False
         self._told_truncated = False
-        self._folding = Folding(settings, memory, llm, log, clock)
-        self._keeping = Keeping(settings, memory, llm, log, clock)
+        self._folding = Folding(settings, memory, llm, log)
+        self._keeping = Keeping(settings, memory, llm, log, clock=clock, present=self._present)
         self._removed: Removed | None = None
         self._taken_back: list[tuple[Round, ...]] = []
         self.session, self._resumed = session, resumed
@@ -101,12 +101,12 @@ class Conversation:
             sessions_kept,
             rounds_kept,
             self.memory.last_spoken(),
-            len(self._keeping.due(self.session.session_id)),
+            len(self._keeping.due()),
         )
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""
-        with self._keeping.paused(self._present):
+        with self._keeping.paused():
             self.session, self._resumed, self.last, self._removed = session, resumed, None, None
         self._taken_back.clear()
         return self.open()
@@ -163,9 +163,7 @@ class Conversation:
         while self._folding.busy:
             if stop.wait(0.05):
                 raise errors.Interrupted
-        for told in (self._folding.notices, self._keeping.notices):
-            while told:
-                yield told.pop(0)
+        yield from (*self._folding.take_notices(), *self._keeping.take_notices())
 
     def _recall(
         self, text: str, rounds: tuple[Round, ...], stop: Stop
@@ -276,8 +274,7 @@ class Conversation:
         self._folding.wait()
         if self._unwritten is None:
             self._folding.run(self.session.session_id)
-        told, self._folding.notices[:] = [*self._folding.notices], []
-        return told
+        return self._folding.take_notices()
 
     # -- saving ------------------------------------------------------------------------------------------------
 
@@ -287,7 +284,7 @@ class Conversation:
         Raises ModelError or Interrupted: the session stays active, and the stages that are done are kept.
         """
         yield from self._settle_folding(stop)
-        with self._keeping.paused(self._present):
+        with self._keeping.paused():
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
@@ -295,7 +292,7 @@ class Conversation:
 
     def keep_silent(self) -> None:
         """Save, in the background, what other sessions fell silent; called once everything is ready."""
-        self._keeping.begin(self._present)
+        self._keeping.begin()
 
     # -- clearing ----------------------------------------------------------------------------------------------
 
@@ -345,7 +342,7 @@ class Conversation:
         yield from self._settle_folding(stop)
         self.last = self._removed = None
         self._taken_back.clear()
-        with self._keeping.paused(self._present):
+        with self._keeping.paused():
             yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------
@@ -376,8 +373,8 @@ class Conversation:
 
     def close(self) -> None:
         """Wait for a fold that is under way; everything else is stored already."""
-        self._keeping.wait(timeout=0)
-        self._folding.wait(timeout=5)
+        self._keeping.end(timeout=0)
+        self._folding.end(timeout=5)
 
     def _language(self, text: str, rounds: tuple[Round, ...]) -> Language:
         return language_of(text, *(spoken.user.words for spoken in rounds[-3:]))

@@ -82,7 +82,7 @@ def test_what_could_not_be_kept_is_kept_at_the_next_start_and_told(opened, clock
     server.script(status(401, "no"))
     with opened() as after:
         assert dict(kept(after))[old] == "active"
-        assert "opening.keeping_failed" in [one.key for one in after.talk._keeping.notices]
+        assert "opening.keeping_failed" in [one.key for one in after.talk._keeping.take_notices()]
     with opened() as again:
         assert dict(kept(again))[old] == "archived"
         assert again.memory.rounds(old)[0].user.words == "I have a cat called Mimi"
@@ -119,9 +119,8 @@ def test_keeping_that_is_called_for_during_a_pause_begins_after_it(opened, clock
         old = before.talk.session.session_id
     clock.pass_by(days=3)
     with opened() as after:
-        present = after.talk.session.session_id
-        with after.talk._keeping.paused(lambda: present):
-            with after.talk._keeping.paused(lambda: present):
+        with after.talk._keeping.paused():
+            with after.talk._keeping.paused():
                 assert dict(kept(after))[old] == "active"
             after.talk._keeping.wait()
             assert dict(statuses(after))[old] == "active"
