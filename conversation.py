@@ -265,16 +265,21 @@ class Conversation:
     # -- folding -----------------------------------------------------------------------------------------------
 
     def fold_ahead(self) -> None:
-        """Fold what no longer fits into the context, in the background; the next turn waits for it."""
+        """Fold what no longer fits into the context, in the background; the next turn waits for it.
+
+        What has left the context is noted, and no turn waits for that.
+        """
         if self._unwritten is None:
             self._folding.begin(self.session.session_id)
+            self._keeping.note_ahead()
 
     def fold_now(self) -> list[Notice]:
-        """Fold and wait, for doors where nobody is typing. Returns what went wrong."""
+        """Fold and note, and wait, for doors where nobody is typing. Returns what went wrong."""
         self._folding.wait()
         if self._unwritten is None:
             self._folding.run(self.session.session_id)
-        return self._folding.take_notices()
+            self._keeping.note_now()
+        return [*self._folding.take_notices(), *self._keeping.take_notices()]
 
     # -- saving ------------------------------------------------------------------------------------------------
 

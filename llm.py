@@ -219,9 +219,10 @@ class Llm(NotingTasks):
         boundary: Callable[[], str] = texts.new_boundary,
         stream: bool = True,
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._standin = settings.standin
-        self._clock = clock
+        self.clock = clock
+        self.log = log
         self._boundary = boundary
         self._stream = stream
         self._described = described(settings)
@@ -313,7 +314,7 @@ class Llm(NotingTasks):
 
     def models(self) -> list[str]:
         """The names of the models that the chat server offers, sorted. Raises ModelError."""
-        return model_names(self._client, self.describe().model, self._clock)
+        return model_names(self._client, self.describe().model, self.clock)
 
     def close(self) -> None:
         """Close all connections; safe to call twice."""
@@ -342,8 +343,8 @@ class Llm(NotingTasks):
             return summary
 
     def _task(self, language: Language) -> Task:
-        names = names_in(language, self._settings.companion_name, self._settings.user_name)
-        return Task(language, names, self._boundary(), self._clock())
+        names = names_in(language, self.settings.companion_name, self.settings.user_name)
+        return Task(language, names, self._boundary(), self.clock())
 
     def _whole(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> Reply:
         """The reply alone, when nobody watches it come."""

@@ -1,17 +1,16 @@
 """Noting: a stretch of talk becomes what is known, a window at a time.
 
-    window -> notes (one call) -> checked -> compared with what is known near it (one more, where there is any) -> learned
+    window -> notes (a call) -> checked -> compared with what is known near it (one more, where there is any) -> learned
 
-Promises: two calls a window at the most, none where nothing was said or all of it was read; each reply is kept as soon as
-it is there, so that a kill or a failure between the calls costs none of them twice; what a window comes to is one commit,
-and only while its turns are as they were; a model that fails leaves the window for later with one notice and holds up
-nobody. What is rejected is counted and logged.
+Promises: two calls a window at the most, none where nothing was said or all of it was read; each reply is kept as soon
+as it is there, so that a kill or a failure between the calls costs none of them twice; what a window comes to is one
+commit, and only while its turns are as they were; a model that fails leaves the window for later with one notice and
+holds up nobody. What is rejected is counted and logged.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,13 +18,13 @@ from typing import TypeVar
 
 from domain import errors
 from domain.events import Notice, Stop
-from domain.facts import Change, Fact, Learned, NewFact, Slot, Window
+from domain.facts import Learned, NewFact, Slot, Window
 from domain.languages import Language, language_of
 from domain.records import Turn
 from domain.settings import Settings
 from domain.text import own_words
 from facts.comparing import Outcome, changes, near
-from facts.drafts import ComparisonRead, NotesRead, read_comparison, read_notes
+from facts.drafts import NotesRead, read_comparison, read_notes
 from facts.grounding import Checked, grounded
 from facts.slots import PERSON, Names, depends_on
 from llm import Llm
@@ -80,20 +79,17 @@ class _Work:
 class Noting:
     """Reads the windows of one memory."""
 
-    def __init__(self, memory: Memory, llm: Llm, settings: Settings, log: logging.Logger) -> None:
+    def __init__(self, memory: Memory, llm: Llm) -> None:
         self._memory = memory
         self._llm = llm
-        self._settings = settings
-        self._log = log
+        self._log = llm.log
 
     def due(self, session_id: str) -> str:
-        """The name of the full window of a session that has left its context and was not read; "" when there is none."""
+        """The name of a full window of a session that has left its context unread; "" when there is none."""
         window = self._next(session_id, all_of_it=False)
         return window[-1].text_id if window else ""
 
-    def run(
-        self, session_id: str, stop: Stop, *, all_of_it: bool
-    ) -> Generator[NotingEvent, None, bool]:
+    def run(self, session_id: str, stop: Stop, *, all_of_it: bool) -> Generator[NotingEvent, None, bool]:
         """Read a session: all that was not read yet, or only full windows that have left the context.
 
         Returns whether nothing is left for later. Raises Interrupted, StorageError.
@@ -112,7 +108,7 @@ class Noting:
 
     def _next(self, session_id: str, *, all_of_it: bool) -> list[Turn]:
         """The turns of the next window; none when it is not full and need not be read yet."""
-        size = self._settings.window_size
+        size = self._llm.settings.window_size
         unread = self._memory.unread(session_id)
         if all_of_it:
             return unread[:size]
@@ -121,7 +117,7 @@ class Noting:
 
     def _read(self, turns: list[Turn], stop: Stop) -> Generator[Notice, None, Noted | None]:
         """One window, from its turns to what is learned of it; None when its turns went meanwhile."""
-        work = _Work(turns, self._before(turns[0]), self._names())
+        work = _Work(turns, self._before(turns[0]), names_of_both(self._memory, self._llm.settings))
         try:
             checked = self._checked(work, stop)
             outcome = self._compared(work, checked, stop)
@@ -150,17 +146,6 @@ class Noting:
         said = self._memory.turns_of(first.session_id)
         told = [turn for turn in said if not turn.withheld and not turn.standin]
         return [turn for turn in told if turn.position < first.position][-_BEFORE:]
-
-    def _names(self) -> Names:
-        """Under which names the two are known, from the settings and from what is known, and who else is."""
-        settings, known = self._settings, self._memory.facts(current=True)
-        own = [fact.value for fact in known if fact.slot == Slot(PERSON, "name")]
-        words = list(TEMPLATES.values())
-        return Names(
-            tuple(filter(None, [settings.user_name, *own, *(each.person for each in words)])),
-            tuple(filter(None, [settings.companion_name, *(each.companion for each in words)])),
-            frozenset(name for fact in known for name in (fact.subject, *fact.persons, *fact.entities)),
-        )
 
     # -- the two calls -------------------------------------------------------------------------------------------
 
@@ -214,6 +199,18 @@ class Noting:
             if before is not None and before.about == "companion":
                 now = new[one.by].restatement
                 yield Notice("canon.contradicted", {"before": before.restatement, "now": now})
+
+
+def names_of_both(memory: Memory, settings: Settings) -> Names:
+    """Under which names the two are known, from the settings and from what is known, and who else is."""
+    known = memory.facts(current=True)
+    own = [fact.value for fact in known if fact.slot == Slot(PERSON, "name")]
+    words = TEMPLATES.values()
+    return Names(
+        tuple(filter(None, [settings.user_name, *own, *(each.person for each in words)])),
+        tuple(filter(None, [settings.companion_name, *(each.companion for each in words)])),
+        frozenset(name for fact in known for name in (fact.subject, *fact.persons, *fact.entities)),
+    )
 
 
 def _understood(found: NotesRead) -> NotesRead:
