@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.mutate.breaks import Break
 
-SYNCING = "tests/test_syncing.py::"
+SYNCING = "tests/storage/test_syncing.py::"
 SURVIVORS = "tests/test_survivors.py::"
 PROMISES = "tests/test_promises.py::"
-DATABASE = "tests/test_database.py::"
-PERSONA = "tests/test_persona.py::"
+DATABASE = "tests/storage/sqlite/test_database.py::"
+IMAGES = "tests/storage/test_images.py::"
 
 OF_STORAGE: tuple[Break, ...] = (
     Break(
@@ -88,7 +88,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/images.py",
         "            self._take_edit(image, said)\n",
         "            self._lay(image, latest)\n",
-        (PERSONA + "test_a_hand_edit_wins_and_becomes_a_version",),
+        (IMAGES + "test_a_hand_edit_wins_and_becomes_a_version",),
     ),
     Break(
         "a flipped byte in the index is believed",
@@ -96,7 +96,9 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/vectors/checksums.py",
         "            if path not in present or not wanted() or self._checksum(path) != checksum:\n",
         "            if path not in present or not wanted():\n",
-        ("tests/test_indexing_damage.py::test_damage_to_any_file_changes_nothing_that_is_found",),
+        (
+            "tests/storage/vectors/test_indexing_damage.py::test_damage_to_any_file_changes_nothing_that_is_found",
+        ),
     ),
     Break(
         "rows that are missing from the index stay away",
@@ -104,7 +106,9 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/vectors/reconcile.py",
         "        self._repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))\n",
         "",
-        ("tests/test_indexing_damage.py::test_rows_that_are_missing_from_a_whole_index_are_added",),
+        (
+            "tests/storage/vectors/test_indexing_damage.py::test_rows_that_are_missing_from_a_whole_index_are_added",
+        ),
     ),
     Break(
         "the word index is not optimised",
@@ -155,7 +159,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/owner.py",
         "fcntl.LOCK_EX | fcntl.LOCK_NB",
         "fcntl.LOCK_SH | fcntl.LOCK_NB",
-        ("tests/test_owner.py::test_a_second_program_is_told_who_holds_the_data",),
+        ("tests/storage/test_owner.py::test_a_second_program_is_told_who_holds_the_data",),
     ),
     Break(
         "rounds in the context follow the clock",
@@ -190,7 +194,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/vectors/lance.py",
         '    if "No space left" in said or "os error 28" in said or "os error 122" in said:\n',
         "    if False:\n",
-        ("tests/test_vectors.py::test_any_fault_comes_out_as_one_of_ours",),
+        ("tests/storage/vectors/test_table.py::test_any_fault_comes_out_as_one_of_ours",),
     ),
     Break(
         "a database of another shape is taken",
@@ -198,7 +202,9 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/sqlite/database.py",
         "                shape.refuse_misshapen(self._connection, path)\n",
         "",
-        ("tests/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",),
+        (
+            "tests/storage/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",
+        ),
     ),
     Break(
         "a backup of another shape is taken",
@@ -206,7 +212,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/backup.py",
         "        refuse_misshapen(connection, path, whole=True)\n",
         "",
-        ("tests/test_tampered.py::test_p15_a_tampered_backup_is_refused_and_the_memory_stays",),
+        ("tests/storage/test_tampered.py::test_p15_a_tampered_backup_is_refused_and_the_memory_stays",),
     ),
     Break(
         "a date is any text",
@@ -214,7 +220,9 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/sqlite/shape.py",
         '        wrong += f" OR NOT ({unset} OR {_is_date(name)})"\n',
         "        pass\n",
-        ("tests/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",),
+        (
+            "tests/storage/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",
+        ),
     ),
     Break(
         "a database that was cut is taken",
@@ -238,7 +246,9 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/sqlite/migrations.py",
         "        _copy_beside(connection, path, taken)\n",
         "        pass\n",
-        ("tests/test_migrating.py::test_a_copy_of_the_first_version_lies_beside_and_is_as_it_was",),
+        (
+            "tests/storage/sqlite/test_migrations.py::test_a_copy_of_the_first_version_lies_beside_and_is_as_it_was",
+        ),
     ),
     Break(
         "a step that fails stays half taken",
@@ -247,7 +257,7 @@ OF_STORAGE: tuple[Break, ...] = (
         '            connection.execute("ROLLBACK")\n',
         '            connection.execute("COMMIT")\n',
         (
-            "tests/test_migrating.py::test_a_step_that_fails_at_any_statement_leaves_the_first_version_as_it_was",
+            "tests/storage/sqlite/test_migrations.py::test_a_step_that_fails_at_any_statement_leaves_the_first_version_as_it_was",
         ),
     ),
     Break(
@@ -272,7 +282,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/erasure.py",
         "        return self.store.erasure_note() is not None\n",
         "        return False\n",
-        ("tests/test_erasing.py::test_an_erasure_that_was_cut_short_is_finished_at_the_next_start",),
+        ("tests/jobs/test_erasing.py::test_an_erasure_that_was_cut_short_is_finished_at_the_next_start",),
     ),
     Break(
         "a save that archived leaves its stages",
@@ -289,7 +299,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "            self._index.give_up()\n",
         "            self._index.failed()\n",
         (
-            "tests/test_index_without_end.py::test_what_can_never_succeed_is_tried_once_and_again_when_it_is_asked_for",
+            "tests/storage/vectors/test_index_without_end.py::test_what_can_never_succeed_is_tried_once_and_again_when_it_is_asked_for",
         ),
     ),
     Break(
@@ -299,7 +309,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "        if time.monotonic() - moved > self._patience and self._has_work():\n",
         "        if False:\n",
         (
-            "tests/test_index_without_end.py::"
+            "tests/storage/vectors/test_index_without_end.py::"
             "test_work_that_comes_no_further_is_told_after_the_limit_and_ends_the_waiting",
         ),
     ),

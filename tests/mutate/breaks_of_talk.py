@@ -31,7 +31,7 @@ OF_TALK: tuple[Break, ...] = (
         "models/replies.py",
         "        if how is None and not self.finish:\n",
         "        if False:\n",
-        ("tests/test_faults.py::test_every_fault_ends_as_the_table_says",),
+        ("tests/models/test_faults.py::test_every_fault_ends_as_the_table_says",),
     ),
     Break(
         "a retry takes the round away before it has another",
@@ -115,7 +115,7 @@ OF_TALK: tuple[Break, ...] = (
         "domain/text.py",
         "    return text.translate(_INERT)\n",
         "    return text\n",
-        ("tests/test_text.py::test_hidden_and_controlling_characters_are_not_shown",),
+        ("tests/domain/test_text.py::test_hidden_and_controlling_characters_are_not_shown",),
     ),
     Break(
         "what was typed is stored as it came",
@@ -123,7 +123,7 @@ OF_TALK: tuple[Break, ...] = (
         "domain/text.py",
         ".translate(_CLEAN)\n",
         "\n",
-        ("tests/test_text.py::test_what_no_store_can_take_is_cleaned_at_the_door",),
+        ("tests/domain/test_text.py::test_what_no_store_can_take_is_cleaned_at_the_door",),
     ),
     Break(
         "a redirect to another port keeps the key",

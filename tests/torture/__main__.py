@@ -51,7 +51,7 @@ PROMISES = (
         "P1",
         "a round whose next prompt was shown is on disk",
         (power.every_cut,),
-        ("tests/test_database.py", "tests/test_syncing.py -k p1"),
+        ("tests/storage/sqlite/test_database.py", "tests/storage/test_syncing.py -k p1"),
     ),
     Promise(
         "P2",
@@ -68,8 +68,8 @@ PROMISES = (
         (),
         (
             "tests/test_promises.py -k p4",
-            "tests/test_faults.py",
-            "tests/test_faults_program.py -k 'not embeddings and not always_fails'",
+            "tests/models/test_faults.py",
+            "tests/interfaces/terminal/test_faults.py -k 'not embeddings and not always_fails'",
         ),
     ),
     Promise("P5", "/save is resumable", killed("save"), ("tests/test_promises.py -k p5",)),
@@ -77,13 +77,15 @@ PROMISES = (
         "P6",
         "a persona file is one complete version; every version is kept",
         (),
-        ("tests/test_promises.py -k p6", "tests/test_persona.py"),
+        ("tests/test_promises.py -k p6", "tests/storage/test_images.py"),
     ),
     Promise(
         "P7",
         "a hand edit of a persona file wins",
         (),
-        ("tests/test_persona.py -k 'hand or edit or form or emptied or deleted or place or link or huge'",),
+        (
+            "tests/storage/test_images.py -k 'hand or edit or form or emptied or deleted or place or link or huge'",
+        ),
     ),
     Promise(
         "P8",
@@ -95,24 +97,32 @@ PROMISES = (
         "P9",
         "trouble with embeddings never stops a conversation",
         (),
-        ("tests/test_promises.py -k p9", "tests/test_faults_program.py -k 'embeddings or always_fails'"),
+        (
+            "tests/test_promises.py -k p9",
+            "tests/interfaces/terminal/test_faults.py -k 'embeddings or always_fails'",
+        ),
     ),
     Promise(
         "P10",
         "what was deleted never comes back",
         killed("reset"),
         (
-            "tests/test_erasing.py -k 'never or finished'",
-            "tests/test_indexing.py -k 'erased or scrubbing or nobody'",
+            "tests/jobs/test_erasing.py -k 'never or finished'",
+            "tests/storage/vectors/test_indexing.py -k 'erased or scrubbing or nobody'",
             "tests/test_week.py",
         ),
     ),
-    Promise("P11", "erase means bytes", killed("erase"), ("tests/test_erasing.py", "tests/test_proof.py")),
+    Promise(
+        "P11",
+        "erase means bytes",
+        killed("erase"),
+        ("tests/jobs/test_erasing.py", "tests/storage/test_proof.py"),
+    ),
     Promise(
         "P12",
         "two programs never share a directory",
         (),
-        ("tests/test_owner.py", "tests/test_promises.py -k p12"),
+        ("tests/storage/test_owner.py", "tests/test_promises.py -k p12"),
     ),
     Promise("P13", "the clock may jump", (), ("tests/test_promises.py -k p13",)),
     Promise(
@@ -124,15 +134,22 @@ PROMISES = (
         "P15",
         "a damaged database is never deleted or replaced",
         (),
-        ("tests/test_promises.py -k p15", "tests/test_database.py -k damaged", "tests/test_tampered.py"),
+        (
+            "tests/test_promises.py -k p15",
+            "tests/storage/sqlite/test_database.py -k damaged",
+            "tests/storage/test_tampered.py",
+        ),
     ),
     Promise(
         "P16",
         "upgrades are all or nothing",
         killed("migration"),
-        ("tests/test_database.py -k 'step or newer'", "tests/test_migrating.py"),
+        (
+            "tests/storage/sqlite/test_database.py -k 'step or newer'",
+            "tests/storage/sqlite/test_migrations.py",
+        ),
     ),
-    Promise("P17", "hostile text is shown inert", (), ("tests/test_text.py", "tests -k hostile")),
+    Promise("P17", "hostile text is shown inert", (), ("tests/domain/test_text.py", "tests -k hostile")),
     Promise("P18", "secrets never reach a log", (), ("tests -k 'secret or canary or mask'",)),
     Promise("signals", "SIGINT, SIGTERM, SIGHUP at any moment", (signals.at_any_moment,)),
 )

@@ -226,7 +226,7 @@ def test_the_client_library_is_loaded_by_the_first_call_and_not_before():
 
     heavy = ("openai", "httpx2", "numpy", "lancedb", "offline")
     code = f"import sys, llm; print([name for name in {heavy} if name in sys.modules])"
-    here = Path(__file__).parents[1]
+    here = Path(__file__).parents[2]
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=here)
     assert ran.stdout.strip() == "[]"
 

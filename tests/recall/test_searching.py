@@ -11,8 +11,8 @@ import pytest
 from domain.recollection import RecallLimits
 from memory import Memory
 from recall.embedding import HashedEmbedder
-from tests.test_recall_finder import LIMITS, NOW, StoredLife
-from tests.test_recall_finder import life as life  # noqa: PLC0414 - a fixture
+from tests.recall.test_finder import LIMITS, NOW, StoredLife
+from tests.recall.test_finder import life as life  # noqa: PLC0414 - a fixture
 
 
 def _search(lived: StoredLife, text: str):

@@ -11,13 +11,13 @@ import time
 from pathlib import Path
 
 from storage.vectors.in_memory import normalised
-from tests.indexed import IndexedStore
+from tests.storage.vectors.indexed import IndexedStore
 
-HOUSE = Path(__file__).parents[1]
+HOUSE = Path(__file__).parents[3]
 LIFE = """
 import sys
 from pathlib import Path
-from tests.indexed import IndexedStore
+from tests.storage.vectors.indexed import IndexedStore
 store = IndexedStore(Path(sys.argv[1])).started()
 first = int(store.database.read("SELECT coalesce(max(seq), 0) FROM conversation")[0][0])
 if not first:

@@ -11,7 +11,7 @@ import pytest
 
 from bench.recall_sets import read
 
-_PATH = Path(__file__).parent.parent / "bench" / "sets" / "cross_language.json"
+_PATH = Path(__file__).parents[2] / "bench" / "sets" / "cross_language.json"
 _DATA = json.loads(_PATH.read_text(encoding="utf-8"))
 _HAN = re.compile("[\u4e00-\u9fff]")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain.vectors import VectorRow
-from tests.indexed import PATIENCE, IndexedStore, Oracle
+from tests.storage.vectors.indexed import PATIENCE, IndexedStore, Oracle
 
 TEXTS = [
     "the cat sleeps",

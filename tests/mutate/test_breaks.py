@@ -13,7 +13,7 @@ from tests.mutate.breaks_of_storage import OF_STORAGE
 from tests.mutate.breaks_of_talk import OF_TALK
 
 BREAKS = sorted((*OF_STORAGE, *OF_TALK), key=lambda one: (len(one.promise), one.promise))
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: broken.name)

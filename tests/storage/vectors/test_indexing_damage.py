@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from storage.vectors.checksums import Checksums
-from tests.indexed import IndexedStore, Oracle
+from tests.storage.vectors.indexed import IndexedStore, Oracle
 
 THINGS = ("cats", "ships", "tea", "the sea")
 SAID = [f"on day {day} we spoke of {thing}" for day in range(30) for thing in THINGS]

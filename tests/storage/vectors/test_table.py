@@ -19,7 +19,7 @@ from domain.vectors import Hit, VectorRow
 from storage.vectors.in_memory import normalised
 from storage.vectors.table import Vectors
 
-HOUSE = Path(__file__).parents[1]
+HOUSE = Path(__file__).parents[3]
 DIMENSION = 32
 
 

@@ -20,7 +20,7 @@ from domain import errors
 from storage.owner import Owner
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
-HOUSE = Path(__file__).parents[1]
+HOUSE = Path(__file__).parents[2]
 
 
 def owner(folder: Path) -> Owner:

@@ -13,9 +13,9 @@ from domain.errors import StorageError
 from domain.events import Stop
 from storage.vectors.indexing import Indexing
 from tests.house import house
-from tests.indexed import DELAYS, PATIENCE, IndexedStore
 from tests.program import run
-from tests.test_indexing import TEXTS, until
+from tests.storage.vectors.indexed import DELAYS, PATIENCE, IndexedStore
+from tests.storage.vectors.test_indexing import TEXTS, until
 
 #: Names of folders that are possible, and that LanceDB takes in no path.
 NAMES = {
