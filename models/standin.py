@@ -249,20 +249,22 @@ def _own(text: str) -> bool:
 
 def _notes(records: Sequence[Mapping[str, Any]], about: Mapping[str, str], words: _Words) -> Iterator[object]:
     """A note for each statement of the person, as they said it."""
-    person = about.get("person", "")
+    person, companion = about.get("person", ""), about.get("companion", "")
     for one in records:
         if "turn" not in one or one.get("speaker") != person:
             continue
         for sentence in _sentences(str(one.get("text", ""))):
             if len(sentence) >= _SHORTEST_SENTENCE:
-                yield _note(int(one["turn"]), person, sentence.translate(_INNER_MARKS), words)
-
-
-def _note(turn: int, person: str, sentence: str, words: _Words) -> Mapping[str, object]:
-    whom = "companion" if _OF_THE_OTHER.search(sentence) else "person"
-    said = {"turns": [turn], "restatement": words.said.format(speaker=person, sentence=sentence)}
-    slot = {"subject": person, "attribute": words.attribute, "value": sentence, "about": whom}
-    return {"turns": [turn], "text": said["restatement"], "facts": [said | slot]}
+                said = words.said.format(speaker=person, sentence=sentence.translate(_INNER_MARKS))
+                of_the_other = bool(_OF_THE_OTHER.search(sentence))
+                slot = {
+                    "subject": companion if of_the_other else person,
+                    "attribute": words.attribute,
+                    "value": sentence,
+                    "about": "companion" if of_the_other else "person",
+                }
+                fact = {"turns": [one["turn"]], "restatement": said, **slot}
+                yield {"turns": [one["turn"]], "text": said, "facts": [fact]}
 
 
 def _operations(records: Sequence[Mapping[str, Any]]) -> Iterator[object]:
