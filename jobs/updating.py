@@ -114,8 +114,8 @@ class Updating:
         stop.check()
         found = read_operations(reply)
         if not found.understood:
-            fault = errors.BadReply("model.malformed_reply")
-            yield Notice("save.image_refused", {"image": material.image, "error": fault})
+            unreadable = errors.BadReply("model.malformed_reply")
+            yield Notice("save.image_refused", {"image": material.image, "error": unreadable})
         return self._applied(current, material, found, language)
 
     def _applied(
