@@ -4,7 +4,8 @@ Sessions, conversations and summaries lie in a store, the only truth; their vect
 lost at any time; the two images in plain text files. One object owns one data directory. Nothing here prints, reads a
 terminal, or knows that there is only one person.
 
-    remember   store_round, fold, archive, learn_fact, write_image, ...
+    remember   store_round, fold, archive, write_image, ...
+    know       unread, learn, facts, put_right, ...: in ``storage.knowing``
     recall     recall
     forget     scope_of_..., erase, reset, undo, withhold: in ``storage.forgetting``
     keep safe  back_up, restore: of a data directory that nobody need have open
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from domain import errors
+from domain.facts import ImageDraft
 from domain.files import make_private_folder
 from domain.recollection import RecallLimits, Recollection
 from domain.records import (
@@ -42,8 +44,8 @@ from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
 from recall.words import tokens
 from storage.backup import back_up, restore
 from storage.erasure import Eraser, Scrub
-from storage.forgetting import Forgetting
-from storage.images import Images, as_image
+from storage.images import Images, image_draft
+from storage.knowing import Knowing
 from storage.owner import Owner
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn, Store
@@ -71,7 +73,7 @@ class _Search:
     finder: Finder
 
 
-class Memory(Forgetting):
+class Memory(Knowing):
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
     >>> memory = Memory(folder, embedder, clock=clock, new_id=new_id, log=log)
@@ -209,8 +211,12 @@ class Memory(Forgetting):
             NewTurn(self._new_id(), started, "user", user),
             NewTurn(self._new_id(), ended or now, "assistant", assistant, tuple(quoted), standin),
         )
-        spoken = self._store.store_round(session_id, turns, finish, now, instead_of=instead_of, before=before)
-        self._tell_index([turn.text_id for turn in instead_of.turns] if instead_of else [])
+        replaced = [turn.text_id for turn in instead_of.turns] if instead_of else []
+        with self._lines_taken_along(replaced) if replaced else nullcontext():
+            spoken = self._store.store_round(
+                session_id, turns, finish, now, instead_of=instead_of, before=before
+            )
+        self._tell_index(replaced)
         return spoken
 
     def learn_fact(self, session_id: str, text: str, turns: Sequence[int]) -> None:
@@ -230,15 +236,20 @@ class Memory(Forgetting):
         self._store.keep_stage(session_id, stage, self._now(), result)
 
     def archive(
-        self, session_id: str, summary: str, images: Mapping[Image, str], *, open_next: bool = True
+        self,
+        session_id: str,
+        summary: str,
+        images: Mapping[Image, ImageDraft | str],
+        *,
+        open_next: bool = True,
     ) -> Session:
         """Archive a session with its final summary and new images, and open the next one, in one commit.
 
         Of quotations that were found in a memory a reference to it stays. Returns the session that is open.
         """
         following = self._session_id() if open_next else None
-        texts = {image: as_image(text) for image, text in images.items()}
-        gone = self._store.archive(session_id, self._new_summary(summary), texts, following)
+        drafts = {image: image_draft(made) for image, made in images.items()}
+        gone = self._store.archive(session_id, self._new_summary(summary), drafts, following)
         self._images.publish()
         self._tell_index(gone)
         return self._known(following or session_id)

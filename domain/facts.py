@@ -49,9 +49,9 @@ class NewNote:
 class NewFact:
     """One atomic statement in a note, to be stored.
 
-    ``subject``, ``attribute`` and ``value`` are as written; ``slot`` is their address. ``start`` and ``end`` are the days
-    (ISO, as exact as they are known: year, month or day; "" unknown) of what it tells; ``said`` is when it was said, the
-    time of the last turn it rests on. ``single``: its slot holds one value at a time.
+    ``subject``, ``attribute`` and ``value`` are as written; ``slot`` is their address. ``start`` and ``end`` are
+    the days (ISO, as exact as they are known: year, month or day; "" unknown) of what it tells; ``said`` is when it was
+    said, the time of the last turn it rests on. ``single``: its slot holds one value at a time.
     """
 
     text_id: str
@@ -89,8 +89,8 @@ class Change:
     """What is to become of a known fact, and why.
 
     ``by`` is the text_id of the new fact that did it, "" when a person did. ``when`` is the day or time from which it
-    counts. ``verdict`` changes or ends: the fact gets ``until`` = when. corrects: it never was. same: it is confirmed, and
-    doubt goes. ``doubts``: it may no longer hold since ``when``.
+    counts. ``verdict`` changes or ends: the fact gets ``until`` = when. corrects: it never was. same: it is confirmed,
+    and doubt goes. ``doubts``: it may no longer hold since ``when``.
     """
 
     fact: str
@@ -215,3 +215,19 @@ class LineEvidence:
     turns: tuple[str, ...]
     date: str = ""
     importance: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ImageDraft:
+    """What an image is to become, and what the lines in it rest on; a line that is not named keeps what it had."""
+
+    text: str
+    lines: tuple[LineEvidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReply:
+    """A model's reply for a window, kept until the window is learned. It counts only while ``base`` is the same."""
+
+    base: str
+    reply: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from domain.facts import Fact, Note, Relation
 
 Role = Literal["user", "assistant"]
 Kind = Literal["conversation", "summary"]
@@ -192,7 +194,7 @@ class ErasureScope:
     """What an erasure would take. ``words`` is set when everything that holds certain words was chosen.
 
     ``versions`` lose the ``lines`` that hold it, and ``left`` is what stays of each of them. ``in_flight`` names the
-    sessions whose message in flight goes.
+    sessions whose message in flight goes. With ``facts`` go the ``relations`` that stand in them.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -204,11 +206,13 @@ class ErasureScope:
     in_flight: tuple[str, ...] = ()
     sessions: tuple[Session, ...] = ()
     words: str = ""
+    notes: tuple[Note, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    relations: tuple[Relation, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(
-            self.turns or self.summaries or self.versions or self.pins or self.in_flight or self.sessions
-        )
+        told = self.turns or self.summaries or self.notes or self.facts
+        return bool(told or self.versions or self.pins or self.in_flight or self.sessions)
 
     @property
     def affected(self) -> tuple[str, ...]:
@@ -221,12 +225,20 @@ class ErasureScope:
     def texts(self) -> tuple[str, ...]:
         """Every text that must be in no file afterwards."""
         spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
-        written = [*self.lines, *self.pins]
+        written = [*self.lines, *self.pins, *self._known()]
         return tuple(
             dict.fromkeys(
                 text for text in [*spoken, *written, *self._spellings(spoken + written)] if text.strip()
             )
         )
+
+    def _known(self) -> Iterator[str]:
+        """What the notes, facts and relations say."""
+        yield from (note.text for note in self.notes)
+        for fact in self.facts:
+            yield from (fact.restatement, fact.value, *fact.persons, *fact.entities)
+        for one in self.relations:
+            yield from (one.source, one.target, one.source + one.relation + one.target)
 
     def _spellings(self, texts: Sequence[str]) -> set[str]:
         """The chosen words in every case in which they were written."""

@@ -5,11 +5,13 @@ Promises: each verb is one commit or nothing; what was reset can be put back unt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from domain.records import ErasureScope, Image, ImageVersion, Removed, Renewal, Round
+from domain.facts import ImageDraft
+from domain.records import IMAGES, ErasureScope, Image, ImageVersion, Removed, Renewal, Round
 from storage.erasure import Proof
-from storage.images import as_image
+from storage.images import image_draft
 from storage.reader import MemoryReader
 from storage.store import NewSummary
 
@@ -19,7 +21,8 @@ class Forgetting(MemoryReader):
 
     def reset(self, session_id: str) -> Removed:
         """Remove a session's turns and summary. Returns what went; ``put_back`` undoes it."""
-        removed = self._store.reset(session_id)
+        with self._lines_taken_along([turn.text_id for turn in self._store.turns_of(session_id)]):
+            removed = self._store.reset(session_id)
         gone = [turn.text_id for turn in removed.turns]
         self._tell_index([*gone, removed.summary.text_id] if removed.summary else gone)
         return removed
@@ -30,7 +33,9 @@ class Forgetting(MemoryReader):
 
     def undo(self, session_id: str, count: int) -> int:
         """Remove the last rounds of a session, as far as they are still in the context. Returns how many."""
-        rounds = self._store.undo(session_id, count)
+        going = self._store.context(session_id)[-count:] if count > 0 else ()
+        with self._lines_taken_along([turn.text_id for spoken in going for turn in spoken.turns]):
+            rounds = self._store.undo(session_id, count)
         self._tell_index([turn.text_id for spoken in rounds for turn in spoken.turns])
         return len(rounds)
 
@@ -41,7 +46,9 @@ class Forgetting(MemoryReader):
 
     def withhold(self, text_ids: Sequence[str]) -> None:
         """Keep turns out of every prompt and every index until they are erased or released; they stay stored."""
-        self._tell_index(self._store.withhold(text_ids))
+        with self._lines_taken_along(text_ids):
+            gone = self._store.withhold(text_ids)
+        self._tell_index(gone)
 
     def release(self, text_ids: Sequence[str]) -> None:
         """Let withheld turns be told and found again."""
@@ -67,12 +74,14 @@ class Forgetting(MemoryReader):
         self._tell_index(gone or [])
         return gone is not None
 
-    def make_image_anew(self, renewals: Sequence[Renewal], base: ImageVersion | None, text: str) -> bool:
+    def make_image_anew(
+        self, renewals: Sequence[Renewal], base: ImageVersion | None, draft: ImageDraft | str
+    ) -> bool:
         """Store an image that was to be made anew from the version ``base``.
 
         False, and nothing is stored, when it is not asked for any more, or a newer version is in force by now.
         """
-        made = self._store.make_image_anew(renewals, base, as_image(text), self._now())
+        made = self._store.make_image_anew(renewals, base, image_draft(draft), self._now())
         self._images.publish()
         return made
 
@@ -83,6 +92,20 @@ class Forgetting(MemoryReader):
     def unpin(self, image: Image, text: str) -> None:
         """Let go of a pin; its line leaves the image if the pin brought it and it stands there word for word."""
         self._images.unpin(image, text)
+
+    @contextmanager
+    def _lines_taken_along(self, turns: Sequence[str]) -> Iterator[None]:
+        """One commit in which turns go, and with them the lines of the images that rest on them.
+
+        An edit by hand becomes a version before; the files follow when they are next read, which is after the commit.
+        """
+        if any(self._store.lines_resting_on(image, turns) for image in IMAGES):
+            self._images.publish()
+        with self._store.in_one_commit():
+            lines = {image: self._store.lines_resting_on(image, turns) for image in IMAGES}
+            yield
+            for image in IMAGES:
+                self._images.take_lines(image, lines[image])
 
     def _tell_index(self, gone: Sequence[str]) -> None:
         """Texts are new or gone."""

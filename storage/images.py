@@ -21,11 +21,13 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from domain import errors
+from domain.facts import ImageDraft
 from domain.files import make_private_folder, replace_file, storage_error
 from domain.records import Image, ImageVersion, Origin
 from domain.text import clean
@@ -88,6 +90,13 @@ class Images:
         self.settle(image)
         self._store.add_version(image, as_image(text), origin, self._now(), session_id)
         return self.newest(image)
+
+    def take_lines(self, image: Image, lines: Iterable[str]) -> None:
+        """Write a version without these lines, in the commit of the caller; the file follows when it is next read."""
+        gone, latest = set(lines), self._store.newest_version(image)
+        if gone and latest:
+            left = [line for line in latest.text.split("\n") if line.strip() not in gone]
+            self._store.add_version(image, as_image("\n".join(left)), "erase", self._now())
 
     def restore(self, version: int) -> ImageVersion | None:
         """Make an older version the newest one; None when there is no such version."""
@@ -263,6 +272,14 @@ def without_block(text: str, block: str) -> str:
 def as_image(content: str) -> str:
     """Text as it is kept and compared: no controls, ``\\n`` line ends, no blank edges."""
     return clean(content).strip()
+
+
+def image_draft(made: ImageDraft | str) -> ImageDraft:
+    """What a model made of an image, as it is kept."""
+    if isinstance(made, str):
+        return ImageDraft(as_image(made))
+    lines = tuple(replace(one, line=as_image(one.line)) for one in made.lines)
+    return ImageDraft(as_image(made.text), lines)
 
 
 def read_bytes(content: bytes) -> tuple[str, bool]:

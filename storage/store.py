@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from domain.facts import ImageDraft, LineEvidence
 from domain.records import (
     ErasureScope,
     Finish,
@@ -31,6 +32,7 @@ from domain.records import (
     Turn,
 )
 from domain.vectors import VectorRow
+from storage.fact_store import FactStore
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
     from storage.sqlite.schema import WordTable
 
     Ids = npt.NDArray[np.bytes_]
+
+#: What images are to become, with what their lines rest on, or as plain text.
+ImageDrafts = Mapping[Image, ImageDraft | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +145,6 @@ class SessionStore(Protocol):
         """A round at the end of its session, or right before another; what was in flight there is settled."""
         ...
 
-    def learn_fact(
-        self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]
-    ) -> None: ...
-
     def fold(self, session_id: str, upto: int, summary: NewSummary) -> list[str]:
         """Let the rounds as far as the round ``upto`` leave the context into a summary. Returns what is gone."""
         ...
@@ -167,11 +168,18 @@ class SessionStore(Protocol):
         ...
 
     def archive(
-        self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str | None
+        self, session_id: str, summary: NewSummary, images: ImageDrafts, next_id: str | None
     ) -> list[str]:
         """Close a session with summary and images, and start the next. Returns what is gone.
 
         Of a quotation that was found in a memory a reference stays; everything else stays word for word.
+        """
+        ...
+
+    def undo_save(self, session_id: str, present: str, now: str) -> list[str] | None:
+        """Make an archived session what it was, active in place of the empty ``present``, and unlearn what it came to.
+
+        Returns what is gone; None, and nothing, when anything was said, or is gone, since the save.
         """
         ...
 
@@ -231,6 +239,9 @@ class ImageVersionStore(Protocol):
         """A version that stands in the file already."""
         ...
 
+    def line_evidence(self, image: Image) -> list[LineEvidence]: ...
+    def every_line_evidence(self, image: Image) -> list[LineEvidence]: ...
+    def lines_resting_on(self, image: Image, turns: Sequence[str]) -> list[str]: ...
     def laid_version(self, image: Image) -> int | None: ...
     def set_laid_version(self, image: Image, number: int | None) -> None: ...
 
@@ -303,7 +314,7 @@ class ErasureStore(Protocol):
         ...
 
     def make_image_anew(
-        self, renewals: Sequence[Renewal], base: ImageVersion | None, text: str, now: str
+        self, renewals: Sequence[Renewal], base: ImageVersion | None, draft: ImageDraft | str, now: str
     ) -> bool:
         """The image that was asked for, made from ``base``. False, and nothing, when either is not so any more."""
         ...
@@ -316,6 +327,7 @@ class ErasureStore(Protocol):
 
 class Store(
     SessionStore,
+    FactStore,
     DraftStore,
     ImageStore,
     WordStore,

@@ -51,9 +51,10 @@ class DraftTables(Tables):
             sql("INSERT OR REPLACE INTO save_stage VALUES (?, ?, ?, ?)", (session_id, stage, now, result))
 
     def drop_stages(self, session_id: str) -> None:
-        """Forget the stages: they are done, or the session has gone on."""
+        """Forget the stages: they are done, or the session has gone on. What was read for them is read."""
         with self._database.write() as sql:
             sql("DELETE FROM save_stage WHERE session_id = ?", (session_id,))
+            sql("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving", (session_id,))
 
     def _drop_all_stages(self) -> None:
         with self._database.write() as sql:

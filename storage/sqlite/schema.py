@@ -185,3 +185,130 @@ UPDATE conversation SET standin = 1 WHERE role = 'assistant' AND (
     OR text LIKE '%我只是内置的替身，还没有接上模型，不能真正回答。'
 );
 """
+
+#: What is known: notes and facts with the turns they rest on, what happened to each fact, and which window read a turn.
+#: A fact that was learned before has no window: it finds its turns and says nothing. The last columns of a fact, from
+#: ``since`` on, follow from it, from its events and from what else stands in its slot.
+KNOWN = """
+CREATE TABLE note (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    text_id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL REFERENCES session (session_id),
+    window TEXT NOT NULL,
+    timestamp TEXT NOT NULL,
+    text TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    importance INTEGER NOT NULL CHECK (importance BETWEEN 1 AND 10),
+    memory_type TEXT NOT NULL CHECK (memory_type IN ('active', 'passive')),
+    private INTEGER NOT NULL,
+    stored_at TEXT NOT NULL
+);
+CREATE INDEX note_of_session ON note (session_id);
+CREATE INDEX note_of_window ON note (window);
+CREATE TABLE note_turn (
+    note INTEGER NOT NULL REFERENCES note (seq) ON DELETE CASCADE,
+    turn INTEGER NOT NULL,
+    PRIMARY KEY (note, turn)
+) WITHOUT ROWID;
+CREATE INDEX note_of_turn ON note_turn (turn);
+
+ALTER TABLE fact ADD COLUMN note INTEGER REFERENCES note (seq) ON DELETE SET NULL;
+ALTER TABLE fact ADD COLUMN window TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN subject TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN attribute TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN value TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN slot_subject TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN slot_attribute TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN single INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fact ADD COLUMN about TEXT NOT NULL DEFAULT 'other'
+    CHECK (about IN ('person', 'companion', 'other'));
+ALTER TABLE fact ADD COLUMN stance TEXT NOT NULL DEFAULT 'stated'
+    CHECK (stance IN ('stated', 'planned', 'wished', 'supposed', 'joked'));
+ALTER TABLE fact ADD COLUMN said TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN keywords TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN persons TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN entities TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN location TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN start_day TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN end_day TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN by_hand INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fact ADD COLUMN since TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN until TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN replaced_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN corrected INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fact ADD COLUMN doubtful_since TEXT NOT NULL DEFAULT '';
+ALTER TABLE fact ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fact ADD COLUMN decided TEXT NOT NULL DEFAULT 'model' CHECK (decided IN ('model', 'hand'));
+ALTER TABLE fact ADD COLUMN seen TEXT NOT NULL DEFAULT '';
+CREATE INDEX fact_in_slot ON fact (slot_subject, slot_attribute) WHERE window <> '';
+CREATE INDEX fact_of_window ON fact (window) WHERE window <> '';
+CREATE INDEX fact_of_note ON fact (note) WHERE note IS NOT NULL;
+CREATE UNIQUE INDEX one_current_value ON fact (slot_subject, slot_attribute)
+    WHERE single = 1 AND stance = 'stated' AND until = '' AND corrected = 0;
+
+CREATE TABLE relation (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    fact INTEGER NOT NULL REFERENCES fact (seq) ON DELETE CASCADE,
+    source TEXT NOT NULL,
+    relation TEXT NOT NULL,
+    target TEXT NOT NULL,
+    UNIQUE (fact, source, relation, target)
+);
+
+CREATE TABLE fact_event (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    fact INTEGER NOT NULL REFERENCES fact (seq) ON DELETE CASCADE,
+    what TEXT NOT NULL CHECK (what IN
+        ('confirmed', 'changed', 'ended', 'corrected', 'doubted', 'put_right', 'kept', 'let_go')),
+    moment TEXT NOT NULL,
+    by_fact INTEGER REFERENCES fact (seq) ON DELETE CASCADE,
+    window TEXT NOT NULL,
+    stored_at TEXT NOT NULL
+);
+CREATE INDEX event_of_fact ON fact_event (fact);
+CREATE INDEX event_by_fact ON fact_event (by_fact) WHERE by_fact IS NOT NULL;
+CREATE INDEX event_of_window ON fact_event (window) WHERE window <> '';
+
+ALTER TABLE conversation ADD COLUMN window TEXT NOT NULL DEFAULT '';
+CREATE INDEX conversation_of_window ON conversation (window) WHERE window <> '';
+CREATE TABLE read_window (
+    name TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL REFERENCES session (session_id) ON DELETE CASCADE,
+    saving INTEGER NOT NULL,
+    stored_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX read_window_of_session ON read_window (session_id);
+CREATE TABLE kept_reply (
+    window TEXT NOT NULL,
+    stage TEXT NOT NULL,
+    base TEXT NOT NULL,
+    reply TEXT NOT NULL,
+    stored_at TEXT NOT NULL,
+    PRIMARY KEY (window, stage)
+) WITHOUT ROWID;
+
+CREATE TABLE line_evidence (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    image TEXT NOT NULL CHECK (image IN ('self', 'user')),
+    version INTEGER NOT NULL REFERENCES persona (version),
+    line TEXT NOT NULL,
+    day TEXT NOT NULL,
+    importance INTEGER NOT NULL,
+    UNIQUE (image, line, version)
+);
+CREATE TABLE line_turn (
+    line INTEGER NOT NULL REFERENCES line_evidence (seq) ON DELETE CASCADE,
+    turn INTEGER NOT NULL,
+    PRIMARY KEY (line, turn)
+) WITHOUT ROWID;
+CREATE INDEX line_of_turn ON line_turn (turn);
+
+CREATE TABLE undoable_save (
+    session_id TEXT PRIMARY KEY REFERENCES session (session_id) ON DELETE CASCADE,
+    windows TEXT NOT NULL,
+    images TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    context INTEGER,
+    stored_at TEXT NOT NULL
+) WITHOUT ROWID;
+"""

@@ -24,11 +24,14 @@ from domain import errors
 from storage.sqlite import migrations
 
 #: Tables that grow with what is remembered; the others are read through at each start.
-_LARGE = ("session", "conversation", "summary", "embedding", "pending", "persona", "fact")
+_LARGE = (
+    "session", "conversation", "summary", "embedding", "pending", "persona", "fact", "note", "relation", "fact_event",
+    "read_window", "line_evidence",
+)  # fmt: skip
 #: What is drawn from texts and made anew from them: rows that cannot be read go.
 _DRAWN = ("embedding", "pending")
 #: Large, drawn from texts, and read by the program in a way that takes any value: examined in a backup only.
-_NUMBERS = ("fact_turn", "turn_length", "summary_length", "fact_length")
+_NUMBERS = ("fact_turn", "note_turn", "line_turn", "turn_length", "summary_length", "fact_length")
 
 _CHECK = re.compile(r"CHECK \((?:[^()]|\([^()]*\))*\)")
 _KINDS = {"TEXT": "text", "INTEGER": "integer", "BLOB": "blob"}

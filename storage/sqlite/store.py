@@ -4,129 +4,46 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from domain.facts import ImageDraft
 from domain.records import (
     IMAGES,
-    PREFIX,
     ErasureScope,
     Finish,
     Image,
     ImageVersion,
-    Kind,
     Removed,
     Renewal,
     Round,
     Summary,
     Turn,
 )
-from domain.text import own_words, with_references
 from storage.sqlite.database import Database
-from storage.sqlite.drafts import ImageTables
-from storage.sqlite.embeddings import EmbeddingTables
-from storage.sqlite.lexicon import Lexicon, Postings
+from storage.sqlite.index_writer import IndexWriter
+from storage.sqlite.lexicon import Postings
+from storage.sqlite.line_evidence import EvidenceTables
 from storage.sqlite.schema import WordTable
-from storage.sqlite.sessions import SessionTables, TurnReader
-from storage.store import ErasureNote, NewSummary, NewTurn
-
-
-class IndexWriter(SessionTables, EmbeddingTables):
-    """Turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
-
-    def __init__(self, database: Database, tokens: Callable[[str], Sequence[str]]) -> None:
-        super().__init__(database)
-        self._tokens = tokens
-        self._lexicon = Lexicon(database)
-
-    def learn_fact(self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]) -> None:
-        """Keep a fact that was drawn from the turns with these numbers: it finds them from this commit on."""
-        columns = "(text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?)"
-        with self._database.write() as sql:
-            seq = sql(f"INSERT INTO fact {columns}", (text_id, session_id, now, text)).lastrowid or 0
-            for turn in dict.fromkeys(turns):
-                sql("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", (seq, turn))
-            self._lexicon.add(sql, "fact", seq, self._tokens(text))
-
-    def _enqueue(self, text_id: str, kind: Kind) -> None:
-        """Ask for a vector, of a new text or of one whose key has changed: an old vector is let go."""
-        with self._database.write() as sql:
-            sql("DELETE FROM embedding WHERE text_id = ?", (text_id,))
-            sql("INSERT OR REPLACE INTO pending (text_id, kind) VALUES (?, ?)", (text_id, kind))
-
-    def _index_turns(self, turns: Iterable[Turn]) -> None:
-        """Turns can be found from this commit on, but those that are withheld."""
-        with self._database.write() as sql:
-            for turn in turns:
-                if not turn.withheld:
-                    self._lexicon.add(sql, "turn", turn.seq, self._tokens(own_words(turn)))
-                    self._enqueue(turn.text_id, "conversation")
-
-    def _unindex_turns(self, turns: Sequence[Turn]) -> None:
-        """Turns cannot be found from this commit on, nor what was drawn from them.
-
-        The vectors of the turns after them are made again, since their keys hold words of these.
-        """
-        gone, seqs = [turn.text_id for turn in turns], [turn.seq for turn in turns]
-        with self._database.write() as sql:
-            self._embed_again(self._dependents(gone))
-            self._lexicon.remove(sql, "turn", seqs)
-            self._lexicon.remove(sql, "fact", self._remove_facts_of(seqs))
-            self.forget_vectors(gone)
-
-    def _index_summary(self, summary: Summary) -> None:
-        """A summary can be found from this commit on."""
-        with self._database.write() as sql:
-            self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
-            self._enqueue(summary.text_id, "summary")
-
-    def _refer_to_memories(self, turn: Turn) -> None:
-        """Of quotations that were found in a memory leave a reference to it."""
-        words = with_references(turn)
-        if words != turn.words:
-            self._set_words(turn, words)
-            self._index_turns([replace(turn, text=PREFIX[turn.role] + words, quoted=())])
-            self._embed_again(self._dependents([turn.text_id]))
-
-    def _remove_turns(self, turns: Sequence[Turn]) -> None:
-        """Turns with their words, vectors and facts."""
-        with self._database.write():
-            self._unindex_turns(turns)
-            self._delete_turns(turns)
-
-    def _remove_facts_of(self, turns: Iterable[int]) -> list[int]:
-        """Remove every fact that was drawn from one of these turns, also where others are left; their numbers."""
-        gone: list[int] = []
-        with self._database.write() as sql:
-            for turn in turns:
-                for (fact,) in sql("SELECT fact FROM fact_turn WHERE turn = ?", (turn,)).fetchall():
-                    sql("DELETE FROM fact WHERE seq = ?", (fact,))
-                    gone.append(int(fact))
-        return gone
-
-    def _remove_summary(self, summary: Summary | None) -> list[str]:
-        """A summary with its words and vectors. Returns its id."""
-        if summary is None:
-            return []
-        with self._database.write() as sql:
-            self._lexicon.remove(sql, "summary", [summary.seq])
-            self.forget_vectors([summary.text_id])
-            self._delete_summary(summary.session_id)
-        return [summary.text_id]
-
-    def _embed_again(self, text_ids: Iterable[str]) -> None:
-        for text_id in text_ids:
-            self._enqueue(text_id, "conversation")
-
-
-# -- makes what is stored findable, and unfindable again: its words, its place in the queue for vectors, its facts
-
+from storage.sqlite.sessions import TurnReader
+from storage.store import ErasureNote, ImageDrafts, NewSummary, NewTurn
 
 _NOTE = "erasing"
+#: Where words stand that somebody may ask to have erased; and our own, since nobody can erase these.
+_TEXTS = {
+    "conversation": ("text",),
+    "summary": ("summary",),
+    "persona": ("text",),
+    "pin": ("text",),
+    "note": ("text", "topic"),
+    "fact": ("text", "subject", "value", "keywords", "persons", "entities", "location", "slot_subject"),
+    "relation": ("source", "target"),
+    "sqlite_master": ("sql",),
+}
 
 
-class SqliteStore(IndexWriter, ImageTables, TurnReader):
+class SqliteStore(IndexWriter, EvidenceTables, TurnReader):
     """A ``Store`` in one file. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
@@ -177,6 +94,7 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
             self._index_turns(spoken.turns)
             if before:
                 self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
+            self._drop_undoable_saves()
             self.drop_in_flight(session_id)
             self.drop_stages(session_id)
         return spoken
@@ -249,21 +167,43 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
                 self.drop_stages(session_id)
 
     def archive(
-        self, session_id: str, summary: NewSummary, images: Mapping[Image, str], next_id: str | None
+        self, session_id: str, summary: NewSummary, images: ImageDrafts, next_id: str | None
     ) -> list[str]:
         """Close a session with summary and images, and start the next. Returns what is gone."""
         with self._database.write():
             turns, now = self.turns_of(session_id), summary.timestamp
+            was = self._save_to_undo(session_id, self.summary(session_id))
             for turn in turns:
                 self._refer_to_memories(turn)
             gone = self.fold(session_id, turns[-1].round if turns else 0, summary)
-            for image, text in images.items():
-                self.add_version(image, text, "model", now, session_id)
+            made = {image: self._add_draft(image, draft, now, session_id) for image, draft in images.items()}
+            self._keep_save_to_undo(session_id, was, made, now)
             self.drop_stages(session_id)
             self.drop_in_flight(session_id)
             self._close_session(session_id, now)
             if next_id:
                 self.start_session(next_id, now)
+        return gone
+
+    def undo_save(self, session_id: str, present: str, now: str) -> list[str] | None:
+        """Take a save back, right after it, with all that it came to. Returns what is gone; None when it is late."""
+        with self._database.write():
+            session, was = self.session(session_id), self._undoable_save(session_id)
+            said = self.turns_of(present) or self.in_flight(present)
+            if was is None or session is None or session.status != "archived" or said:
+                return None
+            self.unlearn(was.windows)
+            for image, version in was.images.items():
+                newest = self.newest_version(image)
+                if newest and newest.version == version:
+                    self._bring_back(image, version, now)
+            gone = self._remove_summary(self.summary(session_id))
+            if was.summary:
+                self._restore([], was.summary)
+                self._index_summary(was.summary)
+            self._unfold_from(session_id, was.context)
+            self.resume(session_id, present, now)
+            self._drop_undoable_saves()
         return gone
 
     # -- withholding ---------------------------------------------------------------------------------------------
@@ -291,10 +231,10 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
 
     def holds(self, text: str) -> bool:
         """Whether any turn, summary, image or pin holds exactly this text."""
-        places = {"conversation": "text", "summary": "summary", "persona": "text", "pin": "text"}
         return any(
             self._read(f"SELECT 1 FROM {table} WHERE instr({column}, ?) > 0 LIMIT 1", text)
-            for table, column in places.items()
+            for table, columns in _TEXTS.items()
+            for column in columns
         )
 
     def take_out(self, chosen: ErasureScope) -> None:
@@ -306,12 +246,23 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
             self._remove_turns(chosen.turns)
             for summary in chosen.summaries:
                 self._remove_summary(summary)
+            self._take_out_known(chosen)
             self._leave_of_versions(zip(chosen.versions, chosen.left, strict=True))
+            self._leave_of_evidence(chosen.lines)
             self._take_out_drafts(chosen)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
             note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}
             self._set_meta(_NOTE, json.dumps(note))
+
+    def _take_out_known(self, chosen: ErasureScope) -> None:
+        """What holds the chosen words and rests on none of the turns."""
+        notes, facts = [one.text_id for one in chosen.notes], [one.text_id for one in chosen.facts]
+        self._remove_known(
+            self._numbers("SELECT seq FROM note WHERE text_id IN ({})", notes),
+            self._numbers("SELECT seq FROM fact WHERE text_id IN ({})", facts),
+        )
+        self._drop_undoable_saves()
 
     def _ask_for_what_goes(self, chosen: ErasureScope) -> None:
         """Ask for the summaries that go, and for the images that lose a line of their newest version."""
@@ -349,7 +300,7 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
             return self.renew_summary(renewal.session_id, summary, upto)
 
     def make_image_anew(
-        self, renewals: Sequence[Renewal], base: ImageVersion | None, text: str, now: str
+        self, renewals: Sequence[Renewal], base: ImageVersion | None, draft: ImageDraft | str, now: str
     ) -> bool:
         """The image that was asked for, made from ``base``. False, and nothing, when either is not so any more."""
         if not renewals:
@@ -358,8 +309,7 @@ class SqliteStore(IndexWriter, ImageTables, TurnReader):
         with self._database.write():
             if self.newest_version(image) != base or not self._settle(renewals):
                 return False
-            if text != (base.text if base else ""):
-                self.add_version(image, text, "model", now)
+            self._make_of(image, base, draft, now)
         return True
 
     def erasure_note(self) -> ErasureNote | None:

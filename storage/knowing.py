@@ -1,0 +1,134 @@
+"""What is known, for ``Memory``: learned from windows of talk, read, put right by a person, and taken back.
+
+    unread -> (a job reads the windows, and keeps each reply as soon as it is there) -> learn
+    facts, notes, relations, history: each with the turns it rests on
+    put_right, keep_fact: by hand, for good          unlearn, undo_save: as if it had never been learned
+
+Promises: each verb is one commit or nothing; a window learned twice changes nothing; what rests on a turn goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from domain.facts import (
+    About,
+    Fact,
+    FactEvent,
+    KeptReply,
+    Learned,
+    LineEvidence,
+    NewFact,
+    Note,
+    Relation,
+    Slot,
+)
+from domain.records import Image, Session, Turn
+from storage.forgetting import Forgetting
+
+
+class Knowing(Forgetting):
+    """The verbs of ``Memory`` for notes and facts."""
+
+    # -- learning ----------------------------------------------------------------------------------------------
+
+    def unread(self, session_id: str) -> list[Turn]:
+        """The turns of a session that no window has read, oldest first; never what is withheld or the stand-in's."""
+        return self._store.unread(session_id)
+
+    def learn(self, learned: Learned) -> bool:
+        """Store all that a window came to; it is read from then on.
+
+        False, and nothing, when it does not count any more: one of its turns was read meanwhile, is gone or withheld.
+        """
+        return self._store.learn(learned, self._now())
+
+    def keep_reply(self, window: str, stage: str, base: str, reply: str) -> None:
+        """Keep a model's reply for a window, of the stage "notes" or "compare", until the window is learned.
+
+        ``base`` is a digest of what it was made from.
+        """
+        self._store.keep_reply(window, stage, base, reply, self._now())
+
+    def kept_replies(self, window: str) -> dict[str, KeptReply]:
+        """The replies that are kept for a window, by stage."""
+        return self._store.kept_replies(window)
+
+    def kept_reply(self, window: str, stage: str, base: str) -> str | None:
+        """The reply that is kept for a stage of a window; None when there is none that was made from the same."""
+        kept = self._store.kept_replies(window).get(stage)
+        return kept.reply if kept and kept.base == base else None
+
+    def unlearn(self, windows: Sequence[str]) -> None:
+        """Take back all that these windows came to, what they changed too; their turns are unread again."""
+        self._store.unlearn(windows)
+
+    def undo_save(self, session_id: str, present: str) -> Session | None:
+        """Take a ``/save`` back right after it. Returns the session, active again in place of the empty ``present``.
+
+        Its windows are unlearned, its images are again what they were unless one was edited since, and its context and
+        summary are as before. None, and nothing, when anything was said, or is gone, since.
+        """
+        self._images.publish()
+        gone = self._store.undo_save(session_id, present, self._now())
+        if gone is None:
+            return None
+        self._images.publish()
+        self._tell_index(gone)
+        return self._store.session(session_id)
+
+    # -- by hand -----------------------------------------------------------------------------------------------
+
+    def put_right(self, fact: str, new: NewFact | None) -> bool:
+        """Let a person decide about a fact, for good: it never was, and ``new`` is so instead, or nothing.
+
+        ``new`` rests on the turns of the fact, whatever it names. False when there is no such fact.
+        """
+        return self._store.put_right(fact, new, self._now())
+
+    def keep_fact(self, fact: str, kept: bool = True) -> bool:
+        """Note whether the person wants a fact kept. False when there is no such fact."""
+        return self._store.keep_fact(fact, kept, self._now())
+
+    def new_text_id(self) -> str:
+        """An id for a note or a fact that is to be stored."""
+        return self._new_text_id()
+
+    # -- reading -----------------------------------------------------------------------------------------------
+
+    def facts(self, *, current: bool | None = None, about: About | None = None) -> list[Fact]:
+        """Every fact in the order in which they were learned: only what holds now, only what does not; about whom."""
+        return self._store.facts(current=current, about=about)
+
+    def fact(self, number: int) -> Fact | None:
+        """One fact by its number; None when there is none."""
+        return self._store.fact(number)
+
+    def facts_with_ids(self, text_ids: Sequence[str]) -> list[Fact]:
+        """The facts with these ids that are still there."""
+        return self._store.facts_with_ids(text_ids)
+
+    def facts_of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
+        """The facts that rest on each of these turns, by turn; a turn on which none rests is left out."""
+        return self._store.facts_of_turns(text_ids)
+
+    def facts_in_slots(self, slots: Iterable[Slot]) -> list[Fact]:
+        """Every fact of these slots, also what is past."""
+        return self._store.facts_in_slots(slots)
+
+    def relations(self, *, current: bool = True) -> list[Relation]:
+        """How what facts name stand to each other: of facts that hold now, or of all."""
+        return self._store.relations(current=current)
+
+    def notes_of(self, session_id: str) -> list[Note]:
+        """The notes of a session, in the order in which they were learned."""
+        return self._store.notes_of(session_id)
+
+    def history(self, fact: str) -> list[FactEvent]:
+        """What happened to a fact, that it was learned first; empty when there is no such fact."""
+        return self._store.history(fact)
+
+    def line_evidence(self, image: Image) -> list[LineEvidence]:
+        """What the lines of an image as it is now rest on; lines that a person wrote are not among them."""
+        self._images.read(image)
+        return self._store.line_evidence(image)

@@ -1,0 +1,191 @@
+"""What is known, read: notes, facts with their turns, relations, and what happened to each fact.
+
+A fact that was learned before there were windows is none of these: it finds its turns, and is never shown.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from domain.facts import About, Fact, FactEvent, KeptReply, Note, Relation, Slot
+from domain.records import Turn
+from storage.sqlite.database import Row, Tables
+from storage.sqlite.sessions import TURN, turn_of
+
+#: Between the words of a list in one column.
+BETWEEN = "\n"
+
+_TURNS_OF_NOTE = (
+    "(SELECT group_concat(text_id, char(10)) FROM (SELECT c.text_id FROM note_turn t"
+    " JOIN conversation c ON c.seq = t.turn WHERE t.note = n.seq ORDER BY c.position))"
+)
+_NOTE = (
+    "SELECT n.text_id, n.session_id, n.timestamp, n.text, n.topic, n.importance, n.memory_type, n.private,"
+    f" {_TURNS_OF_NOTE} AS turns FROM note n"
+)
+_TURNS_OF_FACT = (
+    "(SELECT group_concat(text_id, char(10)) FROM (SELECT c.text_id FROM fact_turn t"
+    " JOIN conversation c ON c.seq = t.turn WHERE t.fact = f.seq ORDER BY c.position))"
+)
+#: Importance and topic of a fact are those of its note, as long as that is there.
+_FACT_COLUMNS = (
+    "f.seq, f.text_id, coalesce(n.text_id, ''), f.session_id, f.text, f.subject, f.attribute, f.value,"
+    " f.slot_subject, f.slot_attribute, f.single, f.about, f.stance, f.said, f.seen,"
+    f" {_TURNS_OF_FACT}, f.keywords, f.persons, f.entities, f.location, f.start_day, f.end_day, f.since, f.until,"
+    " f.replaced_by, f.corrected, f.doubtful_since, f.kept, f.decided, coalesce(n.importance, 5),"
+    " coalesce(n.topic, '')"
+)
+_FACT = f"SELECT {_FACT_COLUMNS} FROM fact f LEFT JOIN note n ON n.seq = f.note WHERE f.window <> ''"
+_CURRENT = "f.until = '' AND f.corrected = 0"
+
+
+class FactReader(Tables):
+    """Reads the tables ``note``, ``fact``, ``relation``, ``fact_event`` and ``kept_reply``. Nothing is written here."""
+
+    def unread(self, session_id: str) -> list[Turn]:
+        """The turns of a session that no window has read, oldest first; never what is withheld or the stand-in's."""
+        query = (
+            f"{TURN} WHERE session_id = ? AND window = '' AND NOT withheld AND NOT standin ORDER BY position"
+        )
+        return [turn_of(row) for row in self._read(query, session_id)]
+
+    def kept_replies(self, window: str) -> dict[str, KeptReply]:
+        """The replies that are kept for a window, by stage."""
+        rows = self._read("SELECT stage, base, reply FROM kept_reply WHERE window = ?", window)
+        return {row["stage"]: KeptReply(row["base"], row["reply"]) for row in rows}
+
+    def facts(self, *, current: bool | None = None, about: About | None = None) -> list[Fact]:
+        """Every fact in the order in which they were learned: only what holds now, only what does not; about whom."""
+        which = {None: "1", True: _CURRENT, False: f"NOT ({_CURRENT})"}[current]
+        query = f"{_FACT} AND {which} AND (?1 IS NULL OR f.about = ?1) ORDER BY f.seq"
+        return [_fact(row) for row in self._read(query, about)]
+
+    def fact(self, number: int) -> Fact | None:
+        """One fact by its number."""
+        rows = self._read(f"{_FACT} AND f.seq = ?", number)
+        return _fact(rows[0]) if rows else None
+
+    def facts_with_ids(self, text_ids: Sequence[str]) -> list[Fact]:
+        """The facts with these ids that are still there, in the order in which they were learned."""
+        return _in_order(self._read_parts(f"{_FACT} AND f.text_id IN ({{}})", text_ids))
+
+    def facts_of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
+        """The facts that rest on each of these turns; a turn on which none rests is left out."""
+        query = (
+            f"SELECT {_FACT_COLUMNS}, asked.text_id AS turn FROM conversation asked"
+            " JOIN fact_turn r ON r.turn = asked.seq JOIN fact f ON f.seq = r.fact"
+            " LEFT JOIN note n ON n.seq = f.note WHERE f.window <> '' AND asked.text_id IN ({}) ORDER BY f.seq"
+        )
+        found: dict[str, list[Fact]] = defaultdict(list)
+        known: dict[int, Fact] = {}
+        for row in self._read_parts(query, text_ids):
+            if row[0] not in known:
+                known[row[0]] = _fact(row)
+            found[row["turn"]].append(known[row[0]])
+        return dict(found)
+
+    def facts_in_slots(self, slots: Iterable[Slot]) -> list[Fact]:
+        """Every fact of these slots, also what is past, in the order in which they were learned."""
+        query = f"{_FACT} AND f.slot_subject = ? AND f.slot_attribute = ?"
+        rows = [
+            row for slot in dict.fromkeys(slots) for row in self._read(query, slot.subject, slot.attribute)
+        ]
+        return _in_order(rows)
+
+    def relations(self, *, current: bool = True) -> list[Relation]:
+        """How what facts name stand to each other: of facts that hold now, or of all."""
+        query = "SELECT fact, source, relation, target FROM relation ORDER BY seq"
+        facts = {fact.number: fact for fact in self.facts(current=True if current else None)}
+        rows = [row for row in self._read(query) if row["fact"] in facts]
+        return [Relation(row["source"], row["relation"], row["target"], facts[row["fact"]]) for row in rows]
+
+    def notes_of(self, session_id: str) -> list[Note]:
+        """The notes of a session, in the order in which they were learned."""
+        return [
+            _note(row) for row in self._read(f"{_NOTE} WHERE n.session_id = ? ORDER BY n.seq", session_id)
+        ]
+
+    def every_note(self) -> list[Note]:
+        """The notes of all sessions, in the order in which they were learned."""
+        return [_note(row) for row in self._read(f"{_NOTE} ORDER BY n.seq")]
+
+    def notes_of_turns(self, text_ids: Sequence[str]) -> list[Note]:
+        """The notes that rest on any of these turns."""
+        query = (
+            f"{_NOTE} WHERE n.seq IN (SELECT r.note FROM note_turn r JOIN conversation c ON c.seq = r.turn"
+            " WHERE c.text_id IN ({}))"
+        )
+        return list({row["text_id"]: _note(row) for row in self._read_parts(query, text_ids)}.values())
+
+    def history(self, fact: str) -> list[FactEvent]:
+        """What happened to a fact, in the order in which it became known; empty when there is no such fact."""
+        query = (
+            "SELECT e.what, e.moment, e.stored_at, coalesce(b.text_id, '') AS by FROM fact_event e"
+            " JOIN fact f ON f.seq = e.fact LEFT JOIN fact b ON b.seq = e.by_fact WHERE f.text_id = ?"
+            " ORDER BY e.seq"
+        )
+        rows = self._read("SELECT said, timestamp, until, replaced_by FROM fact WHERE text_id = ?", fact)
+        if not rows:
+            return []
+        said, stored_at, until, replaced_by = rows[0]
+        happened = [
+            FactEvent(fact, row["what"], row["moment"], row["stored_at"], row["by"])
+            for row in self._read(query, fact)
+        ]
+        if until and replaced_by and not any(one.by == replaced_by for one in happened):
+            happened += self._gave_way(fact, until, replaced_by)
+        return [FactEvent(fact, "learned", said, stored_at), *happened]
+
+    def _gave_way(self, fact: str, until: str, replaced_by: str) -> list[FactEvent]:
+        """That a value of its slot that was said later took its place, which follows without an event of its own."""
+        rows = self._read("SELECT timestamp FROM fact WHERE text_id = ?", replaced_by)
+        return [FactEvent(fact, "changed", until, row["timestamp"], replaced_by) for row in rows]
+
+
+def _listed(column: str | None) -> tuple[str, ...]:
+    return tuple(column.split(BETWEEN)) if column else ()
+
+
+def _in_order(rows: Iterable[Row]) -> list[Fact]:
+    return sorted(map(_fact, rows), key=lambda fact: fact.number)
+
+
+def _note(row: Row) -> Note:
+    return Note(*row[:7], private=bool(row[7]), turns=_listed(row[8]))  # type: ignore[misc]
+
+
+def _fact(row: Row) -> Fact:
+    """A fact out of a row that begins with ``_FACT_COLUMNS``."""
+    return Fact(
+        number=row[0],
+        text_id=row[1],
+        note=row[2],
+        session_id=row[3],
+        restatement=row[4],
+        subject=row[5],
+        attribute=row[6],
+        value=row[7],
+        slot=Slot(row[8], row[9]),
+        single=bool(row[10]),
+        about=row[11],
+        stance=row[12],
+        said=row[13],
+        seen=row[14],
+        turns=_listed(row[15]),
+        keywords=_listed(row[16]),
+        persons=_listed(row[17]),
+        entities=_listed(row[18]),
+        location=row[19],
+        start=row[20],
+        end=row[21],
+        since=row[22],
+        until=row[23],
+        replaced_by=row[24],
+        corrected=bool(row[25]),
+        doubtful_since=row[26],
+        kept=bool(row[27]),
+        decided=row[28],
+        importance=row[29],
+        topic=row[30],
+    )

@@ -1,0 +1,132 @@
+"""What the lines of the images rest on: for each line that the program wrote, its turns, its day, how much it matters.
+
+A row belongs to the version that brought it. For a line counts the row of the newest version; one without turns says
+that the line rests on nothing any more. Rows stay as long as any version holds their line, so that an erasure finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from domain.facts import ImageDraft, LineEvidence
+from domain.records import IMAGES, Image, ImageVersion
+from storage.image_lines import without
+from storage.sqlite.database import Row
+from storage.sqlite.drafts import ImageTables
+
+_EVIDENCE = (
+    "SELECT l.line, l.day, l.importance, l.version, (SELECT group_concat(text_id, char(10)) FROM"
+    " (SELECT c.text_id FROM line_turn t JOIN conversation c ON c.seq = t.turn WHERE t.line = l.seq"
+    " ORDER BY c.seq)) AS turns FROM line_evidence l WHERE l.image = ?"
+)
+
+
+class EvidenceTables(ImageTables):
+    """Reads and writes the tables ``line_evidence`` and ``line_turn``."""
+
+    def line_evidence(self, image: Image) -> list[LineEvidence]:
+        """What the lines of an image as it is now rest on, in their order; lines that rest on nothing are left out."""
+        newest = self.newest_version(image)
+        known = self._newest_evidence(image)
+        lines = dict.fromkeys(_lines(newest.text)) if newest else {}
+        return [known[line] for line in lines if line in known and known[line].turns]
+
+    def every_line_evidence(self, image: Image) -> list[LineEvidence]:
+        """What the lines of every version rest on, of each line all that was ever said of it."""
+        rows = self._read(f"{_EVIDENCE} ORDER BY l.seq", image)
+        return [_evidence(row) for row in rows]
+
+    def lines_resting_on(self, image: Image, turns: Sequence[str]) -> list[str]:
+        """The lines of an image as it is now that rest on any of these turns."""
+        wanted = set(turns)
+        return [one.line for one in self.line_evidence(image) if not wanted.isdisjoint(one.turns)]
+
+    def _newest_evidence(self, image: Image, before: int | None = None) -> dict[str, LineEvidence]:
+        """What counts for each line, or counted before a version."""
+        query = f"{_EVIDENCE} AND (?2 IS NULL OR l.version < ?2) ORDER BY l.version"
+        rows = self._read(query.replace("image = ?", "image = ?1"), image, before)
+        return {row["line"]: _evidence(row) for row in rows}
+
+    def _add_draft(self, image: Image, draft: ImageDraft | str, now: str, session_id: str | None) -> int:
+        """A version that a model made, with what its lines rest on. Returns its number."""
+        made = _draft(draft)
+        version = self.add_version(image, made.text, "model", now, session_id)
+        self._add_evidence(version, made.lines)
+        return version.version
+
+    def _make_of(self, image: Image, base: ImageVersion | None, draft: ImageDraft | str, now: str) -> None:
+        """The image that was made from ``base``: no version of its own where only what its lines rest on is new."""
+        made = _draft(draft)
+        if made.text != (base.text if base else ""):
+            self._add_draft(image, made, now, None)
+        elif base:
+            self._add_evidence(base, made.lines)
+
+    def _add_evidence(self, version: ImageVersion, lines: Iterable[LineEvidence]) -> None:
+        """Keep what is new about lines of a version."""
+        known, there = self._newest_evidence(version.image), set(_lines(version.text))
+        for one in lines:
+            line = one.line.strip()
+            if line in there and one.turns and not _alike(known.get(line), one):
+                self._write_evidence(version, one)
+
+    def _write_evidence(self, version: ImageVersion, one: LineEvidence) -> None:
+        columns = "(image, version, line, day, importance) VALUES (?, ?, ?, ?, ?)"
+        values = (version.image, version.version, one.line.strip(), one.date, one.importance)
+        with self._database.write() as sql:
+            number = sql(f"INSERT OR REPLACE INTO line_evidence {columns}", values).lastrowid
+            rested = self._read_parts("SELECT seq FROM conversation WHERE text_id IN ({})", one.turns)
+            for row in rested:
+                sql("INSERT INTO line_turn (line, turn) VALUES (?, ?)", (number, row["seq"]))
+
+    def _bring_back(self, image: Image, save: int, now: str) -> None:
+        """Make an image what it was before the version ``save``, what its lines rested on too."""
+        rows = self._read(
+            "SELECT text FROM persona WHERE image = ? AND version < ? ORDER BY version", image, save
+        )
+        text = rows[-1]["text"] if rows else ""
+        with self._database.write():
+            restored = self.add_version(image, text, "restore", now)
+            before, after = self._newest_evidence(image, save), self._newest_evidence(image)
+            for line in dict.fromkeys(_lines(text)):
+                was = before.get(line, LineEvidence(line, ()))
+                if line in after and not _alike(after[line], was):
+                    self._write_evidence(restored, was)
+
+    def _leave_of_evidence(self, gone: Sequence[str]) -> None:
+        """Let what is known of lines follow them: a line that goes takes it along, one that loses a part keeps it."""
+        for image in IMAGES:
+            held = {line for version in self.versions(image) for line in _lines(version.text)}
+            rows = self._read("SELECT seq, line FROM line_evidence WHERE image = ?", image)
+            lost = [row for row in rows if row["line"] not in held or row["line"] in gone]
+            self._set_lines({row["seq"]: without(row["line"], set(gone)) for row in lost}, held)
+
+    def _set_lines(self, left: Mapping[int, str], held: set[str]) -> None:
+        with self._database.write() as sql:
+            for number, line in left.items():
+                if line in held:
+                    sql("UPDATE OR REPLACE line_evidence SET line = ? WHERE seq = ?", (line, number))
+                else:
+                    sql("DELETE FROM line_evidence WHERE seq = ?", (number,))
+
+
+def _draft(draft: ImageDraft | str) -> ImageDraft:
+    return draft if isinstance(draft, ImageDraft) else ImageDraft(draft)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def _alike(known: LineEvidence | None, other: LineEvidence) -> bool:
+    """Whether nothing new is told of a line."""
+    return known is not None and (set(known.turns), known.date, known.importance) == (
+        set(other.turns),
+        other.date,
+        other.importance,
+    )
+
+
+def _evidence(row: Row) -> LineEvidence:
+    turns = tuple(row["turns"].split("\n")) if row["turns"] else ()
+    return LineEvidence(row["line"], turns, row["day"], row["importance"])
