@@ -34,6 +34,9 @@ from prompts import TEMPLATES
 _Read = TypeVar("_Read")
 #: How many turns before a window are shown with it, for what "she" and "yes" mean.
 _BEFORE = 2
+#: A model that answered a window so often without any JSON is not asked again.
+_MOST_TRIES = 3
+_UNREADABLE = "model.no_json"
 #: What a comparison does that takes a statement back.
 _TAKES_BACK = ("changes", "ends", "corrects")
 
@@ -49,6 +52,10 @@ class Noted:
 
 
 NotingEvent = Notice | Noted
+
+
+class _HopelessError(errors.BadReply):
+    """No JSON came however often a window was shown."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class Noting:
         try:
             checked = self._checked(work, stop)
             outcome = self._compared(work, checked, stop)
-        except (errors.ContentFiltered, errors.ContextTooLong) as fault:
+        except (errors.ContentFiltered, errors.ContextTooLong, _HopelessError) as fault:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("notes.refused", {"error": fault})
             checked, outcome = Checked((), (), (), Counter()), Outcome((), (), Counter())
@@ -158,10 +165,21 @@ class Noting:
         def read(reply: str) -> NotesRead:
             return _understood(read_notes(reply))
 
-        drafts = self._asked(work, "notes", work.digest, ask, read)
+        try:
+            drafts = self._asked(work, "notes", work.digest, ask, read)
+        except errors.BadReply as fault:
+            raise self._worn_out(work, fault) from fault
         checked = grounded(drafts.notes, work.turns, work.before, work.names, self._memory.new_text_id)
         checked.rejected.update(drafts.rejected)
         return checked
+
+    def _worn_out(self, work: _Work, fault: errors.BadReply) -> errors.BadReply:
+        """The fault, counted where no JSON came; after a few such replies the window is given up."""
+        if fault.key != _UNREADABLE:
+            return fault
+        tries = 1 + int(self._memory.kept_reply(work.window.name, "unreadable", work.digest) or 0)
+        self._memory.keep_reply(work.window.name, "unreadable", work.digest, str(tries))
+        return fault if tries < _MOST_TRIES else _HopelessError(_UNREADABLE, **fault.details)
 
     def _compared(self, work: _Work, checked: Checked, stop: Stop) -> Outcome:
         """What the new facts do to known ones; a model is asked only where something known is near."""
@@ -181,9 +199,9 @@ class Noting:
         self, work: _Work, stage: str, base: str, ask: Callable[[], str], read: Callable[[str], _Read]
     ) -> _Read:
         """What a reply says: the one that is kept, or a new one, which is kept before anything is done with it."""
-        kept = self._memory.kept_replies(work.window.name).get(stage)
-        if kept and kept.base == base:
-            return read(kept.reply)
+        kept = self._memory.kept_reply(work.window.name, stage, base)
+        if kept is not None:
+            return read(kept)
         reply = ask()
         found = read(reply)
         self._memory.keep_reply(work.window.name, stage, base, reply)
@@ -216,7 +234,7 @@ def names_of_both(memory: Memory, settings: Settings) -> Names:
 def _understood(found: NotesRead) -> NotesRead:
     """Notes that are JSON at least. What is none is as good as no reply, and is not kept."""
     if not found.understood:
-        raise errors.BadReply("model.malformed_reply")
+        raise errors.BadReply(_UNREADABLE)
     return found
 
 

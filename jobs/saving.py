@@ -164,9 +164,7 @@ class Saving:
         self._keep(session_id, image, base, json.dumps(asdict(draft), ensure_ascii=False), of=_digest(text))
         return True
 
-    def _changes(
-        self, session_id: str, made: Sequence[Image]
-    ) -> Iterator[tuple[ImageChange, ImageDraft]]:
+    def _changes(self, session_id: str, made: Sequence[Image]) -> Iterator[tuple[ImageChange, ImageDraft]]:
         """What these images become; one that was edited since its stage keeps the edit."""
         stages = self._memory.stages(session_id)
         for image in made:

@@ -114,7 +114,7 @@ class Updating:
         stop.check()
         found = read_operations(reply)
         if not found.understood:
-            unreadable = errors.BadReply("model.malformed_reply")
+            unreadable = errors.BadReply("model.no_json")
             yield Notice("save.image_refused", {"image": material.image, "error": unreadable})
         return self._applied(current, material, found, language)
 

@@ -167,7 +167,12 @@ class SqliteStore(IndexWriter, EvidenceTables, TurnReader):
                 self.drop_stages(session_id)
 
     def archive(
-        self, session_id: str, summary: NewSummary, images: ImageDrafts, next_id: str | None
+        self,
+        session_id: str,
+        summary: NewSummary,
+        images: ImageDrafts,
+        next_id: str | None,
+        waiting: Sequence[Image] = (),
     ) -> list[str]:
         """Close a session with summary and images, and start the next. Returns what is gone."""
         with self._database.write():
@@ -181,6 +186,8 @@ class SqliteStore(IndexWriter, EvidenceTables, TurnReader):
             self.drop_stages(session_id)
             self.drop_in_flight(session_id)
             self._close_session(session_id, now)
+            for image in waiting:
+                self._ask_anew(image, session_id, now)
             if next_id:
                 self.start_session(next_id, now)
         return gone
