@@ -127,7 +127,8 @@ def heard(text: str) -> Plea | None:
     """
     plain = _QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'"))
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
-    begins = [_begins(sentence, plain) for sentence in sentences]
+    signs = _SIGN.search(plain.lower()) is not None, _HAN_SIGN.search(plain) is not None
+    begins = [_begins(sentence, *signs) for sentence in sentences]
     if all(at is None for at in begins):
         return None
     return Plea(alone=_is_little(_rest(sentences, begins)))
@@ -151,15 +152,15 @@ def left_unsaid(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Rou
     )
 
 
-def _begins(sentence: str, whole: str) -> int | None:
-    """Where a plea begins in a sentence; None when there is none."""
-    lower, all_lower = sentence.lower(), whole.lower()
+def _begins(sentence: str, sign: bool, han_sign: bool) -> int | None:
+    """Where a plea begins in a sentence; None when there is none. A sign of earnest may stand anywhere beside it."""
+    lower = sentence.lower()
     if not _WITHDRAWN.search(lower):
-        found = _first(_EARNEST, lower) or (_SIGN.search(all_lower) and _WEAK.search(lower))
+        found = _first(_EARNEST, lower) or (_WEAK.search(lower) if sign else None)
         if found:
             return found.start()
     if not _HAN_WITHDRAWN.search(sentence):
-        found = _first(_HAN_EARNEST, sentence) or (_HAN_SIGN.search(whole) and _HAN_WEAK.search(sentence))
+        found = _first(_HAN_EARNEST, sentence) or (_HAN_WEAK.search(sentence) if han_sign else None)
         if found:
             return found.start()
     return None
