@@ -161,7 +161,11 @@ def test_a_window_is_shown_with_the_two_turns_before_it_and_never_with_what_was_
     ("reply", "left", "reasons"),
     [
         (notes(HAS_A_CAT, noted(fact(1, "the user has a dog called Rex.", "pet", "Rex"))), 1, ("name",)),
-        (notes(HAS_A_CAT, noted(fact(99, "the user has a cat called Momo.", "pet", "Momo"))), 1, ("no turn",)),
+        (
+            notes(HAS_A_CAT, noted(fact(99, "the user has a cat called Momo.", "pet", "Momo"))),
+            1,
+            ("no turn",),
+        ),
         (notes(HAS_A_CAT, "Momo", 7, {"turns": 1}, {"text": ["x"]}, {"notes": {}}), 1, ("shape",)),
         (notes(HAS_A_CAT)[:-3] + ', {"turns": [1], "te', 1, ()),
         ("Here you are:\n```json\n" + notes(HAS_A_CAT) + "\n```", 1, ()),
@@ -314,7 +318,9 @@ def test_a_model_that_answers_without_json_three_times_is_not_asked_a_fourth(ope
 
 
 def test_a_comparison_that_cannot_be_read_lets_the_slots_decide(opened, mind):
-    mind.answers("notes", notes(LIVES_IN_LYON), notes(noted(fact(1, "the user lives in Oslo.", "home", "Oslo"))))
+    mind.answers(
+        "notes", notes(LIVES_IN_LYON), notes(noted(fact(1, "the user lives in Oslo.", "home", "Oslo")))
+    )
     mind.answers("compare", "Hm.")
     with opened() as home:
         home.say(MOVE)
@@ -346,7 +352,9 @@ def test_a_model_with_little_room_is_shown_long_turns_in_short(opened, mind):
         assert known(home) == ["the user has a cat called Momo."]
 
 
-def test_what_left_the_context_is_noted_once_it_is_a_full_window_and_a_round_costs_nothing(opened, mind, server):
+def test_what_left_the_context_is_noted_once_it_is_a_full_window_and_a_round_costs_nothing(
+    opened, mind, server
+):
     with opened(WINDOW_SIZE="4", MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1") as home:
         home.say(CAT)
         home.say(MOVE)
