@@ -90,7 +90,7 @@ def _noted(one: Any) -> dict[str, Any]:
 def _added(image: str, given: list[Any]) -> Iterator[dict[str, Any]]:
     lines = [one["text"] for one in given if "line" in one]
     for one in given:
-        line = f"{image}: {one['note'].partition(': ')[2]}" if "note" in one else ""
+        line = f"{image}: {one['note'].split(': ', 1)[-1]}" if "note" in one else ""
         if line and line not in lines:
             yield {"turns": one["turns"], "operation": "add", "text": line, "date": one["said"]}
 

@@ -1,4 +1,4 @@
-"""A stretch of talk becomes what is known: in windows, two calls each at the most, and nothing is lost or done twice."""
+"""A stretch of talk becomes what is known: in windows, two calls each at the most, nothing is lost or done twice."""
 
 from __future__ import annotations
 
