@@ -44,7 +44,16 @@ def near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_SHOWN) 
     spread = Counter(term for found in terms.values() for term in found)
     weights = {term: log(1 + len(current) / count) for term, count in spread.items() if count <= _RARE}
     wanted = [(fact, _terms(fact)) for fact in new]
-    scored = [(max((_nearness(one, found, fact, terms[fact.text_id], weights) for one, found in wanted), default=0.0), fact) for fact in current]
+    scored = [
+        (
+            max(
+                (_nearness(one, found, fact, terms[fact.text_id], weights) for one, found in wanted),
+                default=0.0,
+            ),
+            fact,
+        )
+        for fact in current
+    ]
     kept = sorted((each for each in scored if each[0] > 0), key=lambda each: (-each[0], -each[1].number))
     return tuple(fact for _, fact in kept[:most])
 
@@ -115,7 +124,7 @@ class _Comparison:
         elif new.slot == known.slot and _is_alone(new) and _is_alone(known):
             self._ended[known.text_id, new.text_id] = verdict.verdict
         elif verdict.verdict in ("changes", "ends"):
-            change = Change(known.text_id, verdict.verdict, _begins(new, known), new.text_id)  # type: ignore[arg-type]
+            change = Change(known.text_id, verdict.verdict, _begins(new, known), new.text_id)
             self._changes.setdefault(known.text_id, change)
 
     # --- slots
@@ -137,7 +146,9 @@ class _Comparison:
         there = [fact for fact in self._known.values() if fact.slot == slot and fact.current]
         kept: list[NewFact] = []
         for fact in facts:
-            known = next((one for one in there if _says_the_same(fact, one) and one.text_id not in self._changes), None)
+            known = next(
+                (one for one in there if _says_the_same(fact, one) and one.text_id not in self._changes), None
+            )
             earlier = next((one for one in kept if _repeats(fact, one)), None)
             if known:
                 self._drop(fact, known)
@@ -176,7 +187,9 @@ class _Comparison:
     @staticmethod
     def _is_repeated(entry: Entry, before: Entry) -> bool:
         """Whether neighbours in time say the same; after an end it is a new beginning."""
-        if not (entry.new or before.new) or bool(entry.new and entry.until) != bool(before.new and before.until):
+        if not (entry.new or before.new) or bool(entry.new and entry.until) != bool(
+            before.new and before.until
+        ):
             return False
         if before.known and before.until and before.until < entry.told:
             return False
@@ -194,7 +207,9 @@ class _Comparison:
             done = known.slot == slot and known.current and known.stance in ("planned", "wished")
             by = next((fact for fact in facts if done and _says_so(fact, known)), None)
             if by and known.decided != "hand":
-                self._changes.setdefault(known.text_id, Change(known.text_id, "changes", _begins(by, known), by.text_id))
+                self._changes.setdefault(
+                    known.text_id, Change(known.text_id, "changes", _begins(by, known), by.text_id)
+                )
 
     def _is_corrected(self, fact: Fact) -> bool:
         change = self._changes.get(fact.text_id)
@@ -244,7 +259,11 @@ class _Comparison:
 
     def _doubt(self, fact: Fact, trigger: NewFact) -> None:
         begins = trigger.start or trigger.said
-        spoken_of = fact.text_id in self._changes or fact.text_id in self._confirmed or any(new.slot == fact.slot and new.single for new in self.stored())
+        spoken_of = (
+            fact.text_id in self._changes
+            or fact.text_id in self._confirmed
+            or any(new.slot == fact.slot and new.single for new in self.stored())
+        )
         if fact.kept or fact.decided == "hand" or not fact.current or spoken_of:
             self.ignored["doubt of what is settled"] += 1
         elif max(fact.said, fact.seen) < max(begins, trigger.said) and not fact.doubtful_since:
@@ -254,7 +273,11 @@ class _Comparison:
         """Whether a new fact changed one of the matters on which others hang: another value went for it."""
         if fact.stance != "stated" or fact.slot.attribute not in _TRIGGERS or fact.text_id in self._changes:
             return False
-        gone = [self._known[change.fact] for change in self._changes.values() if change.by == fact.text_id and change.fact in self._known]
+        gone = [
+            self._known[change.fact]
+            for change in self._changes.values()
+            if change.by == fact.text_id and change.fact in self._known
+        ]
         other = [one for one in gone if change_counts(one, fact)]
         return fact.slot.attribute == "death" or bool(other)
 
@@ -269,7 +292,9 @@ def _terms(fact: Fact | NewFact) -> frozenset[str]:
     return telling(" ".join((fact.restatement, fact.value, *fact.keywords, *fact.persons, *fact.entities)))
 
 
-def _nearness(new: NewFact, wanted: frozenset[str], known: Fact, found: frozenset[str], weights: Mapping[str, float]) -> float:
+def _nearness(
+    new: NewFact, wanted: frozenset[str], known: Fact, found: frozenset[str], weights: Mapping[str, float]
+) -> float:
     if new.slot == known.slot:
         return _SAME_SLOT
     shared = sum(weights.get(term, 0.0) for term in wanted & found)
@@ -295,8 +320,12 @@ def _unbelievable(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
 def _adds_nothing(new: NewFact, known: Fact) -> bool:
     """Whether a fact that is called the same says no number that is not known, and is as certain at the most."""
     told = mentioned(f"{known.restatement} {known.value}")
-    alike = new.stance == known.stance or known.stance == "stated"
-    one_value = not (new.single and new.slot == known.slot) or _says_the_same(new, known) or is_less_exact(new.value, known.value)
+    alike = known.stance in (new.stance, "stated")
+    one_value = (
+        not (new.single and new.slot == known.slot)
+        or _says_the_same(new, known)
+        or is_less_exact(new.value, known.value)
+    )
     return alike and one_value and mentioned(new.value) <= told
 
 
@@ -325,7 +354,12 @@ def _begins(new: NewFact, known: Fact) -> str:
 
 def _hangs_on(fact: Fact, trigger: NewFact) -> bool:
     """Whether a known fact hangs on what changed: by its attribute, or because it speaks of somebody who died."""
-    if fact.text_id == trigger.text_id or fact.slot == trigger.slot or not fact.current or fact.stance != "stated":
+    if (
+        fact.text_id == trigger.text_id
+        or fact.slot == trigger.slot
+        or not fact.current
+        or fact.stance != "stated"
+    ):
         return False
     if fact.slot.subject == trigger.slot.subject:
         return fact.slot.attribute in depends_on(trigger.slot)

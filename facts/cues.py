@@ -1,7 +1,7 @@
 """Cues in a sentence, in English and Chinese: it asks, supposes, jokes, wishes, denies, agrees; it points at somebody.
 
-Cues are strict where a wrong one would lose a truth ("Ha, mine's spring" is no joke) and only ever make less of what was
-said: nothing becomes more certain by them.
+Cues are strict where a wrong one would lose a truth ("Ha, mine's spring" is no joke) and only ever make less of what
+was said: nothing becomes more certain by them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from domain.facts import Stance
 _SENTENCE = re.compile(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 _CLAUSE = re.compile(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
 #: Quoted words are somebody's own: a title, a name, a form of words.
-QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’')
+QUOTED = re.compile(
+    r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
+)
 
 # --- asking
 
@@ -97,43 +99,43 @@ def _only_laughs(sentence: str) -> bool:
 # --- denying
 
 _DENIES = re.compile(
-    r"\bnot\b|n't\b|\bno\b(?! idea)|\bnever\b|\bno longer\b|\bnobody\b|\bnothing\b|\bnone\b|\bneither\b|\bnor\b"
-    r"|(?<![要差了好是对能可行])不(?![错过仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)",
-    re.IGNORECASE,
+    r"n't\b|\b(?:not|no(?! idea)|never|nobody|nothing|none|neither|nor|cannot)\b"
+    r"|(?<![要差了好是对能可行])不(?![错过仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)"
 )
 #: What ends or lacks is told with or without a "not".
 _ENDS = re.compile(
-    r"\bstop(?:s|ped)?\b|\bquit\b|\bg[ai]ve(?:n|s)? up\b|\bover\b|\boff\b|\bcancel\w*\b|\bwithout\b|\bdied?\b|\bdead\b|\bleft\b|\bleav\w+\b"
-    r"|\bhat(?:e|es|ed)\b|\bdislik\w+\b|\brefus\w+\b|\bavoid\w*\b|\bfree\b|\black\w*\b|\blost\b|\bforbid\w*\b|\bfail\w*\b|\bended?\b|\bsold\b"
-    r"|\bbroke(?:n)? up\b|\bsplit\b|\bhardly\b|\bsecret\b|\binstead\b|\bunable\b|\bbeyond\b|\bdread\w*\b|\bunnoticed\b|\bstraight\b"
-    r"|戒|停|分手|取消|离开|死|去世|过世|放弃|讨厌|拒绝|避免|辞|裁|黄了|告吹|忌|失败|结束|保密|秘密|缺|少|难以|免",
-    re.IGNORECASE,
+    r"\b(?:stop(?:s|ped)?|quit|g[ai]ve(?:n|s)? up|over|off|cancel\w*|without|died?|dead|left|leav\w+|hat(?:e|es|ed)|dislik\w+"
+    r"|refus\w+|avoid\w*|free|lack\w*|lost|forbid\w*|fail\w*|ended?|sold|broken? up|split|hardly|secret|instead|unable|beyond"
+    r"|dread\w*|unnoticed|straight)\b|[戒停离死黄忌缺少免辞裁]|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以"
 )
 
 
 #: Of these the plain ends of a habit, a plan, a bond: what they end cannot be told as going on.
 _ENDED = re.compile(
-    r"\bstop(?:s|ped)\b(?! (?:at|by|in|for|off|over)\b)|\bquit\b|\bg[ai]ve(?:n)? up\b|\bcancel\w*\b|\bcalled off\b|\bbroken? up\b"
-    r"|戒[了烟酒掉]|分手|取消|放弃|辞了|不再",
-    re.IGNORECASE,
+    r"\b(?:stop(?:s|ped)(?! (?:at|by|in|for|off|over)\b)|quit|g[ai]ven? up|cancel\w*|called off|broken? up)\b"
+    r"|戒[了烟酒掉]|分手|取消|放弃|辞了|不再"
 )
 
 
 def denies(text: str) -> bool:
     """Whether a clause says that something is not so."""
-    return _DENIES.search(QUOTED.sub(" ", text)) is not None
+    return _DENIES.search(_unquoted(text)) is not None
 
 
 def ends_or_denies(text: str) -> bool:
     """Whether a clause says that something is not so, or is no more."""
-    plain = QUOTED.sub(" ", text)
+    plain = _unquoted(text)
     return _DENIES.search(plain) is not None or _ENDS.search(plain) is not None
 
 
 def takes_back(text: str) -> bool:
     """Whether a clause denies or ends what it speaks of."""
-    plain = QUOTED.sub(" ", text)
+    plain = _unquoted(text)
     return _DENIES.search(plain) is not None or _ENDED.search(plain) is not None
+
+
+def _unquoted(text: str) -> str:
+    return QUOTED.sub(" ", text).casefold()
 
 
 # --- agreeing
@@ -157,10 +159,14 @@ def agrees(text: str) -> bool:
 
 # --- pointing
 
-_OWN = re.compile(r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]")
+_OWN = re.compile(
+    r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]"
+)
 _SOMEBODY = re.compile(r"\b(?:[Hh]e|[Ss]he|[Tt]hey|[Hh]im|[Tt]hem)\b|[他她]们?(?!的|乡|人)")
 _SOMEBODYS = re.compile(r"\b(?:[Hh]is|[Hh]er|[Hh]ers|[Tt]heir|[Tt]heirs)\b|[他她]们?(?=的)")
-_POINTS_FIRST = re.compile(r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)")
+_POINTS_FIRST = re.compile(
+    r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)"
+)
 _RELATIVE = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|last night)\b|\b(?:last|next|this|past|coming) (?:week|weekend|month|year|night|morning"
     r"|evening|afternoon|spring|summer|autumn|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february"

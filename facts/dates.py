@@ -1,4 +1,4 @@
-"""Days that a turn speaks of, worked out from when it was said: 昨天, last Friday, 下周三, in three weeks, on the 12th of June.
+"""Days that a turn speaks of, worked out from when it was said: 昨天, last Friday, 下周三, the 12th of June.
 
 A date that a model gives is taken only where these rules come to the same. They are generous where people are: "on
 Thursday" may be the last one or the next, a day without a year the last or the coming one.
@@ -15,8 +15,11 @@ from datetime import date, timedelta
 from facts.numbers import value_of
 from recall.times import windows, without_distances
 
-_MONTHS = "january february march april may june july august september october november december".split()
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+MONTH_NAMES = [
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+]  # fmt: skip
+DAY_NAMES = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _HAN_DAYS = {**{c: n for n, c in enumerate("一二三四五六")}, "日": 6, "天": 6}
 
 
@@ -44,7 +47,9 @@ def told_days(text: str, said: date) -> tuple[Days, ...]:
         found += [days] if (days := span_of(written.iso)) else []
     plain = _LUNAR.sub(" ", text.casefold().replace("’", "'"))
     for window in windows(without_distances(plain), said):
-        found += _any_year(window.first, window.last, said) if window.yearly else [Days(window.first, window.last)]
+        found += (
+            _any_year(window.first, window.last, said) if window.yearly else [Days(window.first, window.last)]
+        )
     for pattern, rule in _RULES:
         for match in pattern.finditer(plain):
             found += _tried(rule, match, said)
@@ -74,12 +79,15 @@ def iso_of(text: str) -> str:
 def written_dates(text: str) -> tuple[Written, ...]:
     """The dates with a year that are written out in a text, the more exact first."""
     found: list[Written] = []
+    if not _ANY_YEAR.search(text):
+        return ()
     rest = text
     for pattern in _WRITTEN:
-        for match in pattern.finditer(rest):
-            if iso := _iso_of_match(match):
-                found.append(Written(iso, match[0]))
-        rest = pattern.sub(" ", rest)
+        matches = list(pattern.finditer(rest))
+        found += [Written(iso, match[0]) for match in matches if (iso := _iso_of_match(match))]
+        rest = pattern.sub(" ", rest) if matches else rest
+        if not _ANY_YEAR.search(rest):
+            break
     return tuple(found)
 
 
@@ -101,18 +109,6 @@ def weekday_of(iso: str) -> int | None:
     """The weekday of a whole date."""
     days = span_of(iso)
     return days.first.weekday() if days and days.first == days.last else None
-
-
-def birth_years(text: str, said: date) -> frozenset[int]:
-    """The years in which somebody may be born whose age a text tells.
-
-    >>> sorted(birth_years("I'm 34", date(2025, 3, 1)))
-    [1990, 1991]
-    """
-    ages = [value_of(found["age"] or found["han"]) for found in AGE.finditer(text)]
-    return frozenset(
-        said.year - age - less for age in ages if age is not None and 0 < age < 120 for less in (0, 1)
-    )
 
 
 def _follows(days: Days, told: Days) -> bool:
@@ -164,15 +160,19 @@ def _after(days: int) -> Callable[[re.Match[str], date], Iterator[Days]]:
 
 def _distance(match: re.Match[str], said: date) -> Iterator[Days]:
     """Three weeks from now or ago, and for three weeks: the day at either end, or about it."""
-    count = value_of(match["count"]) or {"a": 1, "an": 1, "几": 3, "couple of": 2, "few": 3}.get(match["count"], 0)
+    count = value_of(match["count"]) or {"a": 1, "an": 1, "几": 3, "couple of": 2, "few": 3}.get(
+        match["count"], 0
+    )
     unit = match["unit"].lstrip("个")
     for sign in (1, -1):
         if unit[0] in "天日d":
             yield _one(said + timedelta(sign * count))
         elif unit[0] in "周星礼w":
             yield _one(said + timedelta(weeks=sign * count))
-            yield from () if "today" in match.string[match.end() : match.end() + 12] else (
-                _week(said + timedelta(weeks=sign * count)),
+            yield from (
+                ()
+                if "today" in match.string[match.end() : match.end() + 12]
+                else (_week(said + timedelta(weeks=sign * count)),)
             )
         elif unit[0] in "月m":
             year, month = _moved_months(said, sign * count)
@@ -189,7 +189,7 @@ def _week(day: date) -> Days:
 
 def _weekday(match: re.Match[str], said: date) -> Iterator[Days]:
     """Thursday: the last one and the next; "next Thursday" may also be that of the week after."""
-    number = _DAYS.index(match["day"])
+    number = DAY_NAMES.index(match["day"])
     ahead = (number - said.weekday()) % 7
     yield _one(said + timedelta(ahead))
     yield _one(said + timedelta(ahead - 7))
@@ -262,7 +262,7 @@ def _nearest_of(month: int, day: int, said: date) -> Iterator[date]:
 
 def _of_months(plain: str, said: date) -> Iterator[Days]:
     """Months and days without a year, and days of the month alone, in the years and months that are near."""
-    months = [_MONTHS.index(name) + 1 for name in _MONTHS if re.search(rf"\b{name}\b", plain)]
+    months = [MONTH_NAMES.index(name) + 1 for name in MONTH_NAMES if re.search(rf"\b{name}\b", plain)]
     han = [value_of(found["month"]) or 0 for found in _HAN_MONTH.finditer(plain)]
     named = [month for month in (*months, *han) if 1 <= month <= 12]
     for month in named:
@@ -279,9 +279,13 @@ def _of_months(plain: str, said: date) -> Iterator[Days]:
 
 
 _COUNT = r"\d{1,3}|couple of|few|几|[a-z]+(?:-[a-z]+)?|[一二两三四五六七八九十百]{1,4}"
-_LUNAR = re.compile(r"(?:农历|阴历|旧历)[正一二三四五六七八九十冬腊]{1,2}月(?:初|廿)?[一二三四五六七八九十]{0,3}")
-_HAN_MONTH = re.compile(r"(?<![个\d一二三四五六七八九十])(?P<month>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?!前|后)")
-_NAME_OF_MONTH = rf"(?:{'|'.join(_MONTHS)})"
+_LUNAR = re.compile(
+    r"(?:农历|阴历|旧历)[正一二三四五六七八九十冬腊]{1,2}月(?:初|廿)?[一二三四五六七八九十]{0,3}"
+)
+_HAN_MONTH = re.compile(
+    r"(?<![个\d一二三四五六七八九十])(?P<month>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?!前|后)"
+)
+_NAME_OF_MONTH = rf"(?:{'|'.join(MONTH_NAMES)})"
 _DAY_OF_MONTH = re.compile(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th)\b|\b(\d{{1,2}})(?= (?:(?:to|and|until|or) \d{{1,2}} )?{_NAME_OF_MONTH}\b)"
     rf"|\b{_NAME_OF_MONTH} (\d{{1,2}})\b|(\d{{1,2}}|[一二三四五六七八九十]{{1,3}})[日号]"
@@ -294,28 +298,40 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Iterator[Da
     (re.compile(r"\bday before yesterday\b|(?<!大)前[天晚]"), _after(-2)),
     (re.compile(r"大前天"), _after(-3)),
     (re.compile(rf"(?:\ba )?\b(?P<count>a|an|{_COUNT})[ -](?P<unit>day|week|month|year)s?\b"), _distance),
-    (re.compile(r"(?P<count>\d{1,3}|几|[一二两三四五六七八九十百]{1,4})(?P<unit>天|周|个?星期|个?礼拜|个月|年)"), _distance),
-    (re.compile(rf"\b(?:(?P<which>last|next|this|coming|on|past) )?(?P<day>{'|'.join(_DAYS)})s?\b"), _weekday),
-    (re.compile(r"(?P<which>[上下]+个?|[这本]个?)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天末])"), _han_weekday),
+    (
+        re.compile(
+            r"(?P<count>\d{1,3}|几|[一二两三四五六七八九十百]{1,4})(?P<unit>天|周|个?星期|个?礼拜|个月|年)"
+        ),
+        _distance,
+    ),
+    (
+        re.compile(rf"\b(?:(?P<which>last|next|this|coming|on|past) )?(?P<day>{'|'.join(DAY_NAMES)})s?\b"),
+        _weekday,
+    ),
+    (
+        re.compile(r"(?P<which>[上下]+个?|[这本]个?)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天末])"),
+        _han_weekday,
+    ),
     (re.compile(r"\b(?P<which>next|coming|this) (?P<unit>weekend|week|month|year)\b"), _next_unit),
     (re.compile(r"(?P<which>下+)个?(?P<unit>周|星期|礼拜|月)"), _next_unit),
     (re.compile(r"(?P<which>[今明后])(?P<unit>年)"), _next_unit),
     (re.compile(r"(?P<which>[上下]个?)?(?P<unit>月|年)[底末]"), _end_of),
     (
         re.compile(
-            r"\bchristmas eve\b|\bchristmas(?: day)?\b|\bboxing day\b|\bnew year'?s eve\b|\bnew year'?s day\b|\bhalloween\b"
-            r"|\bvalentine'?s(?: day)?\b|元旦|五一|六一|国庆|十一黄金|圣诞|清明|双十一|七夕节"
+            r"\b(?:christmas eve|christmas(?: day)?|boxing day|new year'?s eve|new year'?s day|halloween)\b"
+            r"|\bvalentine'?s(?: day)?\b|元旦|五一|六一|国庆|十一黄金|圣诞|清明|双十一"
         ),
         _feast,
     ),
 )
 _FEASTS = {
-    "christmas eve": (12, 24), "christmas": (12, 25), "boxing": (12, 26), "new years eve": (12, 31), "new years": (1, 1),
-    "halloween": (10, 31), "valentines": (2, 14), "元旦": (1, 1), "五一": (5, 1), "六一": (6, 1), "国庆": (10, 1),
-    "十一黄金": (10, 1), "圣诞": (12, 25), "清明": (4, 4), "双十一": (11, 11),
+    "christmas eve": (12, 24), "christmas": (12, 25), "boxing": (12, 26), "new years eve": (12, 31),
+    "new years": (1, 1), "halloween": (10, 31), "valentines": (2, 14), "元旦": (1, 1), "五一": (5, 1),
+    "六一": (6, 1), "国庆": (10, 1), "十一黄金": (10, 1), "圣诞": (12, 25), "清明": (4, 4), "双十一": (11, 11),
 }  # fmt: skip
 
 _MONTH_NAME = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_ANY_YEAR = re.compile(r"(?:19|20)\d\d")
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 #: Dates with a year, as they are written out.
 _WRITTEN = tuple(
@@ -330,21 +346,16 @@ _WRITTEN = tuple(
         rf"(?<![\d.,£$€¥]){_YEAR}(?![\d.,]*\d|\s?(?:元|块|步|pounds|dollars|steps|米|公里|字|[kK]m))",
     )
 )
-_MONTH_NUMBERS = {name[:3]: number for number, name in enumerate(_MONTHS, 1)}
-
-_AGE_NUMBER = r"(?P<age>\d{1,3}|[a-z]+(?:-[a-z]+)?)"
-#: Where a text tells somebody's age: "I'm 34", "Pickle is fifteen", "Birgit, 71,", "aged 6", 三十二岁.
-AGE = re.compile(
-    r"(?:\b(?:i'm|i am|is|he's|she's|it's|are|aged|age|turned|turns|turning|been|age of)\s+(?:now |only |about |just )?"
-    rf"|(?<=[a-z]),\s){_AGE_NUMBER}(?=[\s,.;!?)]|$)"
-    r"|(?P<han>\d{1,3}|[一二三四五六七八九十]{1,4})\s?(?:周?岁)".replace("(?P<age>", "(?P<age>", 1),
-    re.IGNORECASE,
-)
+_MONTH_NUMBERS = {name[:3]: number for number, name in enumerate(MONTH_NAMES, 1)}
 
 
 def _iso_of_match(match: re.Match[str]) -> str:
     parts = match.groupdict()
-    month = int(parts["month"]) if parts.get("month") else _MONTH_NUMBERS.get((parts.get("name") or "")[:3].lower())
+    month = (
+        int(parts["month"])
+        if parts.get("month")
+        else _MONTH_NUMBERS.get((parts.get("name") or "")[:3].lower())
+    )
     if not month:
         return parts["year"] or ""
     iso = f"{parts['year']}-{month:02}" + (f"-{int(parts['day']):02}" if parts.get("day") else "")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from domain.facts import About, MemoryType, Stance, Verdict
-from facts.reading import Entries, entries, first_of, handles_of, line_of, truth_of, words_of
+from facts.reading import Entries, entries, first_of, handles_of, line_of, objects, truth_of, words_of
 
 _Draft = TypeVar("_Draft")
 #: Longer than this a statement is no single matter, and a value no value.
@@ -114,7 +114,8 @@ def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
     rejected: Counter[str] = Counter()
     checks = _Checks(frozenset(), rejected)
     rows = [value for value, cut in _with_cut(found) if not cut]
-    doubts = entries(reply, finish, "doubts", "doubtful", "may_no_longer_hold")
+    listed = first_of(objects(reply), "doubts", "doubtful", "may_no_longer_hold")
+    doubts = listed if isinstance(listed, list) else [listed]
     verdicts = [checks.valid(VerdictDraft, _verdict_fields(row), "shape") for row in rows if _is_verdict(row)]
     return ComparisonRead(
         tuple(verdict for verdict in verdicts if verdict),
@@ -143,7 +144,8 @@ class _Checks:
         try:
             draft: _Draft = self._adapters[shape].validate_python(fields)
         except self._invalid:
-            return self.lost(reason)
+            self.lost(reason)
+            return None
         return draft
 
     def lost(self, reason: str) -> None:
@@ -163,7 +165,8 @@ def _with_cut(found: Entries) -> Iterable[tuple[object, bool]]:
 
 def _note(value: object, checks: _Checks, cut: bool) -> NoteDraft | None:
     if not isinstance(value, Mapping):
-        return checks.lost("shape")
+        checks.lost("shape")
+        return None
     rows = value.get("facts")
     rows = list(rows) if isinstance(rows, list) else []
     if cut:
@@ -175,9 +178,11 @@ def _note(value: object, checks: _Checks, cut: bool) -> NoteDraft | None:
     text = line_of(first_of(value, "text", "note", "statement", "restatement", "content"))
     fields = _note_fields(value, text or " ".join(fact.restatement for fact in facts), facts)
     if not fields["text"] or not fields["turns"]:
-        return checks.lost("shape")
+        checks.lost("shape")
+        return None
     if checks.is_echo(str(fields["text"])):
-        return checks.lost("echo")
+        checks.lost("echo")
+        return None
     return checks.valid(NoteDraft, fields, "shape")
 
 
@@ -186,9 +191,7 @@ def _of_note(note: Mapping[str, object], rows: list[object]) -> list[object]:
     return rows or ([note] if "attribute" in note or "restatement" in note else [])
 
 
-def _note_fields(
-    value: Mapping[str, object], text: str, facts: tuple[FactDraft, ...]
-) -> dict[str, object]:
+def _note_fields(value: Mapping[str, object], text: str, facts: tuple[FactDraft, ...]) -> dict[str, object]:
     turns = handles_of(first_of(value, "turns", "turn", "evidence", "ids"))
     importance = handles_of(value.get("importance")) or (5,)
     asked = line_of(first_of(value, "memory_type", "type")).casefold()
@@ -205,24 +208,31 @@ def _note_fields(
 
 def _fact(value: object, checks: _Checks, note: Mapping[str, object]) -> FactDraft | None:
     if not isinstance(value, Mapping):
-        return checks.lost("shape")
+        checks.lost("shape")
+        return None
     fact = {str(key).strip().casefold(): each for key, each in value.items()}
     fields = _fact_fields(fact, note)
     if not fields["restatement"] or not fields["turns"] or not (fields["attribute"] or fields["value"]):
-        return checks.lost("shape")
+        checks.lost("shape")
+        return None
     texts = (str(fields["restatement"]), str(fields["value"]))
     if any(map(checks.is_echo, filter(None, texts))) or fields["value"] == fields["attribute"]:
-        return checks.lost("echo")
+        checks.lost("echo")
+        return None
     return checks.valid(FactDraft, fields, "shape")
 
 
 def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict[str, object]:
     turns = first_of(fact, "turns", "turn", "evidence", "ids")
     return {
-        "restatement": line_of(first_of(fact, "restatement", "statement", "text", "fact"))[:_LONGEST_STATEMENT],
+        "restatement": line_of(first_of(fact, "restatement", "statement", "text", "fact"))[
+            :_LONGEST_STATEMENT
+        ],
         "subject": line_of(first_of(fact, "subject", "who"))[:120],
         "attribute": line_of(first_of(fact, "attribute", "predicate", "property", "key"))[:80],
-        "value": (line_of(first_of(fact, "value", "object")) or "、".join(words_of(fact.get("value"))))[:_LONGEST_VALUE],
+        "value": (line_of(first_of(fact, "value", "object")) or "、".join(words_of(fact.get("value"))))[
+            :_LONGEST_VALUE
+        ],
         "about": _about(line_of(fact.get("about"))),
         "stance": _stance(line_of(fact.get("stance"))),
         "keywords": words_of(fact.get("keywords"))[:20],
@@ -241,7 +251,9 @@ def _about(said: str) -> About:
     word = said.strip().casefold()
     if word in {"", "person", "user", "the user", "the person", "用户", "本人"}:
         return "person"
-    return "companion" if word in {"companion", "assistant", "the assistant", "ai", "助手", "老友"} else "other"
+    return (
+        "companion" if word in {"companion", "assistant", "the assistant", "ai", "助手", "老友"} else "other"
+    )
 
 
 def _stance(said: str) -> str:
@@ -291,9 +303,9 @@ _VERDICT_FORMS = {
 }  # fmt: skip
 
 
-def _doubts(rows: Iterable[object], listed: Entries) -> Iterable[DoubtDraft]:
+def _doubts(rows: Iterable[object], listed: Iterable[object]) -> Iterable[DoubtDraft]:
     """Doubts of a list of their own, and those that stand inside of a verdict."""
-    for row in listed.values:
+    for row in listed:
         if isinstance(row, Mapping):
             if "verdict" not in row:
                 because = handles_of(first_of(row, "new", "because", "by"))
@@ -306,16 +318,22 @@ def _doubts(rows: Iterable[object], listed: Entries) -> Iterable[DoubtDraft]:
     for row in rows:
         if isinstance(row, Mapping) and "verdict" in row and "doubts" in row:
             because = handles_of(first_of(row, "new", "fact", "new_fact"))
-            yield from (DoubtDraft(known, because[0] if because else 0) for known in handles_of(row["doubts"]))
+            yield from (
+                DoubtDraft(known, because[0] if because else 0) for known in handles_of(row["doubts"])
+            )
 
 
 def _bare(text: str) -> str:
-    return "".join(character for character in unicodedata.normalize("NFKC", text).casefold() if character.isalnum())
+    return "".join(
+        character for character in unicodedata.normalize("NFKC", text).casefold() if character.isalnum()
+    )
 
 
 _BLANKS = frozenset(
-    "text topic value subject attribute string name restatement statement unknown none null na placeholder johndoe "
-    "示例 文本 未知 无".split()
+    """
+    text topic value subject attribute string name restatement statement unknown null na placeholder
+    johndoe 示例 文本 未知
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
 
 

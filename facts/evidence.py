@@ -7,28 +7,54 @@ read; a companion's turn speaks for the companion alone, unless the person said 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from typing import Literal
 
+from domain.facts import Stance
 from domain.languages import Language, is_unspaced, language_of
 from domain.pleas import heard
 from domain.records import Turn
 from domain.text import day_of, without_quotations
-from facts.cues import agrees, asks, sentences
-from facts.dates import Days, birth_years, told_days
+from facts.ages import birth_years
+from facts.cues import agrees, asks, clauses, ends_or_denies, sentences, stance_of, takes_back
+from facts.dates import Days, told_days
 from facts.numbers import mentioned
 from facts.slots import Names, folded
 from recall.words import terms
 
 
-@dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a turn, the one after it, and the terms that tell what it is about."""
+    """A sentence of a turn, the one after it, and what its words tell, each worked out once."""
 
-    text: str
-    following: str
-    terms: frozenset[str]
+    def __init__(self, text: str, following: str) -> None:
+        self.text = text
+        self.following = following
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The terms that tell what it is about."""
+        return telling(self.text)
+
+    @cached_property
+    def stance(self) -> Stance:
+        """How it was said at the most; what is asked is only supposed."""
+        return "supposed" if asks(self.text) else stance_of(self.text, self.following)
+
+    @cached_property
+    def ends_or_denies(self) -> bool:
+        """Whether it says that something is not so, or is no more."""
+        return ends_or_denies(self.text)
+
+    @cached_property
+    def clauses_taken_back(self) -> tuple[tuple[frozenset[str], bool], ...]:
+        """The terms of each clause, with whether it denies or ends what it speaks of; none where no clause does."""
+        parts = [(clause, takes_back(clause)) for clause in clauses(self.text)]
+        return (
+            tuple((telling(clause), taken) for clause, taken in parts)
+            if any(taken for _, taken in parts)
+            else ()
+        )
 
 
 class Source:
@@ -51,9 +77,7 @@ class Source:
     def sentences(self) -> tuple[Sentence, ...]:
         """Its sentences, in order."""
         found = sentences(self.text)
-        return tuple(
-            Sentence(text, found[at + 1] if at + 1 < len(found) else "", telling(text)) for at, text in enumerate(found)
-        )
+        return tuple(map(Sentence, found, (*found[1:], "")))
 
     @cached_property
     def only_asks(self) -> bool:
@@ -99,11 +123,14 @@ class Window:
         turns = (*before, *window)
         barred = _barred(turns)
         self._sources = [
-            Source(turn, place, place >= len(before), turn.text_id in barred) for place, turn in enumerate(turns)
+            Source(turn, place, place >= len(before), turn.text_id in barred)
+            for place, turn in enumerate(turns)
         ]
         self._first = len(before)
         known = [*names.person, *names.companion, *names.known]
-        self._known = frozenset(part for name in known for part in (folded(name), *folded(name).split()) if part)
+        self._known = frozenset(
+            part for name in known for part in (folded(name), *folded(name).split()) if part
+        )
         self._own = telling(" ".join((*names.person, *names.companion)))
 
     def named(self, handles: Iterable[int]) -> tuple[Source, ...]:
@@ -120,12 +147,16 @@ class Window:
                 found[each.place] = each
         return tuple(found[place] for place in sorted(found))
 
-    def source_of(self, name: str, sources: Sequence[Source], of_companion: bool) -> Source | None | bool:
+    def source_of(self, name: str, sources: Sequence[Source], of_companion: bool) -> Source | bool | None:
         """Where a name stands: True for these turns or what is known, another turn of the person, None for nowhere."""
         wanted = folded(name)
         if not wanted or wanted in self._known or any(stands_in(wanted, source.folded) for source in sources):
             return True
-        others = [each for each in reversed(self._sources) if not each.barred and (each.spoken_by_person or of_companion)]
+        others = [
+            each
+            for each in reversed(self._sources)
+            if not each.barred and (each.spoken_by_person or of_companion)
+        ]
         last = sources[-1].place if sources else 0
         for other in sorted(others, key=lambda each: (each.place > last, abs(each.place - last))):
             if stands_in(wanted, other.folded):

@@ -1,41 +1,38 @@
 """Believes of a model's drafts only what stands in the turns that they name.
 
-Every name, number and day of a statement must stand in its turns or follow from when they were said; nothing becomes more
-certain than it was said; whatever does not hold goes, counted by its reason. No model is asked.
+Every name, number and day of a statement must stand in its turns or follow from when they were said; nothing becomes
+more certain than it was said; whatever does not hold goes, counted by its reason. No model is asked.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from domain.facts import NewFact, NewNote, NewRelation, Stance
-from domain.languages import STOP_WORDS, language_of, unspaced_length
+from domain.facts import About, NewFact, NewNote, NewRelation, Stance
+from domain.languages import language_of, unspaced_length
 from domain.records import Turn
-from facts.cues import asks, clauses, denies, ends_or_denies, is_relative, points_away, stance_of, takes_back
+from facts.ages import birth_years
+from facts.cues import denies, ends_or_denies, is_relative, points_away
 from facts.dates import iso_of, written_dates
 from facts.drafts import FactDraft, NoteDraft
 from facts.evidence import Sentence, Source, Window, telling
-from facts.figures import Figures, wrong_date, wrong_number
-from facts.slots import COMPANION, Names, slot_of
+from facts.figures import Figures, wrong_figure
+from facts.naming import latin_names, names_in
+from facts.slots import COMPANION, PERSON, Names, slot_of
 
+_ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 #: So many facts may rest on one turn; a model that finds more is making them up.
 MOST_FACTS_A_TURN = 12
 #: A sentence that shares so much of what the best one shares may be what a statement rests on, too.
 _NEARLY_BEST = 0.6
-_NAME = re.compile(r"(?<![\w'’])[A-ZÀ-Þ][\w'’&-]*")
-_FIRST_WORD = re.compile(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][\w'’&-]*)")
-_CALLED = re.compile(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做)([\u4e00-\u9fff]{2})")
 #: Values that say that there is none, and stand in no turn.
 _NOTHING = frozenset(
-    "none nothing nobody ended end over stopp stop quit single singl former past cancel cancelled dead deceas true yes "
-    "没有 已戒 单身 结束 取消 已经 不再 已故".split()
-)
-_CALENDAR = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays "
-    "january february march april may june july august september october november december".split()
+    """
+    none nothing nobody ended end over stopp stop quit single singl former past cancel cancelled dead
+    deceas true yes 没有 已戒 单身 结束 取消 已经 不再 已故
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
 
 
@@ -87,6 +84,7 @@ class _Ground:
         self._names = names
         self._new_id = new_id
         self._of_turn: Counter[str] = Counter()
+        self._figures: dict[tuple[int, ...], Figures] = {}
         self.notes: list[NewNote] = []
         self.facts: list[NewFact] = []
         self.relations: list[NewRelation] = []
@@ -110,7 +108,7 @@ class _Ground:
 
     def _fact(self, draft: FactDraft, note: str) -> NewFact | None:
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
-        about = "companion" if slot.subject == COMPANION else "person" if slot.subject == "person" else "other"
+        about = _ABOUT.get(slot.subject, "other")
         basis = self._basis(draft.restatement, draft.turns, about == "companion", draft.stance, draft)
         if isinstance(basis, str):
             self.rejected[basis] += 1
@@ -153,7 +151,9 @@ class _Ground:
         sources = self._window.bearing(named, of_companion)
         if not sources:
             return "companion's words"
-        telling_ones = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
+        telling_ones = tuple(
+            source for source in sources if not source.only_asks or _is_answered(source, sources)
+        )
         if not telling_ones:
             return "question"
         return self._told(statement, telling_ones, of_companion, stance, draft)
@@ -171,25 +171,30 @@ class _Ground:
             return "pronoun"
         if is_relative(statement):
             return "relative day"
-        if language_of(statement) not in {source.language for source in sources} and _is_foreign(statement, sources):
+        if _is_foreign(statement, sources):
             return "language"
-        figures = Figures.of(sources)
+        figures = self._figures_of(sources)
         for text in filter(None, (statement, value)):
-            if wrong_date(text, figures):
-                return "date"
-            if wrong_number(text, figures):
-                return "number"
+            if wrong := wrong_figure(text, figures):
+                return wrong
         found = self._with_names(statement, draft, sources, of_companion)
         if found is None:
             return "name"
         return self._judged(statement, value, found, of_companion, stance)
+
+    def _figures_of(self, sources: tuple[Source, ...]) -> Figures:
+        """The figures of some turns, worked out once."""
+        places = tuple(source.place for source in sources)
+        if places not in self._figures:
+            self._figures[places] = Figures(sources)
+        return self._figures[places]
 
     def _judged(
         self, statement: str, value: str, sources: tuple[Source, ...], of_companion: bool, stance: Stance
     ) -> _Basis | str:
         """The basis, with the stance that the best sentence allows; a reason where nothing there says so."""
         wanted = telling(statement)
-        best = _best(self._window.without_own_names(wanted), sources)
+        best = _best(self._window.without_own_names(wanted), sources) or _of_ages(statement, sources)
         if not best:
             return "unsupported"
         if value and not _is_told(value, wanted, sources):
@@ -205,7 +210,9 @@ class _Ground:
         """The names in a statement, as far as they can be told from words."""
         listed = (*draft.persons, draft.subject) if draft else ()
         own = (*self._names.person, *self._names.companion)
-        return tuple(dict.fromkeys(name for name in (*listed, *own, *_latin_names(statement)) if name in statement))
+        return tuple(
+            dict.fromkeys(name for name in (*listed, *own, *latin_names(statement)) if name in statement)
+        )
 
     def _with_names(
         self, statement: str, draft: FactDraft | None, sources: tuple[Source, ...], of_companion: bool
@@ -214,26 +221,28 @@ class _Ground:
         found = {source.place: source for source in sources}
         for name in _names_of(statement, draft):
             place = self._window.source_of(name, sources, of_companion)
-            if place is None or place is False:
+            if place is None and not _is_a_word(name, sources):
                 return None
             if isinstance(place, Source):
                 found[place.place] = place
         return tuple(found[place] for place in sorted(found))
 
     def _stands(self, name: str, basis: _Basis) -> bool:
-        parts = (name, *_latin_names(name)) if unspaced_length(name) else (_latin_names(name) or (name,))
+        parts = (name, *latin_names(name)) if unspaced_length(name) else (latin_names(name) or (name,))
         return all(self._window.source_of(part, basis.sources, True) is True for part in parts[-3:])
 
     # --- what goes with a fact
 
     def _with_details(self, fact: NewFact, draft: FactDraft, basis: _Basis) -> NewFact:
         """The fact with its details, as far as they hold; a detail that does not hold costs only itself."""
-        figures = Figures.of(basis.sources)
+        figures = self._figures_of(basis.sources)
         dates = [written.iso for written in written_dates(draft.restatement) if len(written.iso) == 10]
         start, end = (self._day(day, figures) for day in (draft.start, draft.end))
         return replace(
             fact,
-            keywords=tuple(word for word in draft.keywords if all(self._stands(n, basis) for n in _latin_names(word))),
+            keywords=tuple(
+                word for word in draft.keywords if all(self._stands(n, basis) for n in latin_names(word))
+            ),
             persons=tuple(name for name in draft.persons if self._stands(name, basis)),
             entities=tuple(name for name in draft.entities if self._stands(name, basis)),
             location=draft.location if draft.location and self._stands(draft.location, basis) else "",
@@ -274,41 +283,25 @@ def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
 
 def _is_foreign(statement: str, sources: Sequence[Source]) -> bool:
     """Whether a statement is in another language than its turns; a name in another script makes none of it."""
-    turned = "".join(source.text for source in sources)
-    if language_of(statement) == "zh":
-        return not unspaced_length(turned) or unspaced_length(statement) > unspaced_length(turned)
-    return len(telling(statement)) > 2 and unspaced_length(turned) > 0
+    if statement.isascii():
+        return all(source.language == "zh" for source in sources) and len(telling(statement)) > 2
+    tongue = language_of(statement)
+    return all(source.language != tongue for source in sources) and _is_prose(statement, sources)
 
 
-def _latin_names(text: str) -> tuple[str, ...]:
-    """The words of a text that are written like names; the first of a sentence only where it cannot be a plain word."""
-    first = {found.start(1) for found in _FIRST_WORD.finditer(text)}
-    return tuple(
-        word
-        for found in _NAME.finditer(text)
-        if (word := _bare_name(found[0])).casefold() not in _CALENDAR
-        and word.casefold() not in STOP_WORDS
-        and (found.start() not in first or found.start() == 0 and _is_followed_by_name(text, found.end()))
-    )
-
-
-def _bare_name(word: str) -> str:
-    return re.sub(r"['’]s?$", "", word).rstrip("-&")
-
-
-def _is_followed_by_name(text: str, at: int) -> bool:
-    """Whether the first word of a statement is part of a name: "Tom Okafor", "Mara's"."""
-    return re.match(r"['’]s\b| [A-ZÀ-Þ]", text[at - 2 : at] + text[at : at + 3]) is not None or bool(
-        re.match(r" [A-ZÀ-Þ]", text[at : at + 3])
+def _is_prose(statement: str, sources: Sequence[Source]) -> bool:
+    """Whether what is in another language is more than a name that stands in the turns."""
+    there = sum(unspaced_length(source.text) for source in sources)
+    return (
+        unspaced_length(statement) > there if language_of(statement) == "zh" else len(telling(statement)) > 2
     )
 
 
 def _names_of(statement: str, draft: FactDraft | None) -> Iterator[str]:
     """Every name that a statement asserts, in either script."""
-    yield from _latin_names(statement)
-    yield from (found[1] for found in _CALLED.finditer(statement))
+    yield from names_in(statement)
     if draft:
-        yield from _latin_names(draft.value) if " " in draft.value or unspaced_length(draft.value) else ()
+        yield from latin_names(draft.value) if " " in draft.value or unspaced_length(draft.value) else ()
         for name in (*draft.persons, *draft.entities, draft.location):
             if name and (name in statement or name == draft.value):
                 yield from [name] if unspaced_length(name) else name.split()
@@ -318,13 +311,27 @@ def _names_of(statement: str, draft: FactDraft | None) -> Iterator[str]:
 
 
 def _best(wanted: frozenset[str], sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:
-    """The sentences that share most with a statement, the best first, with how much; none where none shares anything."""
-    scored = [
-        (sentence, len(wanted & sentence.terms)) for source in sources for sentence in source.sentences
-    ]
+    """The sentences that share most with a statement, the best first, with how much; none where none does."""
+    scored = [(sentence, len(wanted & sentence.terms)) for source in sources for sentence in source.sentences]
     most = max((score for _, score in scored), default=0)
     kept = [each for each in scored if each[1] and each[1] >= most * _NEARLY_BEST]
     return tuple(sorted(kept, key=lambda each: -each[1]))
+
+
+def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:
+    """The sentences that tell an age, where a statement tells the year of birth that follows from it."""
+    told = [source for source in sources if any(str(year) in statement for year in source.years_of_birth)]
+    return tuple(
+        (one, 1) for source in told for one in source.sentences if birth_years(one.text, source.said)
+    )
+
+
+def _is_a_word(name: str, sources: Sequence[Source]) -> bool:
+    """Whether what looks like a name is a word of the turns in another form: "Climbing" beside "I climb"."""
+    wanted = telling(name)
+    return bool(wanted) and wanted <= frozenset().union(
+        *(one.terms for each in sources for one in each.sentences)
+    )
 
 
 def _is_told(value: str, stated: frozenset[str], sources: Sequence[Source]) -> bool:
@@ -337,22 +344,22 @@ def _is_told(value: str, stated: frozenset[str], sources: Sequence[Source]) -> b
 def _is_reversed(statement: str, wanted: frozenset[str], best: Sequence[tuple[Sentence, int]]) -> bool:
     """Whether a statement denies what its turns say, or says what they deny."""
     if denies(statement):
-        return not any(ends_or_denies(sentence.text) for sentence, _ in best)
+        return not any(sentence.ends_or_denies for sentence, _ in best)
     if ends_or_denies(statement):
         return False
-    top = best[0][1]
-    parts = [part for sentence, score in best if score == top for part in clauses(sentence.text)]
-    scored = [(len(wanted & telling(part)), takes_back(part)) for part in parts] if any(map(takes_back, parts)) else []
+    tops = [sentence for sentence, score in best if score == best[0][1]]
+    if not all(sentence.clauses_taken_back for sentence in tops):
+        return False
+    scored = [
+        (len(wanted & terms), denied) for sentence in tops for terms, denied in sentence.clauses_taken_back
+    ]
     most = max((score for score, _ in scored), default=0)
     return bool(most) and all(denied for score, denied in scored if score == most)
 
 
 def _weakest(best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:
     """How it was said at the most: as the best sentences allow."""
-    top = [sentence for sentence, score in best if score == best[0][1]]
-    found: list[Stance] = [
-        "supposed" if asks(sentence.text) else stance_of(sentence.text, sentence.following) for sentence in top
-    ]
+    found = [sentence.stance for sentence, score in best if score == best[0][1]]
     if of_companion:
         found = ["stated" if stance in ("planned", "wished") else stance for stance in found]
     return "stated" if "stated" in found else found[0]

@@ -11,27 +11,44 @@ import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
-_HAN = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2, "仨": 3}
+_HAN = {character: value for value, character in enumerate("零一二三四五六七八九")} | {
+    "〇": 0,
+    "两": 2,
+    "俩": 2,
+    "仨": 3,
+}
 _UNITS = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
 _WORDS = {
     word: value
     for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen".split()
+        """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
     )
-} | {word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+} | {
+    word: 10 * value
+    for value, word in enumerate(
+        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2
+    )
+}
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _ANY_WORD = "|".join([*_WORDS, *_SCALES])
 _ENGLISH = re.compile(rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
 _DIGITS = re.compile(r"(?<![\w.])?\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
-_SCALED = re.compile(r"(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)\s?(?P<scale>[k千万亿]|thousand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])")
+_SCALED = re.compile(
+    r"(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)\s?(?P<scale>[k千万亿]|thousand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])"
+)
 _HAN_NUMBER = re.compile(r"[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
 #: Words in which these characters count nothing.
 _NO_NUMBER = re.compile(
     "万一|十分|千万|一般|一起|一直|一样|一定|一些|一点|一下|一边|一旦|一切|一致|统一|唯一|第一次|一会|一共|一向|万分|再三|三番|四川|三亚|"
     "九寨|五一|六一|七夕|双十一|十一黄金|百分|老百姓|千里|三观|二手|二维|二胡|一面|一路|一方面|星期[一二三四五六]|周[一二三四五六]|礼拜[一二三四五六]"
 )
-_COUNTED = "岁个只条位名年月日号天周次块元斤两公克吨步包杯点分秒时小米里平套辆本楼层口瓶根页遍倍家间件种度折张站篇首部户支居室%％"
+_COUNTED = (
+    "岁个只条位名年月日号天周次块元斤两公克吨步包杯点分秒时小米里平套辆本楼层口瓶根页遍倍家间"
+    "件种度折张站篇首部户支居室%％"
+)
 #: 八两 is a weight: there 两 is no two.
 _OUNCES = re.compile("(?<=[一二三四五六七八九])两")
 _HALF = re.compile(r"\bhalf\b|半")
@@ -53,12 +70,15 @@ def asserted(text: str) -> tuple[frozenset[str], ...]:
 
     "One" counts nothing in prose, and a Chinese digit alone counts only before what it counts.
     """
-    plain = _NO_NUMBER.sub(" ", _folded(text))
+    plain = _folded(text)
+    if not plain.isascii():
+        plain = _NO_NUMBER.sub(" ", plain)
     scaled = [frozenset(_scaled(found)) for found in _SCALED.finditer(plain)]
     rest = _SCALED.sub(" ", plain)
     words = [frozenset({number}) for number in _latin_words(rest) if number != "1"]
     digits = [frozenset({number}) for number in _digits(rest)]
-    han = [frozenset({number}) for run in _runs(rest) if (number := _han_value(run))]
+    runs = () if rest.isascii() else _runs(rest)
+    han = [frozenset({number}) for run in runs if (number := _han_value(run))]
     return (*scaled, *words, *digits, *han)
 
 
@@ -74,7 +94,11 @@ def value_of(text: str) -> int | None:
 
 
 def _folded(text: str) -> str:
-    return _OUNCES.sub(" ", unicodedata.normalize("NFKC", text).casefold())
+    return (
+        text.casefold()
+        if text.isascii()
+        else _OUNCES.sub(" ", unicodedata.normalize("NFKC", text).casefold())
+    )
 
 
 def _latin(plain: str) -> Iterator[str]:
@@ -103,7 +127,9 @@ def _digits(plain: str) -> Iterator[str]:
 
 def _scaled(found: re.Match[str]) -> Iterator[str]:
     """26k is 26 and 26,000; 3.1万 is 31,000, and so is 3万1."""
-    scale = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}.get(found["scale"]) or _UNITS[found["scale"]]
+    scale = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}.get(found["scale"]) or _UNITS[
+        found["scale"]
+    ]
     value = Decimal(found["number"].replace(",", "")) * scale
     if rest := found["rest"]:
         value += (_HAN.get(rest) or int(rest)) * scale // 10
@@ -126,7 +152,11 @@ def _runs(plain: str) -> Iterator[str]:
     """Chinese numbers that count something: long ones, and single digits before a measure."""
     for found in _HAN_NUMBER.finditer(plain):
         after = plain[found.end() : found.end() + 1]
-        if found[0] == "一" or (len(found[0]) == 1 and after not in _COUNTED) or not after.strip() and len(found[0]) == 1:
+        if (
+            found[0] == "一"
+            or (len(found[0]) == 1 and after not in _COUNTED)
+            or (not after.strip() and len(found[0]) == 1)
+        ):
             continue
         yield found[0]
 

@@ -1,7 +1,7 @@
 """Finds the JSON in a model's reply, whatever stands around it and however it is broken.
 
-Nothing here judges what the entries say. A reply that was cut off loses the entry that it was cut in; a reply that holds
-no JSON is told apart from one that says there is nothing.
+Nothing here judges what the entries say. A reply that was cut off loses the entry that it was cut in; a reply that
+holds no JSON is told apart from one that says there is nothing.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def handles_of(value: object) -> tuple[int, ...]:
     if isinstance(value, bool) or value is None:
         return ()
     if isinstance(value, int | float):
-        return (int(value),) if value == value and abs(value) < 10**9 else ()
+        return (int(value),) if -(10**9) < value < 10**9 else ()
     if isinstance(value, str):
         return tuple(dict.fromkeys(_handles_in(value)))
     if isinstance(value, list | tuple):
@@ -174,7 +174,9 @@ def _listed(value: dict[object, object] | list[object], keys: tuple[str, ...]) -
 
 def _keyed(value: dict[object, object]) -> dict[str, object]:
     """An object with plain names: no case, no spaces, no dashes."""
-    return {str(key).strip().casefold().replace(" ", "_").replace("-", "_"): each for key, each in value.items()}
+    return {
+        str(key).strip().casefold().replace(" ", "_").replace("-", "_"): each for key, each in value.items()
+    }
 
 
 def _closed(text: str) -> bool:

@@ -87,7 +87,7 @@ def _plain(text: str) -> str:
 def _is_called(plain: str, names: tuple[str, ...]) -> bool:
     """Whether this is one of these names, or one of them with a surname behind it."""
     own = {_plain(name) for name in names if name.strip()}
-    return plain in own or plain.split()[0] in own or any(plain == name.split()[0] for name in own)
+    return plain in own or plain.split(maxsplit=1)[0] in own or any(plain == name.split()[0] for name in own)
 
 
 def _related(plain: str, names: Names) -> str:
@@ -101,7 +101,7 @@ def _related(plain: str, names: Names) -> str:
 
 
 def _favourite(plain: str) -> str:
-    """"favorite books" and 最喜欢的书 are one matter."""
+    """ "favorite books" and 最喜欢的书 are one matter."""
     found = _FAVOURITE.fullmatch(plain)
     if not found:
         return ""
@@ -115,23 +115,58 @@ def _singular(word: str) -> str:
     return word
 
 
-_POINTING = re.compile(r"^(?:the |a |an |my |his |her |their |current |present |new |我的?|现在的?|目前的?|当前的?)+(?=\S)")
-_FAVOURITE = re.compile(r"favou?rite (?P<what>.+)|最(?:喜欢|爱|喜爱)(?:的|喝的|吃的|看的|听的)?(?P<han>.+)|(?P<behind>.+) (?:preference|favou?rite)")
-_MEASURED = re.compile(r"(?:best |running |current )?(?P<what>\d+ ?k|half marathon|marathon)(?: run(?:ning)?)? (?:time|pb|best|record|result)")
+_POINTING = re.compile(
+    r"^(?:the |a |an |my |his |her |their |current |present |new |我的?|现在的?|目前的?|当前的?)+(?=\S)"
+)
+_FAVOURITE = re.compile(
+    r"favou?rite (?P<what>.+)|最(?:喜欢|爱|喜爱)(?:的|喝的|吃的|看的|听的)?(?P<han>.+)|(?P<behind>.+) (?:preference|favou?rite)"
+)
+_MEASURED = re.compile(
+    r"(?:best |running |current )?(?P<what>\d+ ?k|half marathon|marathon)(?: run(?:ning)?)? (?:time|pb|best|record|result)"
+)
 _THINGS = {
     "季节": "season", "茶": "tea", "书": "book", "颜色": "colour", "color": "colour", "菜": "food", "食物": "food", "吃的": "food",
     "音乐": "music", "歌": "song", "电影": "film", "movie": "film", "乐器": "instrument", "饮料": "drink", "运动": "sport",
     "城市": "city", "动物": "animal", "作家": "author", "游戏": "game", "花": "flower", "水果": "fruit",
 }  # fmt: skip
 _KIN = frozenset(
-    "sister brother mother mum mom father dad wife husband girlfriend boyfriend partner friend cat dog kitten boss "
-    "colleague daughter son aunt uncle cousin grandmother grandfather neighbour neighbor teacher doctor".split()
+    """
+    sister brother mother mum mom father dad wife husband girlfriend boyfriend partner friend cat dog
+    kitten boss colleague daughter son aunt uncle cousin grandmother grandfather neighbour neighbor teacher
+    doctor
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
 _PERSON_WORDS = frozenset(
-    {"user", "the user", "person", "the person", "user name", "user_name", "用户", "本人", "我", "i", "me", "self", "对方"}
+    {
+        "user",
+        "the user",
+        "person",
+        "the person",
+        "user name",
+        "user_name",
+        "用户",
+        "本人",
+        "我",
+        "i",
+        "me",
+        "self",
+        "对方",
+    }
 )
 _COMPANION_WORDS = frozenset(
-    {"assistant", "the assistant", "companion", "the companion", "ai", "助手", "ai助手", "老友", "old friend", "you", "你"}
+    {
+        "assistant",
+        "the assistant",
+        "companion",
+        "the companion",
+        "ai",
+        "助手",
+        "ai助手",
+        "老友",
+        "old friend",
+        "you",
+        "你",
+    }
 )
 
 _SINGLE = """
@@ -232,7 +267,16 @@ _OF_HOME = (
     "routine", "school",
 )  # fmt: skip
 _OF_WORK = ("salary", "boss", "colleague", "commute", "work hours", "job title", "project", "team", "office")
-_OF_PARTNER = ("living with", "relationship status", "plan", "trip", "in law", "engagement", "wedding", "partner job")
+_OF_PARTNER = (
+    "living with",
+    "relationship status",
+    "plan",
+    "trip",
+    "in law",
+    "engagement",
+    "wedding",
+    "partner job",
+)
 _OF_LIFE = (
     "health", "medication", "weight", "age", "routine", "diet", "home", "living with", "plan", "partner", "job title",
     "employer", "doctor", "appointment", "treatment", "hobby", "likes", "status",

@@ -1,7 +1,7 @@
 """The values of one slot in time: which is current, and until when each of the others held.
 
-A slot that holds one value at a time has at most one that is stated and current. The one that was told last is, whatever
-came in whichever order; what a person put right stands above all. A value holds until the next begins.
+A slot that holds one value at a time has at most one that is stated and current. The one that was told last is,
+whatever came in whichever order; what a person put right stands above all. A value holds until the next begins.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def settled(entries: Sequence[Entry]) -> list[Change]:
     """What must become of the entries of one slot, so that the last one alone is current."""
     found = [Change(each.name, "ends", each.until, "") for each in entries if each.new and each.until]
     ordered = in_order(each for each in entries if not each.was_past)
-    ends = [each for each in ordered if each.until and each.known and not _is_among(each.replaced_by, ordered)]
+    ends = [
+        each for each in ordered if each.until and each.known and not _is_among(each.replaced_by, ordered)
+    ]
     for at, each in enumerate(ordered):
         following = ordered[at + 1] if at + 1 < len(ordered) else None
         if change := _change(each, following, ends):
@@ -127,7 +129,11 @@ def is_less_exact(one: str, other: str) -> bool:
 
 def same_matter(one: Entry, other: Entry) -> bool:
     """Whether two entries of a slot say the same, and neither takes back what the other says."""
-    equal = same_value(one.value, other.value) if one.value or other.value else _bare(one.restatement) == _bare(other.restatement)
+    equal = (
+        same_value(one.value, other.value)
+        if one.value or other.value
+        else _bare(one.restatement) == _bare(other.restatement)
+    )
     return equal and takes_back(one.restatement) == takes_back(other.restatement)
 
 
@@ -140,7 +146,11 @@ def _numbers(text: str) -> frozenset[str]:
     return frozenset(number for number in found if len(number) > 1) or found
 
 
-_UNIT = frozenset("pound dollar euro yuan 元 块 块钱 gbp usd rmb cny eur a day month year per 每月 每年 一个月".split())
+_UNIT = frozenset(
+    """
+    pound dollar euro yuan 元 块 块钱 gbp usd rmb cny eur a day month year per 每月 每年 一个月
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
+)
 
 
 def _words(text: str) -> frozenset[str]:
