@@ -25,8 +25,8 @@ from recall.turn_table import FoundTurns, Pool, TurnTable
 if TYPE_CHECKING:
     from domain.records import Kind
     from domain.vectors import Vector
-    from storage.sqlite.lexicon import Postings
     from storage.sqlite.schema import WordTable
+    from storage.store import Postings
 
 #: Similarity by id.
 Similarities = Mapping[str, float]

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from domain.records import Kind, Summary, Turn
     from domain.vectors import Vector
     from recall.turn_table import PlacedTurn
-    from storage.sqlite.lexicon import Postings
     from storage.sqlite.schema import WordTable
+    from storage.store import Postings
 
 #: Turns texts into vectors, all in one call; None for a text that has none.
 Embed = Callable[[Sequence[str]], "Sequence[Vector | None]"]

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from recall.ranking import Flags, Floats, Numbers, from_neighbours
 
 if TYPE_CHECKING:
-    from storage.sqlite.lexicon import Postings
+    from storage.store import Postings
 
 #: A history of so many turns is looked at whole.
 WHOLE = 3000

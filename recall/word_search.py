@@ -20,8 +20,8 @@ from recall.ranking import rarity
 from recall.sources import Archive, WordIndex
 
 if TYPE_CHECKING:
-    from storage.sqlite.lexicon import Postings
     from storage.sqlite.schema import WordTable
+    from storage.store import Postings
 
 #: The share of what was asked for, by rarity, that a memory must hold.
 _MOST = 0.6

@@ -3,18 +3,21 @@
     choose -> show and ask (not here) -> take_out, one commit -> clean_files -> proof
 
 The commit leaves a note of what is being erased, so that an erasure that was killed after it is finished at the next
-start. What was made from an erased turn goes with it: the summary of its session, and the lines that hold it from every
-version of the images. The versions stay, and so does every other line. What is to be made anew from what is left is
-noted in the same commit.
+start. What was made from an erased turn goes with it: the summary of its session, the notes and facts that rest on it,
+and the lines that hold it or rest on it from every version of the images. The versions stay, and so does every other
+line. What is to be made anew from what is left is noted in the same commit.
 """
 
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict
 
+from domain.facts import Fact, Note, Relation
 from domain.records import IMAGES, ErasureScope, Summary, Turn
 from storage import proof
 from storage.image_lines import Filtered, LineFilter, Tokens, same
@@ -24,6 +27,14 @@ from storage.store import ErasureNote, Store
 #: Cleans what others wrote of these texts.
 Scrub = Callable[[proof.Needles], None]
 _AT_ONCE = 5_000
+
+
+class _Known(TypedDict):
+    """What of an ``ErasureScope`` is known rather than said."""
+
+    notes: tuple[Note, ...]
+    facts: tuple[Fact, ...]
+    relations: tuple[Relation, ...]
 
 
 @dataclass(frozen=True)
@@ -91,12 +102,14 @@ class Eraser:
         chosen = self._with_derived(turns, words=words.strip())
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *holding)}
         pins = [pin for image in IMAGES for pin in self.store.pins(image) if wanted in same(pin)]
+        notes, facts = self._known_with(wanted)
         flying = (one for one in self.store.every_in_flight() if wanted in same(one.text + one.partial))
         return replace(
             chosen,
             summaries=tuple(summaries.values()),
             pins=tuple(pins),
             in_flight=tuple(one.session_id for one in flying),
+            **self._known(turns, notes, facts),
         )
 
     def refreshed(self, chosen: ErasureScope) -> ErasureScope:
@@ -111,6 +124,7 @@ class Eraser:
             versions=now.versions,
             left=now.left,
             lines=now.lines,
+            **self._known(chosen.turns, chosen.notes, chosen.facts),
         )
 
     def _with_derived(
@@ -129,7 +143,28 @@ class Eraser:
             tuple(dict.fromkeys(line for image in images for line in image.lines)),
             in_flight=tuple(session_id for session_id in whole if self.store.in_flight(session_id)),
             words=words,
+            **self._known(turns),
         )
+
+    def _known(self, turns: Sequence[Turn], notes: Sequence[Note] = (), facts: Sequence[Fact] = ()) -> _Known:
+        """All that is known from these turns, and these notes and facts besides, with what stands in the facts."""
+        ids = [turn.text_id for turn in turns]
+        resting = [fact for found in self.store.facts_of_turns(ids).values() for fact in found]
+        told = {fact.text_id: fact for fact in (*resting, *facts)}
+        return _Known(
+            notes=tuple({note.text_id: note for note in (*self.store.notes_of_turns(ids), *notes)}.values()),
+            facts=tuple(told.values()),
+            relations=tuple(self.store.relations_of(list(told))),
+        )
+
+    def _known_with(self, wanted: str) -> tuple[list[Note], list[Fact]]:
+        """The notes and the facts that hold these words."""
+        related = {one.fact.text_id for one in self.store.relations(current=False) if wanted in _said_by(one)}
+        notes = [note for note in self.store.every_note() if wanted in same(f"{note.text}\n{note.topic}")]
+        facts = [
+            fact for fact in self.store.facts() if fact.text_id in related or wanted in same(_words_of(fact))
+        ]
+        return notes, facts
 
     def _summary_of(self, session_id: str, turns: Sequence[Turn], whole: Sequence[str]) -> Summary | None:
         """The summary of a session if it was made from one of these turns."""
@@ -147,7 +182,10 @@ class Eraser:
         found = []
         for image in IMAGES:
             pins = self.store.pins(image)
-            rule = LineFilter(self.tokens, words, turns, sessions, self.store.turns_of, pins)
+            rests: dict[str, set[str]] = defaultdict(set)
+            for one in self.store.every_line_evidence(image):
+                rests[one.line].update(one.turns)
+            rule = LineFilter(self.tokens, words, turns, sessions, self.store.turns_of, pins, rests)
             found.append(rule.filtered(self.images.versions(image)))
         return found
 
@@ -206,3 +244,13 @@ class Eraser:
         found = proof.traces(self.folders, needles.forms | vectors)
         files = sum(1 for _ in proof.files_below(self.folders))
         return Proof(files, len(needles.texts) + len(vectors), skipped, tuple(found))
+
+
+def _said_by(relation: Relation) -> str:
+    return same(f"{relation.source}\n{relation.relation}\n{relation.target}")
+
+
+def _words_of(fact: Fact) -> str:
+    """Every word that a fact holds."""
+    told = (fact.restatement, fact.subject, fact.attribute, fact.value, fact.location, fact.slot.subject)
+    return "\n".join((*told, *fact.keywords, *fact.persons, *fact.entities))

@@ -1,8 +1,10 @@
 """Which lines of an image hold what is erased, and what is left of each of its versions: pure rules, no database.
 
-A line that holds the erased words goes, from every version. So does a line that a model wrote first after the erased
-turns were said, if it shares a telling word with them: unless what stays accounts for it better. What is taken is a
-sentence where a line has several. Everything else stays as it was: a person must not lose what nobody asked to lose.
+A line that holds the erased words goes, from every version. So does a line that is known to rest on an erased turn,
+whatever its words; what a line rests on is known of all that the program wrote there itself. Of older lines, which a
+model wrote, those go that were first written after the erased turns were said, if they share a telling word with them:
+unless what stays accounts for them better. What is taken is a sentence where a line has several. Everything else stays
+as it was: a person must not lose what nobody asked to lose.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -44,7 +46,8 @@ class Filtered:
 class LineFilter:
     """What is erased: ``words`` in any spelling, or "", and ``turns``, of ``sessions``.
 
-    ``said_in`` tells what stays of a session. ``pins`` are lines that go only when they hold the words.
+    ``said_in`` tells what stays of a session. ``pins`` are lines that go only when they hold the words. ``rests``
+    are the turns, by id, that lines are known to rest on.
     """
 
     tokens: Tokens
@@ -53,17 +56,23 @@ class LineFilter:
     sessions: Sequence[str]
     said_in: Callable[[str], Sequence[Turn]]
     pins: Sequence[str] = ()
+    rests: Mapping[str, Collection[str]] = field(default_factory=dict)
     _said: dict[str, list[Words]] = field(default_factory=dict)
 
     def filtered(self, versions: Sequence[ImageVersion]) -> Filtered:
         """What becomes of the versions of one image, oldest first."""
+        whole = self._resting_on_what_goes
         gone = set(self._going(versions))
-        changed = [(version, without(version.text, gone)) for version in versions]
+        changed = [(version, without(version.text, gone, whole)) for version in versions]
         changed = [(version, left) for version, left in changed if left != version.text]
         return Filtered(
             tuple(version for version, _ in changed),
             tuple(left for _, left in changed),
-            tuple(sorted(gone)),
+            tuple(
+                sorted(
+                    gone | {line for version in versions for line in _lines(version.text) if line in whole}
+                )
+            ),
         )
 
     def _going(self, versions: Sequence[ImageVersion]) -> Iterator[str]:
@@ -73,9 +82,11 @@ class LineFilter:
         )
         frame = _frame(self._telling(piece) for piece in first)
         known: list[Words] = []
+        accounted = {piece for line, turns in self.rests.items() if turns for piece in pieces(line)}
         for piece, at in first.items():
             writer, words = versions[at], self._telling(piece)
-            suspect = at >= since and writer.origin == "model" and piece not in self._pinned
+            spared = piece in self._pinned or piece in accounted
+            suspect = at >= since and writer.origin == "model" and not spared
             if self._holds(piece) or (suspect and self._drawn(words - frame, writer.session_id, known)):
                 yield piece
             elif not suspect:
@@ -104,6 +115,17 @@ class LineFilter:
         return frozenset[str]().union(*(self._telling(turn.words) for turn in self.turns))
 
     @cached_property
+    def _resting_on_what_goes(self) -> frozenset[str]:
+        """The lines that rest on an erased turn; a line that a person pinned rests on their own word."""
+        gone, pinned = (
+            {turn.text_id for turn in self.turns},
+            {line for pin in self.pins for line in _lines(pin)},
+        )
+        return frozenset(
+            line for line, turns in self.rests.items() if line not in pinned and not gone.isdisjoint(turns)
+        )
+
+    @cached_property
     def _pinned(self) -> frozenset[str]:
         return frozenset(piece for pin in self.pins for piece in pieces(pin))
 
@@ -123,10 +145,15 @@ def pieces(text: str) -> list[str]:
     ]
 
 
-def without(text: str, gone: set[str]) -> str:
-    """A text without some of its pieces; a line that held nothing else goes, and the others stay as they are."""
+def without(text: str, gone: set[str], whole: Collection[str] = ()) -> str:
+    """A text without some of its pieces, and without some ``whole`` lines.
+
+    A line that held nothing else goes, and the others stay as they are.
+    """
     kept = []
     for line in text.split("\n"):
+        if line.strip() in whole:
+            continue
         parts = pieces(line)
         left = [part for part in parts if part not in gone]
         if len(left) == len(parts):
@@ -134,6 +161,10 @@ def without(text: str, gone: set[str]) -> str:
         elif rest := _joined(left):
             kept.append(rest)
     return "\n".join(kept).strip()
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.split("\n") if line.strip()]
 
 
 def same(text: str) -> str:

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from domain.vectors import Half
-    from storage.sqlite.lexicon import Postings
     from storage.sqlite.schema import WordTable
 
     Ids = npt.NDArray[np.bytes_]
+    Integers = npt.NDArray[np.int64]
 
 #: What images are to become, with what their lines rest on, or as plain text.
 ImageDrafts = Mapping[Image, ImageDraft | str]
@@ -62,6 +62,14 @@ class TurnRow:
     marks: int
     timestamp: str
     position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Where one term stands: row numbers in ascending order and how often in each."""
+
+    seqs: Integers
+    counts: Integers
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,13 @@ class FactReader(Tables):
         rows = [row for row in self._read(query) if row["fact"] in facts]
         return [Relation(row["source"], row["relation"], row["target"], facts[row["fact"]]) for row in rows]
 
+    def relations_of(self, facts: Sequence[str]) -> list[Relation]:
+        """The relations that stand in these facts, whether they hold now or not."""
+        told = {fact.number: fact for fact in self.facts_with_ids(facts)}
+        query = "SELECT fact, source, relation, target FROM relation WHERE fact IN ({}) ORDER BY seq"
+        rows = self._read_parts(query, list(told))
+        return [Relation(row["source"], row["relation"], row["target"], told[row["fact"]]) for row in rows]
+
     def notes_of(self, session_id: str) -> list[Note]:
         """The notes of a session, in the order in which they were learned."""
         return [

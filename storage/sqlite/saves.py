@@ -38,21 +38,27 @@ class SaveTables(Tables):
     ) -> None:
         """Let a save be taken back; ``images`` are the versions that it made."""
         summary = json.dumps(asdict(was.summary)) if was.summary else ""
-        values = (session_id, json.dumps(was.windows), json.dumps(images), summary, was.context, now)
+        last = self._last_turn()
+        values = (session_id, json.dumps(was.windows), json.dumps(images), summary, was.context, last, now)
         with self._database.write() as sql:
-            columns = "(session_id, windows, images, summary, context, stored_at)"
-            sql(f"INSERT OR REPLACE INTO undoable_save {columns} VALUES (?, ?, ?, ?, ?, ?)", values)
+            sql("DELETE FROM undoable_save WHERE last_turn <> ?", (last,))
+            columns = "(session_id, windows, images, summary, context, last_turn, stored_at)"
+            sql(f"INSERT OR REPLACE INTO undoable_save {columns} VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
     def _undoable_save(self, session_id: str) -> SaveToUndo | None:
         """What the save of a session replaced; None when it cannot be taken back."""
-        rows = self._read(
-            "SELECT summary, context, windows, images FROM undoable_save WHERE session_id = ?", session_id
-        )
+        query = "SELECT summary, context, windows, images FROM undoable_save WHERE session_id = ? AND last_turn = ?"
+        rows = self._read(query, session_id, self._last_turn())
         if not rows:
             return None
         summary = Summary(**json.loads(rows[0]["summary"])) if rows[0]["summary"] else None
         windows, images = json.loads(rows[0]["windows"]), json.loads(rows[0]["images"])
         return SaveToUndo(summary, rows[0]["context"], tuple(windows), images)
+
+    def _last_turn(self) -> int:
+        """The highest number that a turn ever had, also one that is gone."""
+        rows = self._read("SELECT seq FROM sqlite_sequence WHERE name = 'conversation'")
+        return int(rows[0][0]) if rows else 0
 
     def _drop_undoable_saves(self) -> None:
         """No save can be taken back any more."""

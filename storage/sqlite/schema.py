@@ -309,6 +309,7 @@ CREATE TABLE undoable_save (
     images TEXT NOT NULL,
     summary TEXT NOT NULL,
     context INTEGER,
+    last_turn INTEGER NOT NULL,
     stored_at TEXT NOT NULL
 ) WITHOUT ROWID;
 """

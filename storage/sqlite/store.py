@@ -22,12 +22,11 @@ from domain.records import (
     Turn,
 )
 from storage.sqlite.database import Database
-from storage.sqlite.index_writer import IndexWriter
-from storage.sqlite.lexicon import Postings
+from storage.sqlite.lexicon import IndexWriter
 from storage.sqlite.line_evidence import EvidenceTables
 from storage.sqlite.schema import WordTable
 from storage.sqlite.sessions import TurnReader
-from storage.store import ErasureNote, ImageDrafts, NewSummary, NewTurn
+from storage.store import ErasureNote, ImageDrafts, NewSummary, NewTurn, Postings
 
 _NOTE = "erasing"
 #: Where words stand that somebody may ask to have erased; and our own, since nobody can erase these.
@@ -94,7 +93,6 @@ class SqliteStore(IndexWriter, EvidenceTables, TurnReader):
             self._index_turns(spoken.turns)
             if before:
                 self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
-            self._drop_undoable_saves()
             self.drop_in_flight(session_id)
             self.drop_stages(session_id)
         return spoken
@@ -209,6 +207,7 @@ class SqliteStore(IndexWriter, EvidenceTables, TurnReader):
                 self._restore([], was.summary)
                 self._index_summary(was.summary)
             self._unfold_from(session_id, was.context)
+            self._count(session_id)
             self.resume(session_id, present, now)
             self._drop_undoable_saves()
         return gone

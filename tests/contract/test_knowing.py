@@ -1,4 +1,4 @@
-"""What is known: learned from windows, kept true, put right by hand, taken back, and gone with the turns it rests on."""
+"""What is known: learned from windows, kept true, put right by hand, taken back, gone with the turns it rests on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Slot, Window
-from domain.records import Round
+from domain.records import ErasureScope, Round
 from storage.store import NewTurn, Store
 from tests.contract.stores import Teller, at
 
@@ -208,3 +208,235 @@ def test_a_kept_reply_is_there_until_its_window_is_learned_or_a_turn_goes(
     assert store.kept_replies("a2") != {}
     store.undo("s1", 1)
     assert store.kept_replies(two.assistant.text_id) == {}
+
+
+# -- kept true -------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_later_window_changed_keeps_its_place_and_says_until_when(
+    store: Store, teller: Teller
+) -> None:
+    one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "I moved to Oslo")
+    learn(store, one, "Lyon")
+    learn(store, two, "Oslo", changes=[Change("Lyon", "changes", "2026-02", "Oslo")])
+    lyon, oslo = store.facts()
+    assert (lyon.until, lyon.replaced_by, lyon.current, oslo.current) == ("2026-02", "Oslo", False, True)
+    assert store.facts(current=True) == [oslo]
+    assert store.facts(current=False) == [lyon]
+    assert store.facts_in_slots([HOME, HOME]) == [lyon, oslo]
+    assert [(event.what, event.when, event.by) for event in store.history("Lyon")] == [
+        ("learned", lyon.said, ""),
+        ("changed", "2026-02", "Oslo"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [
+        ("ends", {"until": "2026-05", "replaced_by": "new", "current": False}),
+        ("corrects", {"until": "", "corrected": True, "replaced_by": "new", "current": False}),
+        ("doubts", {"doubtful_since": "2026-05", "current": True}),
+        ("same", {"seen": "2026-05", "doubtful_since": "", "current": True}),
+    ],
+)
+def test_a_verdict_does_what_it_says_and_is_taken_back_whole(
+    store: Store, teller: Teller, verdict: Any, expected: dict[str, object]
+) -> None:
+    one, two = teller.say("s1", "I swim"), teller.say("s1", "not any more")
+    store.learn(learned([one], new_fact("swims", one, single=False)), at(50))
+    before = known(store, "swims")
+    new = new_fact("new", two, single=False)
+    store.learn(learned([two], new, changes=[Change("swims", verdict, "2026-05", "new")]), at(51))
+    after = known(store, "swims")
+    assert {name: getattr(after, name) for name in expected} == expected
+    store.unlearn([two.assistant.text_id])
+    assert known(store, "swims") == before
+    assert store.unread("s1") == list(two.turns)
+
+
+def test_doubt_goes_when_the_fact_is_confirmed_or_ends(store: Store, teller: Teller) -> None:
+    rounds = [teller.say("s1", word) for word in ("gym", "moved", "still there", "closed")]
+    store.learn(learned(rounds[:1], new_fact("gym", rounds[0], single=False)), at(50))
+    doubtful = []
+    for spoken, verdict in zip(rounds[1:], ("doubts", "same", "doubts"), strict=True):
+        store.learn(learned([spoken], changes=[Change("gym", verdict, spoken.user.timestamp)]), at(51))  # type: ignore[arg-type]
+        doubtful.append(known(store, "gym").doubtful_since)
+    assert doubtful == [rounds[1].user.timestamp, "", rounds[3].user.timestamp]
+    last = teller.say("s1", "it burnt down")
+    store.learn(
+        learned([last], changes=[Change("gym", "ends", "2026-03-02"), Change("gym", "doubts", "2026")]),
+        at(52),
+    )
+    assert (known(store, "gym").until, known(store, "gym").doubtful_since) == ("2026-03-02", "")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_one_value_is_current_in_a_single_slot_whatever_the_order_of_arrival(
+    store: Store, teller: Teller, order: tuple[int, ...]
+) -> None:
+    values = ("Lyon", "Oslo", "Rome")
+    rounds = [teller.say("s1", f"I live in {value}") for value in values]
+    for number in order:
+        learn(store, rounds[number], values[number])
+    told = {fact.value: fact for fact in store.facts()}
+    assert current(store) == ["Rome"]
+    assert (told["Lyon"].until, told["Lyon"].replaced_by) == (rounds[1].user.timestamp, "Oslo")
+    assert (told["Oslo"].until, told["Oslo"].replaced_by) == (rounds[2].user.timestamp, "Rome")
+    assert [event.what for event in store.history("Oslo")] == ["learned", "changed"]
+
+
+def test_only_what_was_stated_takes_a_slot_and_what_was_over_when_it_was_told_does_not(
+    store: Store, teller: Teller
+) -> None:
+    one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "more")
+    plan, past = new_fact("Oslo", two, stance="planned"), new_fact("Rome", two, start="2010", end="2015")
+    learn(store, one, "Lyon")
+    store.learn(learned([two], plan, past), at(51))
+    assert current(store) == ["Lyon", "Oslo"]
+    assert (known(store, "Rome").since, known(store, "Rome").until) == ("2010", "2015")
+
+
+# -- by hand ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_person_called_wrong_never_was_and_no_model_changes_that(store: Store, teller: Teller) -> None:
+    one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "again")
+    learn(store, one, "Lyon")
+    assert store.put_right("Lyon", None, at(60))
+    wrong = known(store, "Lyon")
+    assert (wrong.corrected, wrong.current, wrong.decided) == (True, False, "hand")
+    learn(store, two, changes=[Change("Lyon", "same", at(61)), Change("nobody", "ends", at(61))])
+    assert known(store, "Lyon") == wrong
+    assert [event.what for event in store.history("Lyon")] == ["learned", "put_right"]
+    assert not store.put_right("nobody", None, at(62))
+
+
+def test_what_a_person_put_in_its_place_wins_for_good(store: Store, teller: Teller) -> None:
+    one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "of Rome")
+    learn(store, one, "Lyon")
+    assert store.put_right("Lyon", new_fact("Como", one, turns=()), at(60))
+    assert known(store, "Lyon").replaced_by == "Como"
+    learn(store, two, "Rome", changes=[Change("Como", "changes", at(61), "Rome")])
+    assert current(store) == ["Como"]
+    by_hand = known(store, "Como")
+    assert (by_hand.turns, by_hand.note, by_hand.decided) == ((one.user.text_id,), "note of Lyon", "hand")
+    assert (known(store, "Rome").until, known(store, "Rome").replaced_by) == (two.user.timestamp, "Como")
+    assert finds(store, "como") == [(by_hand.number, one.user.seq)]
+    store.put_right("Como", new_fact("Nice", one), at(62))
+    assert current(store) == ["Nice"]
+
+
+def test_what_a_person_called_wrong_stays_so_without_what_they_put_in_its_place(
+    store: Store, teller: Teller
+) -> None:
+    spoken = teller.say("s1", "I live in Lyon")
+    learn(store, spoken, "Lyon")
+    store.put_right("Lyon", new_fact("Como", spoken), at(60))
+    store.take_out(ErasureScope(facts=(known(store, "Como"),)))
+    assert [fact.value for fact in store.facts()] == ["Lyon"]
+    assert current(store) == []
+
+
+def test_a_fact_can_be_kept_and_let_go(store: Store, teller: Teller) -> None:
+    learn(store, teller.say("s1", "I live in Lyon"), "Lyon")
+    kept = []
+    for wish in (True, False):
+        assert store.keep_fact("Lyon", wish, at(60))
+        kept.append(known(store, "Lyon").kept)
+    assert kept == [True, False]
+    assert known(store, "Lyon").decided == "model"
+    assert not store.keep_fact("nobody", True, at(61))
+
+
+# -- what goes with its turns ----------------------------------------------------------------------------------------
+
+
+def go_by_undo(store: Store, spoken: Round) -> None:
+    store.undo("s1", 1)
+
+
+def go_by_reset(store: Store, spoken: Round) -> None:
+    store.reset("s1")
+
+
+def go_by_withholding(store: Store, spoken: Round) -> None:
+    store.withhold([spoken.user.text_id])
+
+
+def go_by_another_reply(store: Store, spoken: Round) -> None:
+    turns = (NewTurn("u99", at(80), "user", "other"), NewTurn("a99", at(80), "assistant", "words"))
+    store.store_round("s1", turns, "stop", at(80), instead_of=spoken)
+
+
+def go_by_erasure(store: Store, spoken: Round) -> None:
+    store.take_out(ErasureScope((spoken.user,)))
+
+
+WAYS = [go_by_undo, go_by_reset, go_by_withholding, go_by_another_reply, go_by_erasure]
+
+
+@pytest.mark.parametrize("go", WAYS)
+def test_what_rests_on_a_turn_goes_with_it_and_what_it_did_to_others_is_taken_back(
+    store: Store, teller: Teller, go: Callable[[Store, Round], None]
+) -> None:
+    store.start_session("s0", at(0))
+    one, two = teller.say("s0", "I live in Lyon"), teller.say("s1", "I moved to Oslo")
+    store.learn(learned([one], new_fact("Lyon", one), new_fact("gym", one, slot=Slot("ann", "gym"))), at(50))
+    before, notes = store.facts(), store.notes_of("s0")
+    changes = [Change("Lyon", "changes", at(40), "Oslo"), Change("gym", "doubts", at(40))]
+    whole = learned([two], new_fact("Oslo", two), changes=changes)
+    relation = NewRelation("Ann", "lives in", "Oslo", "Oslo")
+    assert store.learn(replace(whole, relations=(relation,)), at(51))
+    store.keep_reply("elsewhere", "compare", "digest", "Oslo", at(52))
+    assert (len(store.relations()), current(store)) == (1, ["gym", "Oslo"])
+    go(store, two)
+    assert store.facts() == before
+    assert store.notes_of("s0") == notes
+    assert (store.notes_of("s1"), store.relations(current=False), store.kept_replies("elsewhere")) == (
+        [],
+        [],
+        {},
+    )
+    assert finds(store, "oslo") == []
+    assert [event.what for event in store.history("Lyon")] == ["learned"]
+    assert store.problems() == []
+
+
+def test_a_note_goes_with_any_of_its_turns_and_a_fact_that_rests_on_another_stays(
+    store: Store, teller: Teller
+) -> None:
+    one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "with Momo")
+    home, cat = new_fact("Lyon", one), new_fact("cat", two, note="note of Lyon", single=False)
+    store.learn(Learned(window_of(one, two), (new_note(home),), (home, cat)), at(50))
+    store.withhold([one.user.text_id])
+    (left,) = store.facts()
+    assert (left.text_id, left.note, left.topic, left.importance) == ("cat", "", "", 5)
+    assert store.notes_of("s1") == []
+    store.unlearn([two.assistant.text_id])
+    assert store.facts() == []
+
+
+def test_turns_that_come_back_are_unread_again(store: Store, teller: Teller) -> None:
+    one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "I moved")
+    for spoken, value in ((one, "Lyon"), (two, "Oslo")):
+        learn(store, spoken, value)
+    rounds = store.undo("s1", 1)
+    store.redo(rounds)
+    assert store.unread("s1") == list(two.turns)
+    store.put_back(store.reset("s1"))
+    assert store.unread("s1") == [*one.turns, *two.turns]
+    store.withhold([one.user.text_id])
+    store.release([one.user.text_id])
+    assert one.user in store.unread("s1")
+    learn(store, one, "Lyon")
+    assert current(store) == ["Lyon"]
+
+
+def test_an_old_fact_that_only_finds_its_turns_is_shown_to_nobody(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "there")
+    store.learn_fact("old", "s1", at(5), "plays the violin", [spoken.user.seq])
+    assert finds(store, "violin") == [(1, spoken.user.seq)]
+    assert (store.facts(), store.fact(1), store.facts_with_ids(["old"])) == ([], None, [])
+    assert store.facts_of_turns([spoken.user.text_id]) == {}
+    store.undo("s1", 1)
+    assert finds(store, "violin") == []

@@ -1,0 +1,236 @@
+"""What the lines of the images rest on, and a save that is taken back right after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from domain.facts import ImageDraft, LineEvidence
+from domain.records import ErasureScope, Round, Turn
+from storage.store import Store
+from tests.contract.stores import Teller, at, said
+from tests.contract.test_finding import embed_all
+from tests.contract.test_knowing import current, finds, known, learn
+
+
+def line(words: str, *turns: Turn, date: str = "2026-03-01", importance: int = 5) -> LineEvidence:
+    return LineEvidence(words, tuple(turn.text_id for turn in turns), date, importance)
+
+
+def save(
+    store: Store, teller: Teller, session_id: str, following: str, text: str, *lines: LineEvidence
+) -> None:
+    """Archive a session with an image."""
+    store.archive(
+        session_id, teller.summary(f"the end of {session_id}"), {"user": ImageDraft(text, lines)}, following
+    )
+
+
+def image(store: Store) -> str:
+    newest = store.newest_version("user")
+    return newest.text if newest else ""
+
+
+def test_lines_rest_on_what_they_were_given_in_their_order(
+    store: Store, teller: Teller, reopen: Callable[[], Store]
+) -> None:
+    one, two = teller.say("s1", "one"), teller.say("s1", "two")
+    cat, home = line("A cat.", one.user, two.user, importance=8), line("In Lyon.", two.user)
+    save(
+        store,
+        teller,
+        "s1",
+        "s2",
+        "By hand.\n  In Lyon. \nA cat.",
+        cat,
+        home,
+        line("Nowhere.", one.user),
+        line("By hand."),
+    )
+    store.close()
+    again = reopen()
+    assert again.line_evidence("user") == [home, cat]
+    assert again.line_evidence("self") == []
+    assert again.lines_resting_on("user", [one.user.text_id]) == ["A cat."]
+    again.close()
+
+
+def test_a_line_that_is_not_named_keeps_what_it_rested_on_and_plain_text_takes_nothing_away(
+    store: Store, teller: Teller
+) -> None:
+    one = teller.say("s1", "one")
+    save(store, teller, "s1", "s2", "A cat.\nIn Lyon.", line("A cat.", one.user), line("In Lyon.", one.user))
+    two = teller.say("s2", "two")
+    save(store, teller, "s2", "s3", "A cat.\nIn Lyon.", line("In Lyon.", two.user, date="2026-04"))
+    assert store.line_evidence("user") == [
+        line("A cat.", one.user),
+        line("In Lyon.", two.user, date="2026-04"),
+    ]
+    store.archive("s3", teller.summary(""), {"user": "Changed by hand.\nA cat."}, "s4")
+    assert store.line_evidence("user") == [line("A cat.", one.user)]
+    assert {one.line for one in store.every_line_evidence("user")} == {"A cat.", "In Lyon."}
+
+
+def test_an_image_that_is_made_anew_says_what_it_rests_on(store: Store, teller: Teller) -> None:
+    one, two, *spare = (teller.say("s1", word) for word in ("one", "two", "three", "four"))
+    save(store, teller, "s1", "s2", "A cat.", line("A cat.", one.user))
+    drafts = (
+        ImageDraft("A cat.", (line("A cat.", two.user),)),
+        ImageDraft("A cat.\nIn Lyon.", (line("In Lyon.", one.user),)),
+    )
+    for gone, draft in zip(spare, drafts, strict=True):
+        base = store.newest_version("user")
+        assert base is not None
+        store.take_out(ErasureScope(gone.turns, versions=(base,), left=(base.text,)))
+        wishes = [wish for wish in store.renewals() if wish.what == "user"]
+        assert store.make_image_anew(wishes, base, draft, at(70))
+    assert store.line_evidence("user") == [line("A cat.", two.user), line("In Lyon.", one.user)]
+    assert [version.text for version in store.versions("user")] == ["A cat.", "A cat.\nIn Lyon."]
+
+
+def test_with_an_erased_line_goes_what_it_rested_on(store: Store, teller: Teller) -> None:
+    one, two = teller.say("s1", "one"), teller.say("s1", "two")
+    text = "Has a cat. Lives in Lyon.\nSings."
+    save(
+        store, teller, "s1", "s2", text, line("Has a cat. Lives in Lyon.", one.user), line("Sings.", two.user)
+    )
+    version = store.newest_version("user")
+    assert version is not None
+    store.take_out(
+        ErasureScope(versions=(version,), left=("Lives in Lyon.",), lines=("Has a cat.", "Sings."))
+    )
+    assert store.every_line_evidence("user") == [line("Lives in Lyon.", one.user)]
+
+
+# -- taking a save back ----------------------------------------------------------------------------------------------
+
+
+def lived(store: Store, teller: Teller) -> list[Round]:
+    """A first evening that was saved, and a second one with a fold and a window that was read in the background."""
+    first = teller.say("s1", "I live in Lyon")
+    store.keep_stage("s1", "summary", at(20), "{}")
+    learn(store, first, "Lyon")
+    save(store, teller, "s1", "s2", "In Lyon.\nSings.", line("In Lyon.", first.user))
+    rounds = [teller.say("s2", word) for word in ("amber", "birch", "copper")]
+    store.fold("s2", rounds[0].user.round, teller.summary("of amber"))
+    learn(store, rounds[0], "Nice")
+    return [first, *rounds]
+
+
+def saved_again(store: Store, teller: Teller, rounds: list[Round]) -> None:
+    """The second evening, saved, with all that a save comes to."""
+    store.keep_stage("s2", "summary", at(40), "{}")
+    learn(store, rounds[2], "Oslo")
+    lines = (
+        line("In Lyon.", rounds[0].user, rounds[2].user),
+        line("In Oslo.", rounds[2].user),
+        line("Sings.", rounds[3].user),
+    )
+    save(store, teller, "s2", "s3", "In Lyon.\nIn Oslo.\nSings.", *lines)
+
+
+def everything(store: Store) -> list[object]:
+    """All that a save may change, but the dates and places of what it made."""
+    summary = store.summary("s2")
+    return [
+        store.facts(), store.notes_of("s2"), store.unread("s2"), store.context("s2"), summary, finds(store, "nice"),
+        image(store), store.line_evidence("user"), [one.session_id for one in store.recent_sessions(9, 0)],
+        store.session("s2"), store.renewals(), store.stages("s2"),
+    ]  # fmt: skip
+
+
+def test_a_save_that_is_taken_back_leaves_everything_as_it_was(
+    store: Store, teller: Teller, reopen: Callable[[], Store]
+) -> None:
+    rounds = lived(store, teller)
+    embed_all(store)
+    before = everything(store)
+    saved_again(store, teller, rounds)
+    assert current(store) == ["Oslo"]
+    assert store.line_evidence("user") != []
+    store.close()
+    again = reopen()
+    summary = again.summary("s2")
+    assert summary is not None
+    assert again.undo_save("s2", "s3", at(60)) == [summary.text_id]
+    assert everything(again) == before
+    assert [version.origin for version in again.versions("user")] == ["model", "model", "restore"]
+    assert current(again) == ["Nice"]
+    kept = again.summary("s2")
+    assert kept is not None
+    assert kept.text_id in again.waiting(99)
+    assert again.undo_save("s2", "s3", at(61)) is None
+    assert again.problems() == []
+    again.close()
+
+
+def test_the_lines_of_a_save_that_was_taken_back_are_still_known_for_an_erasure(
+    store: Store, teller: Teller
+) -> None:
+    rounds = lived(store, teller)
+    saved_again(store, teller, rounds)
+    store.undo_save("s2", "s3", at(60))
+    told = {one.line for one in store.every_line_evidence("user") if rounds[2].user.text_id in one.turns}
+    assert told == {"In Lyon.", "In Oslo."}
+    assert store.lines_resting_on("user", [rounds[2].user.text_id]) == []
+
+
+def test_an_image_that_was_edited_since_the_save_keeps_the_edit(store: Store, teller: Teller) -> None:
+    rounds = lived(store, teller)
+    saved_again(store, teller, rounds)
+    store.add_version("user", "By hand.\nIn Oslo.", "hand", at(59))
+    assert store.undo_save("s2", "s3", at(60)) is not None
+    assert image(store) == "By hand.\nIn Oslo."
+    assert [one.line for one in store.line_evidence("user")] == ["In Oslo."]
+
+
+def say_more(store: Store, teller: Teller) -> None:
+    teller.say("s3", "and then")
+
+
+def say_and_undo(store: Store, teller: Teller) -> None:
+    teller.say("s3", "and then")
+    store.undo("s3", 1)
+
+
+def type_more(store: Store, teller: Teller) -> None:
+    store.note_in_flight("s3", at(55), "and th")
+
+
+def erase_a_turn(store: Store, teller: Teller) -> None:
+    store.take_out(ErasureScope(tuple(store.turns_of("s1"))))
+
+
+def erase_words(store: Store, teller: Teller) -> None:
+    store.take_out(ErasureScope(words="anything"))
+
+
+@pytest.mark.parametrize("meanwhile", [say_more, say_and_undo, type_more, erase_a_turn, erase_words])
+def test_a_save_is_not_taken_back_when_anything_was_said_or_went_since(
+    store: Store, teller: Teller, meanwhile: Callable[[Store, Teller], None]
+) -> None:
+    saved_again(store, teller, lived(store, teller))
+    meanwhile(store, teller)
+    before = store.facts(), store.versions("user"), said(store, "s3")
+    assert store.undo_save("s2", "s3", at(60)) is None
+    assert (store.facts(), store.versions("user"), said(store, "s3")) == before
+    session = store.session("s2")
+    assert session is not None
+    assert session.status == "archived"
+
+
+def test_what_a_save_that_was_given_up_had_read_stays_read_when_the_next_one_is_taken_back(
+    store: Store, teller: Teller
+) -> None:
+    one = teller.say("s1", "I live in Lyon")
+    store.keep_stage("s1", "summary", at(20), "{}")
+    learn(store, one, "Lyon")
+    two = teller.say("s1", "I moved")
+    store.keep_stage("s1", "summary", at(21), "{}")
+    learn(store, two, "Oslo")
+    save(store, teller, "s1", "s2", "In Oslo.")
+    store.undo_save("s1", "s2", at(60))
+    assert current(store) == ["Lyon"]
+    assert known(store, "Lyon").until == ""
+    assert store.unread("s1") == list(two.turns)
