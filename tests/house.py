@@ -19,7 +19,7 @@ from jobs.saving import Saved, SaveEvent
 from llm import Llm
 from memory import Memory
 from models.chat import Patience
-from tests.server import ScriptedServer
+from tests.server import Exchange, Play, ScriptedServer, say
 
 #: How the first line of each task begins, in either language.
 _BEGINS = {
@@ -93,6 +93,30 @@ def _added(image: str, given: list[Any]) -> Iterator[dict[str, Any]]:
         line = f"{image}: {one['note'].split(': ', 1)[-1]}" if "note" in one else ""
         if line and line not in lines:
             yield {"turns": one["turns"], "operation": "add", "text": line, "date": one["said"]}
+
+
+class Mind:
+    """Plays a model that answers some tasks as it is told, and the others as a friend does."""
+
+    def __init__(self, server: ScriptedServer) -> None:
+        self._server = server
+        self._told: dict[str, list[Play]] = {}
+        server.script(*[self] * 1_000)
+
+    def answers(self, task: str, *plays: Play | str) -> None:
+        """What it answers to a task next, the last of them ever after."""
+        self._told[task] = [say(play) if isinstance(play, str) else play for play in plays]
+
+    def asked(self, task: str) -> list[Any]:
+        """The requests of a task that came."""
+        return [request for request in self._server.chats if marked(request, task)]
+
+    def __call__(self, exchange: Exchange) -> None:
+        for task, plays in self._told.items():
+            if marked(exchange.json, task):
+                (plays.pop(0) if len(plays) > 1 else plays[0])(exchange)
+                return
+        say(friend(exchange.json))(exchange)
 
 
 class House:

@@ -271,23 +271,13 @@ class SqliteStore(IndexWriter, EvidenceTables, TurnReader):
         self._drop_undoable_saves()
 
     def _ask_for_what_goes(self, chosen: ErasureScope) -> None:
-        """Ask for the summaries that go, and for the images that lose a line of their newest version."""
+        """Ask for the summaries that go. Of an image only lines go, and what is left of it needs no model."""
         gone = {session.session_id for session in chosen.sessions}
         for session_id in chosen.affected:
             self._ask_again(session_id)
         for summary in chosen.summaries:
             if summary.session_id not in gone:
                 self._ask_anew("summary", summary.session_id, summary.timestamp)
-        for image in IMAGES:
-            if self.newest_version(image) in chosen.versions:
-                for session_id in chosen.affected:
-                    self._ask_for_image(image, session_id)
-
-    def _ask_for_image(self, image: Image, session_id: str) -> None:
-        """Images are made from the summaries of sessions that have ended."""
-        session = self.session(session_id)
-        if session is not None and session.end_timestamp is not None:
-            self._ask_anew(image, session_id, session.end_timestamp)
 
     def _take_out_drafts(self, chosen: ErasureScope) -> None:
         """What is on its way; the stages of any save hold images as they were."""

@@ -13,8 +13,8 @@ from domain import errors
 from domain.events import Notice, Stop
 from jobs.noting import Noted, Noting
 from jobs.saving import Saved
-from tests.house import House, friend, house, marked, records
-from tests.server import Exchange, Play, ScriptedServer, hang, say, status, stream
+from tests.house import House, Mind, house, records
+from tests.server import Exchange, ScriptedServer, hang, say, status, stream
 
 #: What of a conversation the tests talk about.
 CAT, MOVE = "I have a cat called Momo.", "I live in Lyon."
@@ -42,28 +42,6 @@ HAS_A_CAT = noted(fact(1, "the user has a cat called Momo.", "pet", "Momo"))
 LIVES_IN_LYON = noted(fact(1, "the user lives in Lyon.", "home", "Lyon"))
 
 
-class Mind:
-    """Plays a model that answers some tasks as it is told, and the others as a friend does."""
-
-    def __init__(self, server: ScriptedServer) -> None:
-        self._server = server
-        self._told: dict[str, list[Play]] = {}
-
-    def answers(self, task: str, *plays: Play | str) -> None:
-        """What it answers to a task next, the last of them ever after."""
-        self._told[task] = [say(play) if isinstance(play, str) else play for play in plays]
-
-    def asked(self, task: str) -> list[Any]:
-        """The requests of a task that came."""
-        return [request for request in self._server.chats if marked(request, task)]
-
-    def __call__(self, exchange: Exchange) -> None:
-        for task, plays in self._told.items():
-            if marked(exchange.json, task):
-                return (plays.pop(0) if len(plays) > 1 else plays[0])(exchange)
-        say(friend(exchange.json))(exchange)
-
-
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as running:
@@ -72,9 +50,7 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def mind(server: ScriptedServer) -> Mind:
-    told = Mind(server)
-    server.script(*[told] * 1_000)
-    return told
+    return Mind(server)
 
 
 @pytest.fixture

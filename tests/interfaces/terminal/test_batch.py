@@ -196,7 +196,7 @@ def test_help_and_what_is_wrong_are_in_the_language_of_the_locale(tmp_path: Path
 def test_new_says_what_it_does_first(tmp_path: Path) -> None:
     run(tmp_path, "-p", "my boat is blue", "--here")
     told = run(tmp_path, "--new", "-p", "hello").err
-    assert told.index("is saved first; Ctrl-C") < told.index("1/3")
+    assert told.index("is saved first; Ctrl-C") < told.index("1/4")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.server import ScriptedServer
 
 #: What each command shows when it is typed in a session with one round, after one session was archived.
 SHOWN = {
-    "save": ("1/3 writing the summary", "1/3 写摘要"),
+    "save": ("1/4 writing the summary", "1/4 写摘要"),
     "reset": ("Clear this session (1 round)?", "清空本次会话（1 轮）吗？"),
     "exit": ("", ""),
     "help": ("this session", "本次会话"),
@@ -58,7 +58,7 @@ def talked(chat: Chat, server: ScriptedServer, settings: dict[str, str]) -> Term
     terminal.see("Nice to meet you.")
     terminal.prompt()
     terminal.say("/save")
-    terminal.see("3/3")
+    terminal.see("4/4")
     terminal.prompt()
     terminal.say("where do I live")
     terminal.see("You said:")
