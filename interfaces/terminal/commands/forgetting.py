@@ -98,7 +98,7 @@ def _counts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:
 
 def _erase(context: CommandContext, chosen: ErasureScope) -> None:
     context.begin()
-    steps = ["erase", *(["summaries"] if chosen.summaries else []), *(["images"] if chosen.versions else [])]
+    steps = ["erase", *(["summaries"] if chosen.summaries else [])]
     for text in chosen.texts:
         context.forget_typed(text)
     for event in context.pumped(context.conversation.erase(chosen, context.stop), patience=None):

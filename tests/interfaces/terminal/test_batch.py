@@ -83,7 +83,7 @@ def test_batch_plays_messages_and_commands_and_asks_nothing(tmp_path: Path, serv
 
 
 def test_new_saves_the_present_session_first(tmp_path: Path, server: ScriptedServer) -> None:
-    server.script("Hello.", "A summary.", "An image.", "Another image.", "Again hello.")
+    server.script("Hello.", "A summary.", '{"notes": []}', "Again hello.")
     said(tmp_path, "-p", "hi", "--here", **connected(server.base))
     done = said(tmp_path, "--new", "-p", "hi again", **connected(server.base))
     assert done.out == "Again hello.\n"

@@ -29,7 +29,7 @@ def spoke(terminal: Terminal, server: ScriptedServer, text: str, reply: str = "I
 def saved(terminal: Terminal, server: ScriptedServer, summary: str) -> None:
     """``/save``."""
     before = terminal.text().count("is archived")
-    server.script(summary, "I am a friend.", "Somebody.")
+    server.script(summary, '{"notes": []}')
     terminal.say("/save")
     terminal.see("is archived", times=before + 1)
     terminal.prompt()

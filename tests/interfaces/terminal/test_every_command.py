@@ -49,9 +49,15 @@ SHOWN = {
 ANSWERED = {"reset": ("[y/N]", "n\r"), "setup": ("[1]", "\x03"), "edit": ("> where do I live", "\x03")}
 
 
+LIVES = {"turns": [1], "text": "Ann lives in Oslo."}
+HOME = {**LIVES, "subject": "Ann", "attribute": "home", "value": "Oslo", "about": "person"}
+NOTED = json.dumps({"notes": [{**LIVES, "facts": [HOME]}]})
+CHANGED = json.dumps({"operations": [{**LIVES, "operation": "add"}]})
+
+
 def talked(chat: Chat, server: ScriptedServer, settings: dict[str, str]) -> Terminal:
     """A chat with one archived session and one round in the present one."""
-    server.script("Nice to meet you.", "Ann lives in Oslo.", "I am a friend of Ann.", "Ann lives in Oslo.")
+    server.script("Nice to meet you.", "Ann lives in Oslo.", NOTED, CHANGED)
     terminal = chat(columns=110, rows=50, **settings)
     terminal.prompt()
     terminal.say("I am Ann and I live in Oslo")
@@ -132,8 +138,8 @@ def test_forget_shows_asks_erases_and_proves(
     terminal.see("[y/N]", times=2)
     terminal.send("y\r")
     terminal.see("0 found")
-    steps = [line[:3] for line in terminal.text().split("[y/N]")[-1].splitlines() if line[1:3] == "/3"]
-    assert steps == ["1/3", "2/3", "3/3"]
+    steps = [line[:3] for line in terminal.text().split("[y/N]")[-1].splitlines() if line[1:3] == "/2"]
+    assert steps == ["1/2", "2/2"]
     terminal.prompt()
     terminal.send("\x04")
     assert terminal.ended() == 0
