@@ -15,7 +15,7 @@ from domain.facts import Change, Fact, NewFact, Slot
 from facts.drafts import DoubtDraft, VerdictDraft
 from facts.evidence import telling
 from facts.numbers import mentioned
-from facts.slots import depends_on, folded
+from facts.slots import COMPANION, PERSON, depends_on, folded
 from facts.timeline import Entry, entry_of_known, entry_of_new, in_order, is_less_exact, same_matter, settled
 
 #: More known facts than this are not shown to one comparison.
@@ -38,24 +38,24 @@ class Outcome:
 
 
 def near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_SHOWN) -> tuple[Fact, ...]:
-    """The known facts that are worth a comparison with the new ones, the nearest first; none: no call is needed."""
-    current = [fact for fact in known if fact.current]
-    terms = {fact.text_id: _terms(fact) for fact in current}
-    spread = Counter(term for found in terms.values() for term in found)
-    weights = {term: log(1 + len(current) / count) for term, count in spread.items() if count <= _RARE}
-    wanted = [(fact, _terms(fact)) for fact in new]
-    scored = [
-        (
-            max(
-                (_nearness(one, found, fact, terms[fact.text_id], weights) for one, found in wanted),
-                default=0.0,
-            ),
-            fact,
-        )
-        for fact in current
-    ]
-    kept = sorted((each for each in scored if each[0] > 0), key=lambda each: (-each[0], -each[1].number))
-    return tuple(fact for _, fact in kept[:most])
+    """The known facts that are worth a comparison with the new ones, the nearest first; none: no call is needed.
+
+    Of the known ones only the letters are looked at, so that many of them take little time.
+    """
+    texts = [(fact, _text(fact)) for fact in known if fact.current]
+    own = _own_names((*new, *(fact for fact, _ in texts)))
+    scores: dict[str, float] = defaultdict(float)
+    for one in new:
+        roots = {_root(term) for term in telling(_text(one)) - own}
+        shared = {root: [fact for fact, text in texts if root in text] for root in roots}
+        rare = {root: found for root, found in shared.items() if 0 < len(found) <= _RARE}
+        for fact, score in _scores(one, [fact for fact, _ in texts], rare):
+            scores[fact.text_id] = max(scores[fact.text_id], score)
+    kept = sorted(
+        (fact for fact, _ in texts if scores[fact.text_id]),
+        key=lambda fact: (-scores[fact.text_id], -fact.number),
+    )
+    return tuple(kept[:most])
 
 
 def changes(
@@ -288,20 +288,35 @@ def change_counts(known: Fact, new: NewFact) -> bool:
     return about and not is_less_exact(known.value, new.value)
 
 
-def _terms(fact: Fact | NewFact) -> frozenset[str]:
-    return telling(" ".join((fact.restatement, fact.value, *fact.keywords, *fact.persons, *fact.entities)))
+def _text(fact: Fact | NewFact) -> str:
+    return folded(" ".join((fact.restatement, fact.value, *fact.keywords, *fact.persons, *fact.entities)))
 
 
-def _nearness(
-    new: NewFact, wanted: frozenset[str], known: Fact, found: frozenset[str], weights: Mapping[str, float]
-) -> float:
-    if new.slot == known.slot:
-        return _SAME_SLOT
-    shared = sum(weights.get(term, 0.0) for term in wanted & found)
-    same = new.slot.subject == known.slot.subject
-    if same and new.slot.attribute in _TRIGGERS and known.slot.attribute in depends_on(new.slot):
-        return _DEPENDENT + shared
-    return shared * (_SAME_SUBJECT if same else 1.0)
+def _root(term: str) -> str:
+    """The letters that every form of a word has."""
+    return term[:-1] if len(term) > 3 and term.endswith("i") else term
+
+
+def _own_names(facts: Iterable[Fact | NewFact]) -> frozenset[str]:
+    """The words by which the two who talk are called: they stand everywhere, and join nothing."""
+    names = {fact.subject for fact in facts if fact.slot.subject in (PERSON, COMPANION)}
+    return telling(" ".join(names))
+
+
+def _scores(
+    new: NewFact, known: Sequence[Fact], rare: Mapping[str, Sequence[Fact]]
+) -> Iterator[tuple[Fact, float]]:
+    """How near known facts are to a new one: by slot, by what hangs on it, by words that few of them hold."""
+    weights: Counter[str] = Counter()
+    for found in rare.values():
+        weights.update({fact.text_id: log(1 + len(known) / len(found)) for fact in found})
+    hanging = depends_on(new.slot) if new.slot.attribute in _TRIGGERS else frozenset()
+    for fact in known:
+        same = new.slot.subject == fact.slot.subject
+        by_slot = _SAME_SLOT * (new.slot == fact.slot) + _DEPENDENT * (
+            same and fact.slot.attribute in hanging
+        )
+        yield fact, by_slot + weights[fact.text_id] * (_SAME_SUBJECT if same else 1.0)
 
 
 def _unbelievable(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:

@@ -162,7 +162,8 @@ def agrees(text: str) -> bool:
 _OWN = re.compile(
     r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]"
 )
-_SOMEBODY = re.compile(r"\b(?:[Hh]e|[Ss]he|[Tt]hey|[Hh]im|[Tt]hem)\b|[他她]们?(?!的|乡|人)")
+_SOMEBODY = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im)\b|[他她](?![们的乡人])")
+_SEVERAL = re.compile(r"\b(?:[Tt]hey|[Tt]hem)\b|[他她]们(?!的)")
 _SOMEBODYS = re.compile(r"\b(?:[Hh]is|[Hh]er|[Hh]ers|[Tt]heir|[Tt]heirs)\b|[他她]们?(?=的)")
 _POINTS_FIRST = re.compile(
     r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)"
@@ -176,6 +177,9 @@ _RELATIVE = re.compile(
 )
 
 
+_DATE_BEHIND = re.compile(r"\s?[,，]?\s?[(（][^()（）]{0,20}\d[^()（）]{0,20}[)）]")
+
+
 def points_away(statement: str, named: Sequence[str]) -> bool:
     """Whether a statement leaves open whom it speaks of: "I", "你", or "she" where not one person was named before.
 
@@ -187,14 +191,19 @@ def points_away(statement: str, named: Sequence[str]) -> bool:
         return True
     if found := _SOMEBODY.search(plain):
         return _named_before(plain, found.start(), named) != 1
-    if found := _SOMEBODYS.search(plain):
+    if found := _SOMEBODYS.search(plain) or _SEVERAL.search(plain):
         return _named_before(plain, found.start(), named) == 0
     return bool(_POINTS_FIRST.match(plain)) and not any(name in plain for name in named)
 
 
 def is_relative(statement: str) -> bool:
-    """Whether a statement holds a day that only its own day explains."""
-    return _RELATIVE.search(QUOTED.sub(" ", statement)) is not None
+    """Whether a statement holds a day that only its own day explains; one with its date behind it is explained.
+
+    >>> is_relative("Tom left last Sunday."), is_relative("Tom left last Sunday (2025-07-06).")
+    (True, False)
+    """
+    plain = QUOTED.sub(" ", statement)
+    return any(not _DATE_BEHIND.match(plain, found.end()) for found in _RELATIVE.finditer(plain))
 
 
 def _named_before(text: str, end: int, named: Sequence[str]) -> int:

@@ -147,8 +147,10 @@ class Window:
                 found[each.place] = each
         return tuple(found[place] for place in sorted(found))
 
-    def source_of(self, name: str, sources: Sequence[Source], of_companion: bool) -> Source | bool | None:
-        """Where a name stands: True for these turns or what is known, another turn of the person, None for nowhere."""
+    def source_of(
+        self, name: str, sources: Sequence[Source], of_companion: bool
+    ) -> Source | Literal[True] | None:
+        """Where a name stands: True for these turns or what is known, another turn of the person; None: nowhere."""
         wanted = folded(name)
         if not wanted or wanted in self._known or any(stands_in(wanted, source.folded) for source in sources):
             return True

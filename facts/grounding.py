@@ -231,6 +231,11 @@ class _Ground:
         parts = (name, *latin_names(name)) if unspaced_length(name) else (latin_names(name) or (name,))
         return all(self._window.source_of(part, basis.sources, True) is True for part in parts[-3:])
 
+    def _is_keyword(self, keyword: str, basis: _Basis) -> bool:
+        """Whether a keyword may stand: any plain word, and of names those that are borne out."""
+        names = [word for word in keyword.split() if word[0].isupper()]
+        return all(self._stands(name, basis) or _is_a_word(name, basis.sources) for name in names)
+
     # --- what goes with a fact
 
     def _with_details(self, fact: NewFact, draft: FactDraft, basis: _Basis) -> NewFact:
@@ -240,9 +245,7 @@ class _Ground:
         start, end = (self._day(day, figures) for day in (draft.start, draft.end))
         return replace(
             fact,
-            keywords=tuple(
-                word for word in draft.keywords if all(self._stands(n, basis) for n in latin_names(word))
-            ),
+            keywords=tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
             persons=tuple(name for name in draft.persons if self._stands(name, basis)),
             entities=tuple(name for name in draft.entities if self._stands(name, basis)),
             location=draft.location if draft.location and self._stands(draft.location, basis) else "",

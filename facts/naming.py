@@ -10,9 +10,10 @@ from domain.languages import STOP_WORDS
 _NAME = re.compile(r"(?<![A-Za-zÀ-ÿ0-9'’])[A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*")
 _FIRST_WORD = re.compile(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*)")
 _USED_AS_NAME = re.compile(
-    r"[\w-]+(?:['’]s?\b|, | (?:and )?[A-ZÀ-Þ]| (?:is|was|has|had|will|would|can|does|did|told|said|went|came|got|met|gave"
-    r"|took|left|ran|made|and|who)\b| [a-z]+(?:s|ed)\b)"
+    r"[\w-]+(?:['’]s?\b|, | and [A-ZÀ-Þ]| (?:is|was|has|had|will|would|can|does|did|told|said|went|came|got|met"
+    r"|gave|took|left|ran|made|and|who)\b| (?!as\b|his\b|its\b|this\b|less\b)[a-z]+(?:s|ed)\b)"
 )
+_OPENING = re.compile(r"^\W*\w+")
 _CALLED = re.compile(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做)([\u4e00-\u9fff]{2})")
 _CALENDAR = frozenset(
     """
@@ -22,9 +23,9 @@ _CALENDAR = frozenset(
 )
 
 
-def names_in(text: str) -> Iterator[str]:
-    """Every name that a text uses, in either script."""
-    yield from latin_names(text)
+def names_in(text: str, *, opening: bool = True) -> Iterator[str]:
+    """Every name that a text uses, in either script; without ``opening`` its first word is never taken for one."""
+    yield from latin_names(text if opening else f"- {_OPENING.sub('', text)}")
     yield from (found[1] for found in _CALLED.finditer(text))
 
 

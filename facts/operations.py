@@ -146,7 +146,7 @@ class _Grounds:
         figures = self.figures(sources, old)
         if wrong := wrong_figure(text, figures):
             return wrong
-        strange = [name for name in names_in(text) if not self._knows(name, sources, old)]
+        strange = [name for name in names_in(text, opening=False) if not self._knows(name, sources, old)]
         return "name" if strange else ""
 
     def _knows(self, name: str, sources: Sequence[Source], old: str) -> bool:

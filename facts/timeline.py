@@ -42,7 +42,7 @@ class Entry:
     @property
     def was_past(self) -> bool:
         """Whether it was over when it was told; it says nothing about what came when then."""
-        return bool(self.until) and (self.new is not None or self.until < self.told)
+        return bool(self.until) and (self.new is not None or self.until <= self.told)
 
 
 def entry_of_known(fact: Fact) -> Entry:

@@ -54,7 +54,9 @@ def test_what_is_told_roughly_bears_out_no_exact_day() -> None:
 
 
 def test_a_day_of_the_lunar_calendar_is_never_worked_out() -> None:
-    assert not derivable("2025-08-15", told_days("我生日是农历八月十五", date(2025, 4, 5)))
+    for said in ("我生日是农历八月十五", "我生日是阴历八月十五日"):
+        assert not derivable("2025-08-15", told_days(said, date(2025, 4, 5)))
+        assert not derivable("2025-08", told_days(said, date(2025, 4, 5)))
 
 
 @pytest.mark.parametrize("nonsense", ["", "soon", "2025-13-01", "2025-02-30", "0000-00-00", "12", "May"])

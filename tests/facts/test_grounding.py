@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from facts.grounding import MOST_FACTS_A_TURN, grounded
@@ -78,6 +80,18 @@ def test_a_pronoun_after_the_one_it_stands_for_is_left_where_it_is() -> None:
         reason("Mara's cat Pickle died while she was asleep.", said, 1, persons=("Mara", "Pickle"))
         == "pronoun"
     )
+
+
+def test_a_relative_day_with_its_date_behind_it_is_explained() -> None:
+    said = talk("2025-07-12", "Tom and I are over. He told me last Sunday.")
+    assert reason("Tom told Mara last Sunday (2025-07-06) that Tom and Mara are over.", said, 1) == ""
+    assert reason("Tom told Mara last Sunday (2025-07-05) that Tom and Mara are over.", said, 1) == "date"
+
+
+def test_several_who_were_named_may_be_they() -> None:
+    said = talk("2026-03-07", "Annika and I were in Iceland, we saw the lights.")
+    assert reason("Annika and Mara were in Iceland, where they saw the lights.", said, 1) == ""
+    assert reason("They were in Iceland.", said, 1) == "pronoun"
 
 
 def test_words_in_quotation_marks_are_nobodys_pronouns() -> None:
@@ -224,6 +238,14 @@ def test_what_a_person_asked_to_have_forgotten_leaves_nothing_nor_does_the_plea(
     assert reason("Annika is the sister of Josef.", later, 1) == "name"
 
 
+def test_what_is_withheld_leaves_nothing() -> None:
+    said = talk("2025-07-12", "Josef has debts.", "> I see.", "I bake bread.", "> Nice.")
+    said[0] = replace(said[0], withheld=True)
+    assert reason("Josef has debts.", said, 1) == "forgotten"
+    assert reason("Josef bakes bread.", said, 3) == "name"
+    assert reason("Mara bakes bread.", said, 3) == ""
+
+
 def test_a_note_of_what_was_to_be_forgotten_takes_its_facts_along() -> None:
     said = talk(
         "2025-07-12",
@@ -273,12 +295,12 @@ def test_a_note_that_does_not_hold_is_told_by_its_facts_that_do() -> None:
 def test_details_that_do_not_hold_cost_only_themselves() -> None:
     draft = fact_draft(
         "Mara has a dentist appointment on 4 March 2025.", 5, subject="Mara", attribute="appointment", value="dentist",
-        start="2025-03-11", entities=("Harley Street",), persons=("Mara", "Dr Who"), keywords=("dentist", "Dr Who"),
+        start="2025-03-11", entities=("Harley Street",), persons=("Mara", "Dr Okonjo"), keywords=("dentist", "health", "Rex", "Dr Okonjo"),
         location="London",
     )  # fmt: skip
     (fact,) = checked(draft, FIRST).facts
     assert (fact.start, fact.persons, fact.entities, fact.location, fact.keywords) == (
-        "2025-03-04", ("Mara",), (), "", ("dentist",),
+        "2025-03-04", ("Mara",), (), "", ("dentist", "health"),
     )  # fmt: skip
 
 
