@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from domain import errors
 from domain.events import Notice, Stop
-from domain.facts import Learned, NewFact, Slot, Window
+from domain.facts import Fact, Learned, NewFact, Slot, Window
 from domain.languages import Language, language_of
 from domain.records import Turn
 from domain.settings import Settings
@@ -26,7 +26,7 @@ from domain.text import own_words
 from facts.comparing import Outcome, changes, near
 from facts.drafts import NotesRead, read_comparison, read_notes
 from facts.grounding import Checked, grounded
-from facts.slots import PERSON, Names, depends_on
+from facts.slots import PERSON, Names
 from llm import Llm
 from memory import Memory
 from prompts import TEMPLATES
@@ -183,7 +183,7 @@ class Noting:
 
     def _compared(self, work: _Work, checked: Checked, stop: Stop) -> Outcome:
         """What the new facts do to known ones; a model is asked only where something known is near."""
-        known = self._memory.facts_in_slots(_slots(checked.facts))
+        known = self._known(checked.facts)
         shown = near(checked.facts, known)
         if not shown:
             return changes(checked.facts, known)
@@ -194,6 +194,13 @@ class Noting:
         base = _digest(*(f"{fact.text_id} {fact.restatement}" for fact in shown), work.digest)
         found = self._asked(work, "compare", base, ask, read_comparison)
         return changes(checked.facts, known, shown, found.verdicts, found.doubts)
+
+    def _known(self, new: Sequence[NewFact]) -> list[Fact]:
+        """All that holds now, and what once stood in the slots of new facts."""
+        if not new:
+            return []
+        found = [*self._memory.facts(current=True), *self._memory.facts_in_slots(fact.slot for fact in new)]
+        return list({fact.text_id: fact for fact in found}.values())
 
     def _asked(
         self, work: _Work, stage: str, base: str, ask: Callable[[], str], read: Callable[[str], _Read]
@@ -236,12 +243,6 @@ def _understood(found: NotesRead) -> NotesRead:
     if not found.understood:
         raise errors.BadReply(_UNREADABLE)
     return found
-
-
-def _slots(new: Sequence[NewFact]) -> list[Slot]:
-    """The slots that new facts are values of, and those that hold what may depend on them."""
-    own = dict.fromkeys(fact.slot for fact in new)
-    return [*own, *(Slot(slot.subject, other) for slot in own for other in sorted(depends_on(slot)))]
 
 
 def _digest(*texts: str) -> str:

@@ -100,6 +100,18 @@ def test_words_that_only_notes_and_facts_hold_are_found_and_go(tmp_path: Path, m
         assert proof.traces([tmp_path], proof.forms(word) | proof.forms(word.lower())) == []
 
 
+def test_what_others_say_too_is_not_claimed_to_be_gone(memory: Memory) -> None:
+    one, two = say(memory, "I met him."), say(memory, "I met him again.")
+    facts = [
+        new_fact(name, spoken, "Numbatov", single=False, restatement=f"Ann met Numbatov {name}.", note="")
+        for name, spoken in (("once", one), ("twice", two))
+    ]
+    assert memory.learn(Learned(window_of(one, two), (), tuple(facts)))
+    found = memory.erase(memory.scope_of_turn(one.user.text_id))
+    assert found.traces == ()
+    assert found.skipped == 1
+
+
 def test_a_line_that_a_person_pinned_stays_when_what_it_rests_on_goes(memory: Memory) -> None:
     secret, _ = live(memory)
     memory.pin("user", "Guards a Zyxquint.")

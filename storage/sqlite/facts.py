@@ -72,17 +72,15 @@ class FactReader(Tables):
 
     def facts_of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these turns; a turn on which none rests is left out."""
-        query = (
-            f"SELECT {_FACT_COLUMNS}, asked.text_id AS turn FROM conversation asked"
-            " JOIN fact_turn r ON r.turn = asked.seq JOIN fact f ON f.seq = r.fact"
-            " LEFT JOIN note n ON n.seq = f.note WHERE f.window <> '' AND asked.text_id IN ({}) ORDER BY f.seq"
-        )
+        query = "SELECT r.fact, c.text_id FROM conversation c JOIN fact_turn r ON r.turn = c.seq"
+        rows = self._read_parts(f"{query} WHERE c.text_id IN ({{}})", text_ids)
+        rests = [(int(row[0]), str(row[1])) for row in rows]
+        numbers = list({number for number, _ in rests})
+        facts = {row[0]: _fact(row) for row in self._read_parts(f"{_FACT} AND f.seq IN ({{}})", numbers)}
         found: dict[str, list[Fact]] = defaultdict(list)
-        known: dict[int, Fact] = {}
-        for row in self._read_parts(query, text_ids):
-            if row[0] not in known:
-                known[row[0]] = _fact(row)
-            found[row["turn"]].append(known[row[0]])
+        for number, turn in sorted(rests):
+            if number in facts:
+                found[turn].append(facts[number])
         return dict(found)
 
     def facts_in_slots(self, slots: Iterable[Slot]) -> list[Fact]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
+from operator import attrgetter
 
 from domain.facts import Change, Learned, NewFact, NewNote, NewRelation, Window
 from domain.records import Turn
@@ -21,6 +22,7 @@ from storage.sqlite.facts import BETWEEN, FactReader
 from storage.sqlite.sessions import SessionTables
 
 _STATE = tuple(field.name for field in fields(FactState))
+_state_columns = attrgetter(*_STATE)
 _TOLD = (
     "SELECT seq, text_id, slot_subject, slot_attribute, single = 1 AND stance = 'stated' AS alone, by_hand, said,"
     f" start_day, end_day, {', '.join(_STATE)} FROM fact"
@@ -330,7 +332,7 @@ class FactTables(SessionTables, FactReader):
                 [told[row["seq"]] for row in group], {row["seq"]: states[row["seq"]] for row in group}
             )
         for number, state in sorted(states.items(), key=lambda item: item[1].current):
-            if tuple(rows[number][name] for name in _STATE) != astuple(state):
+            if tuple(rows[number][name] for name in _STATE) != _state_columns(state):
                 self._set_state(sql, number, state)
 
     def _events(self, facts: Sequence[int]) -> dict[int, list[Event]]:
@@ -347,7 +349,7 @@ class FactTables(SessionTables, FactReader):
     @staticmethod
     def _set_state(sql: Sql, number: int, state: FactState) -> None:
         columns = ", ".join(f"{name} = ?" for name in _STATE)
-        values = tuple(int(value) if isinstance(value, bool) else value for value in astuple(state))
+        values = tuple(int(value) if isinstance(value, bool) else value for value in _state_columns(state))
         sql(f"UPDATE fact SET {columns} WHERE seq = ?", (*values, number))
 
 

@@ -1,0 +1,136 @@
+"""The breaks of what is known: notes, facts, and what the lines of the images rest on."""
+
+from __future__ import annotations
+
+from tests.mutate.breaks import Break
+
+KNOWING = "tests/contract/test_knowing.py::"
+LINES = "tests/contract/test_lines.py::"
+ERASED = "tests/test_known_erased.py::"
+KILLS = "tests/test_knowing_kills.py::"
+LEARNING = "storage/sqlite/learning.py"
+
+OF_KNOWING: tuple[Break, ...] = (
+    Break(
+        "a window is marked as read in a commit of its own",
+        "P2",
+        LEARNING,
+        "            self._mark_read(sql, learned.window, now)\n            self._settle_states(sql, _Touched({*facts.values(), *changed}, set()))\n        return True\n",
+        "            self._settle_states(sql, _Touched({*facts.values(), *changed}, set()))\n"
+        "        with self._database.write() as sql:\n            self._mark_read(sql, learned.window, now)\n        return True\n",
+        (KILLS + "test_a_kill_leaves_all_of_it_or_nothing",),
+    ),
+    Break(
+        "a window is learned twice",
+        "P21",
+        LEARNING,
+        "        return there if whole and ours and not read else None\n",
+        "        return there if whole and ours else None\n",
+        (KNOWING + "test_a_window_that_is_learned_twice_changes_nothing",),
+    ),
+    Break(
+        "a window is learned though one of its turns is gone",
+        "P20",
+        LEARNING,
+        "        whole = bool(window.turns) and len(there) == len(named)\n",
+        "        whole = bool(window.turns)\n",
+        (KNOWING + "test_a_window_whose_turns_are_not_as_they_were_read_is_not_learned",),
+    ),
+    Break(
+        "what names a turn of elsewhere is stored",
+        "P20",
+        LEARNING,
+        "    return [turns[name] for name in names] if all(name in turns for name in names) else []\n",
+        "    return [turns[name] for name in names if name in turns]\n",
+        (KNOWING + "test_what_names_no_turn_or_a_turn_of_elsewhere_is_not_stored",),
+    ),
+    Break(
+        "what a fact did to others outlives it",
+        "P20",
+        LEARNING,
+        "            self._settle_states(sql, touched)\n",
+        "            pass\n",
+        (KNOWING + "test_what_rests_on_a_turn_goes_with_it_and_what_it_did_to_others_is_taken_back",),
+    ),
+    Break(
+        "a reply that was kept outlives the turns it was made from",
+        "P20",
+        LEARNING,
+        '            sql("DELETE FROM kept_reply")\n',
+        "",
+        (
+            KNOWING + "test_what_rests_on_a_turn_goes_with_it_and_what_it_did_to_others_is_taken_back",
+            ERASED + "test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file",
+        ),
+    ),
+    Break(
+        "a model changes what a person put right",
+        "P7",
+        LEARNING,
+        '            if known and known[0]["decided"] != "hand":\n',
+        "            if known:\n",
+        (
+            KNOWING + "test_what_a_person_put_in_its_place_wins_for_good",
+            KNOWING + "test_what_a_person_called_wrong_never_was_and_no_model_changes_that",
+        ),
+    ),
+    Break(
+        "a value that was said later gives way to one of before",
+        "P13",
+        "storage/fact_states.py",
+        "    return told.by_hand, 0.0 if told.by_hand else _instant(told.said), told.number\n",
+        "    return told.by_hand, 0.0, told.number\n",
+        (KNOWING + "test_one_value_is_current_in_a_single_slot_whatever_the_order_of_arrival",),
+    ),
+    Break(
+        "an image outlives what it rests on when that is withheld",
+        "P22",
+        "storage/forgetting.py",
+        "                self._images.take_lines(image, lines[image])\n",
+        "                pass\n",
+        (
+            ERASED
+            + "test_lines_that_rest_on_what_is_withheld_or_cleared_leave_the_image_and_an_edit_by_hand_stays",
+        ),
+    ),
+    Break(
+        "a line in other words outlives the turn it rests on",
+        "P20",
+        "storage/erasure.py",
+        "                rests[one.line].update(one.turns)\n",
+        "                pass\n",
+        (ERASED + "test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file",),
+    ),
+    Break(
+        "what is known is no part of the proof",
+        "P11",
+        "domain/records.py",
+        "        written = [*self.lines, *self.pins, *self._known()]\n",
+        "        written = [*self.lines, *self.pins]\n",
+        (ERASED + "test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file",),
+    ),
+    Break(
+        "a save that is taken back leaves what its lines rested on",
+        "P5",
+        "storage/sqlite/line_evidence.py",
+        "                    self._write_evidence(restored, was)\n",
+        "                    pass\n",
+        (LINES + "test_a_save_that_is_taken_back_leaves_everything_as_it_was",),
+    ),
+    Break(
+        "a save is taken back over what was said since",
+        "P10",
+        "storage/sqlite/saves.py",
+        "        rows = self._read(query, session_id, self._last_turn())\n",
+        '        rows = self._read(query.replace("AND last_turn = ?", ""), session_id)\n',
+        (LINES + "test_a_save_is_not_taken_back_when_anything_was_said_or_went_since",),
+    ),
+    Break(
+        "what a save that was given up had read goes with the next one",
+        "P5",
+        "storage/sqlite/drafts.py",
+        '            sql("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving", (session_id,))\n',
+        "",
+        (LINES + "test_what_a_save_that_was_given_up_had_read_stays_read_when_the_next_one_is_taken_back",),
+    ),
+)

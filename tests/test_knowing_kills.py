@@ -1,0 +1,154 @@
+"""Killed after any statement of a verb, what is known is what it was before; all of it is there when the verb ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from domain.facts import Change, ImageDraft, LineEvidence, NewRelation
+from domain.records import ErasureScope, Round
+from recall.words import tokens
+from storage.sqlite.store import SqliteStore
+from storage.store import Store
+from tests.contract.stores import Teller, at
+from tests.contract.test_knowing import finds, learn, learned, new_fact
+from tests.torture.kills import scratch
+
+_KILLED = 9
+
+
+class Killer(logging.Handler):
+    """Kills the process after so many statements that write."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.left = after
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.left -= "write" in record.args if isinstance(record.args, tuple) else 0
+        if self.left == 0:
+            os._exit(_KILLED)
+
+
+def opened(folder: Path, log: logging.Logger | None = None) -> SqliteStore:
+    return SqliteStore(folder / "memory.db", tokens, log or logging.Logger("quiet", logging.CRITICAL))
+
+
+def laid(folder: Path) -> list[Round]:
+    """Two saved evenings of which the second changed what the first said; last, one that no window has read."""
+    with closing(opened(folder)) as store:
+        store.start_session("s1", at(0))
+        teller = Teller(store)
+        store.start_session("s0", at(0), began=at(0, 2025))
+        last, rounds = teller.say("s0", "I lived in Rome"), [teller.say("s1", "I live in Lyon")]
+        learn(store, rounds[0], "Lyon")
+        store.archive("s1", teller.summary("of Lyon"), {"user": "Ann."}, "s2")
+        rounds.append(teller.say("s2", "I moved to Oslo"))
+        store.keep_stage("s2", "summary", at(20), "{}")
+        learn(store, rounds[1], "Oslo", changes=[Change("Lyon", "changes", at(20), "Oslo")])
+        draft = ImageDraft("Ann.\nIn Oslo.", (LineEvidence("In Oslo.", (rounds[1].user.text_id,)),))
+        store.archive("s2", teller.summary("of Oslo"), {"user": draft}, "s3")
+        store.keep_reply(last.assistant.text_id, "notes", "digest", "the reply", at(60))
+        return [*rounds, last]
+
+
+def held(folder: Path) -> list[object]:
+    """All that is known, read anew, with a database that is sound."""
+    with closing(opened(folder)) as store:
+        assert store.problems() == []
+        sessions = ("s0", "s1", "s2", "s3")
+        return [
+            store.facts(), store.relations(current=False), [store.notes_of(one) for one in sessions],
+            [store.unread(one) for one in sessions], [store.session(one) for one in sessions],
+            store.kept_replies("a1"), store.versions("user"), store.every_line_evidence("user"), store.every_summary(),
+            [store.history(name) for name in ("Lyon", "Oslo", "Rome")], finds(store, "oslo"), finds(store, "rome"),
+        ]  # fmt: skip
+
+
+def learn_another(store: Store, rounds: list[Round]) -> None:
+    spoken = rounds[2]
+    rome, cat = new_fact("Rome", spoken, persons=("Ann",)), new_fact("cat", spoken, single=False)
+    changes = [Change("Oslo", "corrects", at(61), "Rome"), Change("Lyon", "doubts", at(61), "Rome")]
+    whole = learned([spoken], rome, cat, changes=changes)
+    assert store.learn(replace(whole, relations=(NewRelation("Ann", "of", "Rome", "Rome"),)), at(61))
+
+
+def unlearn(store: Store, rounds: list[Round]) -> None:
+    store.unlearn([rounds[1].assistant.text_id])
+
+
+def put_right(store: Store, rounds: list[Round]) -> None:
+    assert store.put_right("Oslo", new_fact("Rome", rounds[1]), at(61))
+
+
+def withhold(store: Store, rounds: list[Round]) -> None:
+    store.withhold([rounds[1].user.text_id])
+
+
+def take_out(store: Store, rounds: list[Round]) -> None:
+    version = store.newest_version("user")
+    assert version is not None
+    facts = tuple(store.facts_with_ids(["Oslo"]))
+    lines = ("In Oslo.",)
+    store.take_out(
+        ErasureScope(rounds[1].turns, versions=(version,), left=("Ann.",), lines=lines, facts=facts)
+    )
+
+
+def undo_save(store: Store, rounds: list[Round]) -> None:
+    assert store.undo_save("s2", "s3", at(61)) is not None
+
+
+#: Each with the distance between two statements at which it is killed.
+VERBS = [(learn_another, 1), (unlearn, 2), (put_right, 3), (withhold, 4), (take_out, 5), (undo_save, 4)]
+
+
+@pytest.mark.parametrize(("verb", "stride"), VERBS)
+def test_a_kill_leaves_all_of_it_or_nothing(verb: Callable[[Store, list[Round]], None], stride: int) -> None:
+    with scratch("known") as folder:
+        before = Path(folder, "before")
+        before.mkdir()
+        rounds = laid(before)
+        wanted, statement = held(before), 1
+        while killed(Path(folder), rounds, verb, statement):
+            assert held(Path(folder, "now")) == wanted, f"statement {statement}"
+            statement += stride
+        assert statement > 5
+        assert held(Path(folder, "now")) != wanted
+
+
+def killed(
+    folder: Path, rounds: list[Round], verb: Callable[[Store, list[Round]], None], statement: int
+) -> bool:
+    """Whether the process was killed after that statement of the verb, or the verb had fewer."""
+    shutil.rmtree(folder / "now", ignore_errors=True)
+    shutil.copytree(folder / "before", folder / "now")
+    if child := os.fork():
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert code in (0, _KILLED)
+        return code == _KILLED
+    try:
+        log = logging.Logger("watched", logging.DEBUG)
+        store = opened(folder / "now", log)
+        log.addHandler(Killer(statement))
+        verb(store, rounds)
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def test_the_database_itself_refuses_a_second_current_value_in_a_slot(tmp_path: Path) -> None:
+    laid(tmp_path)
+    with (
+        closing(sqlite3.connect(tmp_path / "memory.db")) as connection,
+        pytest.raises(sqlite3.IntegrityError, match="UNIQUE"),
+    ):
+        connection.execute("UPDATE fact SET until = ''")
