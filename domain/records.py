@@ -166,8 +166,8 @@ Renewable = Literal["summary", "self", "user"]
 class Renewal:
     """Something to be made anew.
 
-    A summary of the session, dated ``timestamp``, because what it was made from was erased in part; or an image, from what
-    that session came to, because a model failed when it was saved.
+    A summary of the session, dated ``timestamp``, because what it was made from was erased in part; or an image, from
+    what that session came to, because a model failed when it was saved.
     """
 
     number: int

@@ -56,7 +56,7 @@ OF_TALK: tuple[Break, ...] = (
         "P6",
         "jobs/updating.py",
         "        return ImageDraft(made.text, made.lines)\n",
-        "        return ImageDraft(made.text if found.understood else \"\", made.lines)\n",
+        '        return ImageDraft(made.text if found.understood else "", made.lines)\n',
         (PROMISES + "test_p6_no_answer_of_a_model_loses_what_stands_in_an_image",),
     ),
     Break(
@@ -72,7 +72,7 @@ OF_TALK: tuple[Break, ...] = (
         "P7",
         "jobs/saving.py",
         '            if kept["of"] == _digest(before) and draft.text != before:\n',
-        '            if draft.text != before:\n',
+        "            if draft.text != before:\n",
         (
             PROMISES + "test_p5_a_hand_edit_between_two_tries_of_a_save_wins",
             SURVIVORS + "test_p7_an_edit_that_is_made_while_a_save_archives_wins",
