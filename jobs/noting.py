@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from domain import errors
@@ -26,7 +26,7 @@ from domain.text import own_words
 from facts.comparing import Outcome, changes, near
 from facts.drafts import NotesRead, read_comparison, read_notes
 from facts.grounding import Checked, grounded
-from facts.slots import PERSON, Names
+from facts.slots import COMPANION, PERSON, Names, slot_of
 from llm import Llm
 from memory import Memory
 from prompts import TEMPLATES
@@ -34,6 +34,8 @@ from prompts import TEMPLATES
 _Read = TypeVar("_Read")
 #: How many turns before a window are shown with it, for what "she" and "yes" mean.
 _BEFORE = 2
+#: Where the names of the two stand among what is known.
+_OWN_NAMES = (Slot(PERSON, "name"), Slot(COMPANION, "name"))
 #: A model that answered a window so often without any JSON is not asked again.
 _MOST_TRIES = 3
 _UNREADABLE = "model.no_json"
@@ -131,7 +133,7 @@ class Noting:
         except (errors.ContentFiltered, errors.ContextTooLong, _HopelessError) as fault:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("notes.refused", {"error": fault})
-            checked, outcome = Checked((), (), (), Counter()), Outcome((), (), Counter())
+            checked, outcome = _nothing(), Outcome((), (), Counter())
         stop.check()
         kept = {fact.text_id for fact in outcome.facts}
         relations = tuple(one for one in checked.relations if one.fact in kept)
@@ -157,7 +159,12 @@ class Noting:
     # -- the two calls -------------------------------------------------------------------------------------------
 
     def _checked(self, work: _Work, stop: Stop) -> Checked:
-        """The notes of a window, as far as they stand in its turns. Raises BadReply when the reply holds none."""
+        """The notes of a window, as far as they stand in its turns; none, and no call, where only the companion spoke.
+
+        Raises BadReply when the reply holds none.
+        """
+        if not any(turn.role == "user" for turn in work.turns):
+            return _nothing()
 
         def ask() -> str:
             return self._llm.notes(work.turns, work.before, work.language, stop)
@@ -168,21 +175,25 @@ class Noting:
         try:
             drafts = self._asked(work, "notes", work.digest, ask, read)
         except errors.BadReply as fault:
-            raise self._worn_out(work, fault) from fault
-        checked = grounded(drafts.notes, work.turns, work.before, work.names, self._memory.new_text_id)
+            if fault.key == _UNREADABLE and self._is_hopeless(work):
+                raise _HopelessError(_UNREADABLE) from fault
+            raise
+        names = _with_names_told(work, drafts)
+        checked = grounded(drafts.notes, work.turns, work.before, names, self._memory.new_text_id)
         checked.rejected.update(drafts.rejected)
         return checked
 
-    def _worn_out(self, work: _Work, fault: errors.BadReply) -> errors.BadReply:
-        """The fault, counted where no JSON came; after a few such replies the window is given up."""
-        if fault.key != _UNREADABLE:
-            return fault
+    def _is_hopeless(self, work: _Work) -> bool:
+        """Count a reply without any JSON; whether there were too many of them."""
         tries = 1 + int(self._memory.kept_reply(work.window.name, "unreadable", work.digest) or 0)
         self._memory.keep_reply(work.window.name, "unreadable", work.digest, str(tries))
-        return fault if tries < _MOST_TRIES else _HopelessError(_UNREADABLE, **fault.details)
+        return tries >= _MOST_TRIES
 
     def _compared(self, work: _Work, checked: Checked, stop: Stop) -> Outcome:
-        """What the new facts do to known ones; a model is asked only where something known is near."""
+        """What the new facts do to known ones; a model is asked only where something known is near.
+
+        The slots alone decide where it refuses.
+        """
         known = self._known(checked.facts)
         shown = near(checked.facts, known)
         if not shown:
@@ -192,7 +203,10 @@ class Noting:
             return self._llm.compare(checked.facts, shown, work.language, stop)
 
         base = _digest(*(f"{fact.text_id} {fact.restatement}" for fact in shown), work.digest)
-        found = self._asked(work, "compare", base, ask, read_comparison)
+        try:
+            found = self._asked(work, "compare", base, ask, read_comparison)
+        except (errors.ContentFiltered, errors.ContextTooLong):
+            return changes(checked.facts, known)
         return changes(checked.facts, known, shown, found.verdicts, found.doubts)
 
     def _known(self, new: Sequence[NewFact]) -> list[Fact]:
@@ -228,14 +242,30 @@ class Noting:
 
 def names_of_both(memory: Memory, settings: Settings) -> Names:
     """Under which names the two are known, from the settings and from what is known, and who else is."""
-    known = memory.facts(current=True)
-    own = [fact.value for fact in known if fact.slot == Slot(PERSON, "name")]
-    words = TEMPLATES.values()
+    known, words = memory.facts(current=True), TEMPLATES.values()
+    person, companion = ([one.value for one in known if one.slot == slot] for slot in _OWN_NAMES)
     return Names(
-        tuple(filter(None, [settings.user_name, *own, *(each.person for each in words)])),
-        tuple(filter(None, [settings.companion_name, *(each.companion for each in words)])),
+        tuple(filter(None, [settings.user_name, *person, *(each.person for each in words)])),
+        tuple(filter(None, [settings.companion_name, *companion, *(each.companion for each in words)])),
         frozenset(name for fact in known for name in (fact.subject, *fact.persons, *fact.entities)),
     )
+
+
+def _with_names_told(work: _Work, drafts: NotesRead) -> Names:
+    """The names of the two with those that they get in this very window, as far as these stand in it."""
+    told: dict[Slot, list[str]] = {slot: [] for slot in _OWN_NAMES}
+    said = " ".join(turn.words for turn in work.turns)
+    for fact in (fact for note in drafts.notes for fact in note.facts):
+        slot, _ = slot_of(fact.subject, fact.attribute, fact.about, work.names)
+        if slot in told and fact.value and fact.value in said:
+            told[slot].append(fact.value)
+    person, companion = told.values()
+    names = work.names
+    return replace(names, person=(*person, *names.person), companion=(*companion, *names.companion))
+
+
+def _nothing() -> Checked:
+    return Checked((), (), (), Counter())
 
 
 def _understood(found: NotesRead) -> NotesRead:

@@ -306,6 +306,41 @@ def test_a_comparison_that_cannot_be_read_lets_the_slots_decide(opened, mind):
         assert known(home) == ["the user lives in Oslo."]
 
 
+def test_a_comparison_that_a_filter_refuses_costs_no_notes(opened, mind):
+    mind.answers(
+        "notes", notes(LIVES_IN_LYON), notes(noted(fact(1, "the user lives in Oslo.", "home", "Oslo")))
+    )
+    mind.answers("compare", status(400, "flagged", error_code="content_filter"))
+    with opened() as home:
+        home.say(MOVE)
+        saved(home)
+        home.say("I live in Oslo now.")
+        assert keys(saved(home)) == []
+        assert known(home) == ["the user lives in Oslo."]
+
+
+def test_the_names_that_the_two_get_are_theirs_from_the_same_window_on(opened, mind):
+    named = {"subject": "Old Friend", "about": "companion", "attribute": "name", "value": "Juniper"}
+    promise = {"subject": "Juniper", "about": "companion", "attribute": "promise", "value": "no pep talk"}
+    entry = noted(
+        {**fact(1, "the user's name is Mara.", "name", "Mara")},
+        {**fact(1, "Mara calls Old Friend Juniper.", "", ""), **named},
+        {**fact(1, "Mara lives in Lyon.", "home", "Lyon"), "subject": "Mara"},
+        {**fact(1, "Juniper gives Mara no pep talk.", "", ""), **promise},
+    )
+    mind.answers("notes", notes(entry))
+    with opened() as home:
+        home.say("I'm Mara, I live in Lyon. I'll call you Juniper, and you give me no pep talk.")
+        saved(home)
+        slots = {(one.slot.subject, one.slot.attribute): one.about for one in home.memory.facts()}
+        assert slots == {
+            ("person", "name"): "person",
+            ("companion", "name"): "companion",
+            ("person", "home"): "person",
+            ("companion", "promise"): "companion",
+        }
+
+
 def test_an_answer_that_stands_in_the_thinking_alone_is_read(opened, mind):
     chunk = {"object": "chat.completion.chunk", "model": "m"}
     thinking = {**chunk, "choices": [{"index": 0, "delta": {"reasoning_content": notes(HAS_A_CAT)}}]}
