@@ -41,6 +41,16 @@ class Sentence:
         """How it was said at the most; what is asked is only supposed."""
         return "supposed" if asks(self.text) else stance_of(self.text, self.following)
 
+    def stance_of(self, wanted: frozenset[str]) -> Stance:
+        """How it says what these terms tell: what stands in another clause than a plan or a wish is stated."""
+        if self.stance not in ("planned", "wished"):
+            return self.stance
+        scored = [(len(wanted & telling(clause)), stance_of(clause)) for clause in clauses(self.text)]
+        most = max((score for score, _ in scored), default=0)
+        return (
+            "stated" if any(score == most and stance == "stated" for score, stance in scored) else self.stance
+        )
+
     @cached_property
     def ends_or_denies(self) -> bool:
         """Whether it says that something is not so, or is no more."""
@@ -116,7 +126,7 @@ class Source:
         return language_of(self.text)
 
 
-class Window:
+class SpokenWindow:
     """The turns of a window with those before it, and the names that may stand in a statement."""
 
     def __init__(self, window: Sequence[Turn], before: Sequence[Turn], names: Names) -> None:

@@ -17,9 +17,10 @@ from facts.ages import birth_years
 from facts.cues import denies, ends_or_denies, is_relative, points_away
 from facts.dates import iso_of, written_dates
 from facts.drafts import FactDraft, NoteDraft
-from facts.evidence import Sentence, Source, Window, telling
+from facts.evidence import Sentence, Source, SpokenWindow, telling
 from facts.figures import Figures, wrong_figure
 from facts.naming import latin_names, names_in
+from facts.numbers import mentioned
 from facts.slots import COMPANION, PERSON, Names, slot_of
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
@@ -70,7 +71,7 @@ def grounded(
     ``window`` are the turns 1 to n of the drafts, ``before`` those that only stood there as context. ``new_id`` names
     what is new. A note whose own text does not hold is told by those of its facts that do.
     """
-    ground = _Ground(Window(window, before, names), names, new_id)
+    ground = _Ground(SpokenWindow(window, before, names), names, new_id)
     for draft in drafts:
         ground.take(draft)
     return Checked(tuple(ground.notes), tuple(ground.facts), tuple(ground.relations), ground.rejected)
@@ -79,7 +80,7 @@ def grounded(
 class _Ground:
     """Checks drafts against one window, and gathers what holds."""
 
-    def __init__(self, window: Window, names: Names, new_id: Callable[[], str]) -> None:
+    def __init__(self, window: SpokenWindow, names: Names, new_id: Callable[[], str]) -> None:
         self._window = window
         self._names = names
         self._new_id = new_id
@@ -197,11 +198,12 @@ class _Ground:
         best = _best(self._window.without_own_names(wanted), sources) or _of_ages(statement, sources)
         if not best:
             return "unsupported"
-        if value and not _is_told(value, wanted, sources):
+        known = bool(value) and self._window.source_of(value, sources, of_companion) is not None
+        if value and not known and not _is_told(value, wanted, sources):
             return "value"
-        if _is_reversed(statement, wanted, best):
+        if _is_reversed(statement, wanted, best, sources):
             return "polarity"
-        said = _weakest(best, of_companion)
+        said = _weakest(wanted, best, of_companion)
         return _Basis(sources, said if stance == "stated" else stance)
 
     # --- names
@@ -339,15 +341,18 @@ def _is_a_word(name: str, sources: Sequence[Source]) -> bool:
 
 def _is_told(value: str, stated: frozenset[str], sources: Sequence[Source]) -> bool:
     """Whether half of what a value says stands in its turns or in the statement that was found to hold."""
-    wanted = telling(value) - _NOTHING
+    wanted = frozenset(term for term in telling(value) if not mentioned(term)) - _NOTHING
     told = stated.union(*(sentence.terms for source in sources for sentence in source.sentences))
     return not wanted or 2 * len(wanted & told) >= len(wanted)
 
 
-def _is_reversed(statement: str, wanted: frozenset[str], best: Sequence[tuple[Sentence, int]]) -> bool:
+def _is_reversed(
+    statement: str, wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], sources: Sequence[Source]
+) -> bool:
     """Whether a statement denies what its turns say, or says what they deny."""
     if denies(statement):
-        return not any(sentence.ends_or_denies for sentence, _ in best)
+        said = [sentence for source in sources for sentence in source.sentences if wanted & sentence.terms]
+        return not any(sentence.ends_or_denies for sentence in said)
     if ends_or_denies(statement):
         return False
     tops = [sentence for sentence, score in best if score == best[0][1]]
@@ -360,9 +365,9 @@ def _is_reversed(statement: str, wanted: frozenset[str], best: Sequence[tuple[Se
     return bool(most) and all(denied for score, denied in scored if score == most)
 
 
-def _weakest(best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:
-    """How it was said at the most: as the best sentences allow."""
-    found = [sentence.stance for sentence, score in best if score == best[0][1]]
+def _weakest(wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:
+    """How it was said at the most: as the best sentences allow; of a plan only the clauses that tell it are one."""
+    found = [sentence.stance_of(wanted) for sentence, score in best if score == best[0][1]]
     if of_companion:
         found = ["stated" if stance in ("planned", "wished") else stance for stance in found]
     return "stated" if "stated" in found else found[0]

@@ -62,6 +62,22 @@ def test_what_was_over_when_it_was_told_is_never_current() -> None:
         assert current(arrived(*windows)) == ["Fishergate, York"]
 
 
+def test_what_arrives_late_from_before_an_end_ended_with_it() -> None:
+    tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
+    ended = replace(next(iter(arrived([tom]).values())), until="2025-07-06")
+    josef = new_fact("josef", "partner", "Josef", "2025-05-01T20:00:00+00:00")
+    rafe = new_fact("rafe", "partner", "Rafe", "2026-01-10T20:00:00+00:00")
+    later = stored([ended], changes([josef], [ended]))
+    assert [(fact.text_id, fact.until) for fact in later][1:] == [("josef", "2025-07-06")]
+    assert current({fact.text_id: fact for fact in stored(later, changes([rafe], later))}) == ["Rafe"]
+
+
+def test_what_a_person_decided_about_the_past_is_not_shortened_by_what_arrives_late() -> None:
+    known = [replace(fact, decided="hand") for fact in arrived([LEEDS], [YORK]).values()]
+    bath = new_fact("bath", "home", "Bath", "2025-05-01T18:00:00+00:00")
+    assert {change.fact for change in changes([bath], known).changes} == {"bath"}
+
+
 VALUES = ["Leeds", "York", "Bath", "Rome"]
 STATEMENTS = st.lists(
     st.tuples(st.sampled_from(VALUES), st.sampled_from(["", "start", "end", "planned", "joked"])),

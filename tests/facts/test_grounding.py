@@ -88,6 +88,14 @@ def test_a_relative_day_with_its_date_behind_it_is_explained() -> None:
     assert reason("Tom told Mara last Sunday (2025-07-05) that Tom and Mara are over.", said, 1) == "date"
 
 
+def test_a_value_may_be_written_otherwise_than_it_was_said() -> None:
+    said = talk("2026-03-07", "Rafe has a daughter, Ines, she's six.")
+    statement = "Ines, the daughter of Rafe, is six years old."
+    assert reason(statement, said, 1, subject="Ines", attribute="age", value="6", about="other") == ""
+    assert reason(statement, said, 1, subject="Ines", attribute="age", value="7", about="other") == "number"
+    assert reason(statement, said, 1, subject="Ines", attribute="school", value="ballet class") == "value"
+
+
 def test_several_who_were_named_may_be_they() -> None:
     said = talk("2026-03-07", "Annika and I were in Iceland, we saw the lights.")
     assert reason("Annika and Mara were in Iceland, where they saw the lights.", said, 1) == ""
@@ -211,6 +219,10 @@ def test_a_statement_that_turns_its_evidence_round_is_not_believed(said: str, st
             "Tom and Mara have not been together since 6 July 2025.",
         ),
         ("Nobody at work knows, but I've got an interview at Osprey.", "Mara has an interview at Osprey."),
+        (
+            "I've got an interview at Osprey Energy on the 3rd of June. Nobody at work knows.",
+            "Mara has an interview at Osprey Energy on 3 June, which nobody at work knows about.",
+        ),
     ],
 )
 def test_what_ended_may_be_told_as_not_being_so(said: str, statement: str) -> None:
