@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ from domain.records import Turn
 from domain.settings import Settings
 from domain.text import own_words
 from facts.comparing import Outcome, changes, near
-from facts.drafts import NotesRead, read_comparison, read_notes
+from facts.drafts import NoteDraft, NotesRead, read_comparison, read_notes
 from facts.grounding import Checked, grounded
 from facts.slots import COMPANION, PERSON, Names, slot_of
 from llm import Llm
@@ -178,8 +178,8 @@ class Noting:
             if fault.key == _UNREADABLE and self._is_hopeless(work):
                 raise _HopelessError(_UNREADABLE) from fault
             raise
-        names = _with_names_told(work, drafts)
-        checked = grounded(drafts.notes, work.turns, work.before, names, self._memory.new_text_id)
+        told = _with_own_subjects(work, drafts.notes)
+        checked = grounded(told, work.turns, work.before, work.names, self._memory.new_text_id)
         checked.rejected.update(drafts.rejected)
         return checked
 
@@ -251,17 +251,25 @@ def names_of_both(memory: Memory, settings: Settings) -> Names:
     )
 
 
-def _with_names_told(work: _Work, drafts: NotesRead) -> Names:
-    """The names of the two with those that they get in this very window, as far as these stand in it."""
-    told: dict[Slot, list[str]] = {slot: [] for slot in _OWN_NAMES}
-    said = " ".join(turn.words for turn in work.turns)
-    for fact in (fact for note in drafts.notes for fact in note.facts):
+def _with_own_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDraft]:
+    """The drafts with facts about the two under the names that are known, also where they get others in this window."""
+    words = TEMPLATES[work.language]
+    own = {PERSON: words.person, COMPANION: words.companion}
+    told: dict[str, str] = {}
+    for fact in (fact for note in notes for fact in note.facts):
         slot, _ = slot_of(fact.subject, fact.attribute, fact.about, work.names)
-        if slot in told and fact.value and fact.value in said:
-            told[slot].append(fact.value)
-    person, companion = told.values()
-    names = work.names
-    return replace(names, person=(*person, *names.person), companion=(*companion, *names.companion))
+        if slot in _OWN_NAMES and fact.value:
+            told[fact.value] = own[slot.subject]
+    return [
+        replace(note, facts=tuple(replace(one, subject=_called(one.subject, told)) for one in note.facts))
+        for note in notes
+    ]
+
+
+def _called(subject: str, told: Mapping[str, str]) -> str:
+    """A subject by the name that is known for it; a first name stands for the whole one."""
+    known = (word for name, word in told.items() if subject in (name, name.split()[0]))
+    return next(known, subject)
 
 
 def _nothing() -> Checked:
