@@ -37,8 +37,8 @@ TABLE: tuple[Command, ...] = (
         "save",
         "",
         _help(
-            "Archive this session, note what is known, bring both images up to date, begin a new one",
-            "归档本次会话，记下得知的事，更新两份形象，开始新会话",
+            "Archive this session, update both images, begin a new one",
+            "归档本次会话，更新两份形象，开始新会话",
         ),
         saving.save,
     ),

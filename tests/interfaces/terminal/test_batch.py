@@ -53,9 +53,7 @@ def test_with_no_model_the_stand_in_answers_and_says_so_on_stderr(tmp_path: Path
 
 
 def test_json_is_one_object_with_what_was_recalled(tmp_path: Path, server: ScriptedServer) -> None:
-    server.script(
-        "Nice.", "Ann has a parrot called Kiwi.", "I am Ann's friend.", "Ann has a parrot.", "It is Kiwi."
-    )
+    server.script("Nice.", "Ann has a parrot called Kiwi.", '{"notes": []}', "It is Kiwi.")
     said(tmp_path, "--batch", "-", given="I have a parrot called Kiwi\n/save\n", **connected(server.base))
     done = said(tmp_path, "--json", "-p", "what is my parrot called?", **connected(server.base))
     told = json.loads(done.out)
