@@ -92,6 +92,8 @@ def _counts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:
     return {
         "turns": count("turn", len(chosen.turns)),
         "summaries": count("summary", len(chosen.summaries)),
+        "notes": count("note", len(chosen.notes)),
+        "facts": count("fact", len(chosen.facts)),
         "versions": count("version", len(chosen.versions)),
     }
 
