@@ -25,7 +25,7 @@ from recall import questions, ranking, word_search, words
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
 from recall.ranking import Evidence, bm25, from_neighbours, rarity
 from recall.searching import Hidden, Search, Searched
-from recall.selection import FRAME, RECORD, RankedSearch, Selector
+from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
 from recall.turn_table import TurnTable
 
 if TYPE_CHECKING:
@@ -325,7 +325,8 @@ class Finder:
             signs(evidence, len(known), max(alike, default=0.0), across=across),
             known=_is_known(found.searched),
         )
-        if FRAME + RECORD * len(known) + known.tokens * _TOKENS_A_WORD <= budget:
+        wrapping = FRAME + RECORD * known.sessions + ENTRY * len(known)
+        if wrapping + known.tokens * _TOKENS_A_WORD <= budget:
             return is_relevant_in_little(found_signs, said)
         of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
         return is_relevant(found_signs, said, seeks=asked.seeks and not asked.advice, of_that_day=of_that_day)

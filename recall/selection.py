@@ -26,8 +26,9 @@ from storage.store import TurnStore
 _NO_REASON = Why(query="", score=0.0)
 #: How many summaries are looked up for each that is handed over: not every session has one.
 _SPARE = 4
-#: Tokens around the text of one record in a prompt (date, age, speaker, marks of JSON), and around all of them.
-RECORD, FRAME = 40, 82
+#: Tokens of one record in a prompt without what it tells (number, date, age, marks of JSON), of what stands around the
+#: text of one turn in it, or of its summary, and of what stands around all records.
+RECORD, ENTRY, FRAME = 36, 13, 82
 #: The share of the budget that summaries may take, and what a long one is cut to.
 _SUMMARIES, _LONG_SUMMARY = 0.08, 250
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
@@ -66,25 +67,57 @@ def cut(scores: Sequence[float], count: int, *, share: float = 0.25) -> int:
     return sum(score >= floor for score in scores[:count])
 
 
+#: One day of one session, which is one record.
+Day = tuple[str, str]
+
+
+class _Purse:
+    """What is left of the budget. A record is paid for once, with the first that is told in it.
+
+    ``told`` are sessions of which a record is paid for already.
+    """
+
+    def __init__(self, left: int, told: Iterable[str] = ()) -> None:
+        self._left = left
+        self._told = set(told)
+        self._days: set[Day] = set()
+
+    def pay(self, cost: int, day: Day | None) -> bool:
+        """Pay for a turn of this day; False, and nothing, when too little is left."""
+        known = day is None or day in self._days or day[0] in self._told
+        cost += 0 if known else RECORD
+        if cost > self._left:
+            return False
+        self._left -= cost
+        if day is not None and day not in self._days:
+            self._days.add(day)
+            self._told.discard(day[0])
+        return True
+
+
 def choose(
-    ranked: Sequence[int], around: Mapping[int, Sequence[int]], cost: Mapping[int, int], budget: int
+    ranked: Sequence[int],
+    around: Mapping[int, Sequence[int]],
+    cost: Mapping[int, int],
+    budget: int,
+    days: Mapping[int, Day] | None = None,
+    told: Iterable[str] = (),
 ) -> dict[int, bool]:
     """The rows to hand over, and whether each is a hit: best first while the budget lasts, each with its neighbours.
 
-    ``ranked`` are the rows of the hits, ``around`` the neighbours of each, ``cost`` the tokens of each row.
+    ``ranked`` are the rows of the hits, ``around`` the neighbours of each, ``cost`` the tokens of each row, ``days`` the
+    record in which each stands, ``told`` the sessions that have a record anyway.
     A hit that does not fit is passed over, so that one long turn does not shut out the rest.
     """
     taken: dict[int, bool] = {}
-    left = budget
+    of, purse = days or {}, _Purse(budget, told)
     for row in ranked:
-        if row not in taken and cost[row] > left:
+        if row not in taken and not purse.pay(cost[row], of.get(row)):
             continue
-        left -= 0 if row in taken else cost[row]
         taken[row] = True
         for neighbour in around.get(row, ()):
-            if neighbour not in taken and cost.get(neighbour, left + 1) <= left:
+            if neighbour not in taken and neighbour in cost and purse.pay(cost[neighbour], of.get(neighbour)):
                 taken[neighbour] = False
-                left -= cost[neighbour]
     return taken
 
 
@@ -118,8 +151,8 @@ class Selector:
             return (), (), ()
         why = self._best_turns(searches)
         summaries = self._summaries(searches)
-        left = self._limits.tokens - FRAME - sum(_cost(one.text) for one in summaries)
-        turns = self._turns(why, searches, left)
+        left = self._limits.tokens - FRAME - sum(_alone(one.text) for one in summaries)
+        turns = self._turns(why, searches, left, [one.session_id for one in summaries])
         hits = sorted((turn for turn in turns if turn.hit), key=lambda turn: -turn.why.score)
         return turns, summaries, tuple(turn.text_id for turn in hits)
 
@@ -141,7 +174,7 @@ class Selector:
         return {row: _why(best[row]) for row in order[:count]}
 
     def _turns(
-        self, why: Mapping[int, Why], searches: Sequence[RankedSearch], budget: int
+        self, why: Mapping[int, Why], searches: Sequence[RankedSearch], budget: int, told: Sequence[str]
     ) -> tuple[RecalledTurn, ...]:
         read = self._read(why)
         around = {row: self._company(row, read[row]) for row in why if row in read}
@@ -151,7 +184,8 @@ class Selector:
             row: excerpt(turn.words, sought, longest.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
         }
         cost = {row: _cost(text) for row, text in said.items()}
-        chosen = choose([row for row in why if row in read], around, cost, budget)
+        days = {row: (turn.session_id, turn.timestamp[:10]) for row, turn in read.items()}
+        chosen = choose([row for row in why if row in read], around, cost, budget, days, told)
         return tuple(
             _recalled(read[row], said[row], why[row] if chosen[row] else None)
             for row in self._oldest_first(chosen, read)
@@ -205,7 +239,7 @@ def _fitting(summaries: Sequence[RecalledSummary], budget: int) -> tuple[Recalle
     """The summaries that the budget has room for, best first."""
     kept: list[RecalledSummary] = []
     for one in summaries:
-        budget -= (cost := _cost(one.text))
+        budget -= (cost := _alone(one.text))
         if budget < 0:
             budget += cost
         else:
@@ -237,8 +271,13 @@ def _sought(searches: Sequence[RankedSearch]) -> dict[str, float]:
 
 
 def _cost(text: str) -> int:
-    """Tokens of a record with this text, written as it stands in a prompt."""
-    return RECORD + estimate(encoded(text))
+    """Tokens of this text in a record, written as it stands in a prompt."""
+    return ENTRY + estimate(encoded(text))
+
+
+def _alone(text: str) -> int:
+    """Tokens of a record that holds nothing but this text."""
+    return RECORD + _cost(text)
 
 
 def _longest() -> Iterator[int]:
