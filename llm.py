@@ -27,7 +27,7 @@ from domain.vectors import Embedder
 from models.chat import ChatModel, Message, Patience, kept_reply, merged
 from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
-from models.memories import Telling, records
+from models.memories import Telling, needs_notes, records
 from models.replies import image_of, summary_of
 from models.search_prompts import SearchTask
 from models.sentence_embedder import BestEmbedder, own_embedder
@@ -110,11 +110,11 @@ def _system(layers: Layers) -> Iterator[str]:
 
 def _recalled(layers: Layers, boundary: str) -> str:
     memories = "\n".join(_memories(layers, boundary))
-    return memories and layers.templates.recalled.format(boundary=boundary, memories=memories)
+    notes = layers.templates.recalled_notes if needs_notes(layers.recalled) else ""
+    return memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
 
 
 def _memories(layers: Layers, boundary: str) -> Iterator[str]:
-    """The records of what was recalled."""
     speakers: dict[Role, str] = {"user": layers.names["person"], "assistant": layers.names["companion"]}
     return records(layers.recalled, Telling(layers.language, layers.now, speakers, boundary))
 

@@ -31,8 +31,9 @@ class Why:
     parts: tuple[tuple[str, float], ...] = ()
 
 
-#: What became of something that was said: another value took its place, it ended, it was never so, it may be so no more.
-Became = Literal["changed", "until", "corrected", "doubtful_since"]
+#: What became of something that was said: another value took its place, it ended, another was so all along, it never
+#: was so, it may be so no more.
+Became = Literal["changed", "until", "corrected", "untrue", "doubtful_since"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """What was recalled, as a model is shown it: lines of JSON that are data and nothing else.
 
 First what is known, a line a fact with the day on which it was said; then what was said, a line for each day of each
-conversation: its number, date, weekday and age, its summary where that was recalled, and its turns, each with its speaker
-and what became of what it says. Where an hour and more passed between two turns the later one has its time. Each part
-stands oldest first.
+conversation: its number, date, weekday and age, its summary where that was recalled, and its turns, each with its
+speaker and what became of what it says. Where an hour and more passed between two turns the later one has its time.
+Each part stands oldest first.
 
 Promises: whatever was said stays inside its line, and nothing in it can act (``domain.text.harmless``).
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from domain.languages import Language, when_in
-from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
+from domain.recollection import FactMark, RecalledFact, RecalledTurn, Recollection
 from domain.records import PREFIX, Role
 from domain.text import date_of, harmless, record
 
@@ -25,7 +25,7 @@ _WORTH_A_TIME = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """How memories are told: in which language, what time it is, what the speakers are called, and the mark of the fence."""
+    """How memories are told: in which language, how late it is, what the speakers are called, and the fence."""
 
     language: Language
     now: datetime
@@ -62,8 +62,13 @@ def records(found: Recollection, how: Telling) -> Iterator[str]:
         yield record(conversation=number, **how.when(day.timestamp), **summary, **turns)
 
 
+def needs_notes(found: Recollection) -> bool:
+    """Whether any record has a mark that has to be explained."""
+    return bool(found.facts) or any(turn.marks for turn in found.turns)
+
+
 def _days(found: Recollection) -> list[tuple[str, _Day]]:
-    """The days of the conversations, each with the id of its session; a summary stands with the first day of its own."""
+    """The days of the conversations, each with the id of its session; a summary stands with the first of its own."""
     days: dict[tuple[str, str], _Day] = {}
     first: dict[str, _Day] = {}
     for turn in found.turns:
@@ -97,7 +102,7 @@ def _became(marks: Iterable[FactMark], how: Telling) -> dict[str, str]:
     told: dict[str, list[str]] = {}
     for mark in marks:
         about = f": {how.said(mark.text)}" if mark.text else ""
-        told.setdefault(mark.became, []).append(date_of(mark.when)[:10] + about)
+        told.setdefault(mark.became, []).append((mark.when[:10] + about).removeprefix(": "))
     return {became: "; ".join(each) for became, each in told.items()}
 
 

@@ -65,8 +65,8 @@ def test_no_memory_leaves_its_fence(language):
     for one in found:
         assert set(one) == {"conversation", "date", "weekday", "age", "summary", "turns"}
         assert one["date"] == "2025-03-01 10:30"
-        assert [set(turn) for turn in one["turns"]] == [{"speaker", "text"}] * 2
-        for text in (one["summary"], *(turn["text"] for turn in one["turns"])):
+        assert [set(said) for said in one["turns"]] == [{"speaker", "text"}] * 2
+        for text in (one["summary"], *(said["text"] for said in one["turns"])):
             assert BOUNDARY not in text
             assert hidden_letters(text) == []
             assert not [token for token in CONTROL_TOKENS if token in text]

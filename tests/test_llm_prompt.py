@@ -309,7 +309,13 @@ def test_a_hostile_memory_never_leaves_its_fence(text, kind):
     assert end - begin == 2
     assert lines[end + 1 :] == ["", "Hello?"]
     record = json.loads(lines[begin + 1])
-    assert set(record) == {"conversation", "date", "weekday", "age", "summary" if kind == "summary" else "turns"}
+    assert set(record) == {
+        "conversation",
+        "date",
+        "weekday",
+        "age",
+        "summary" if kind == "summary" else "turns",
+    }
     if kind == "turn":
         (record,) = record["turns"]
         assert set(record) == {"speaker", "text"}

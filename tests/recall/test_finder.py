@@ -316,7 +316,9 @@ def test_without_words_it_goes_on_by_vectors_and_says_so(life):
 
 
 def test_what_is_handed_over_stays_inside_the_budget_best_first(life):
-    recalled = life.recall("What is the puppy called?", limits=_tokens(FRAME + RECORD + ENTRY + 20), gated=False)
+    recalled = life.recall(
+        "What is the puppy called?", limits=_tokens(FRAME + RECORD + ENTRY + 20), gated=False
+    )
     assert recalled.ranked == ("old-1u",)
     assert not life.recall("What is the puppy called?", limits=_tokens(FRAME + RECORD + ENTRY)).turns
 
