@@ -173,17 +173,22 @@ def _print_categories(asked: Sequence[AskedQuestion]) -> None:
 
 def _print_arrived(asked: Sequence[AskedQuestion]) -> None:
     """What stands in the prompt, alone and amid another talk; ``nothing`` is how often no memory does."""
-    print("\n" + _head("in the prompt", ("evidence", "tokens", "most tokens", "nothing")))
+    print(
+        "\n" + _head("in the prompt", ("evidence", "or known", "facts", "tokens", "most tokens", "nothing"))
+    )
     ways: Mapping[str, list[HandedOver]] = {
         "alone": [one.alone for one in asked],
         "amid another talk": [one.amid for one in asked],
     }
     for name, handed in ways.items():
         found = [_found_among(one.question, over.tids) for one, over in zip(asked, handed, strict=True)]
+        known = [_found_among(one.question, over.known) for one, over in zip(asked, handed, strict=True)]
+        facts = sum(over.facts for over in handed)
         tokens = [over.tokens for over in handed]
         silent = sum(not over.tids for over in handed)
         size = len(asked)
-        print(_row(name, (100 * sum(found) / size, sum(tokens) / size, max(tokens), 100 * silent / size)))
+        shares = (100 * sum(found) / size, 100 * sum(known) / size, facts / size)
+        print(_row(name, (*shares, sum(tokens) / size, max(tokens), 100 * silent / size)))
 
 
 def _print_foreign(data: Set, options: argparse.Namespace) -> None:

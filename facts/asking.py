@@ -65,12 +65,14 @@ def _attributes(plain: str) -> Iterator[str]:
     yield from (name for pattern, name in _ATTRIBUTES if pattern.search(plain))
     yield from (attribute_of(found[0])[0] for found in _FAVOURITE.finditer(plain))
     padded = f" {_NO_WORD.sub(' ', plain)} "
-    for alias, name in aliases():
-        spaced = not is_unspaced(alias[0])
-        if alias not in _COMMON and (
-            (f" {alias} " in padded) if spaced else (len(alias) > 1 and alias in plain)
-        ):
-            yield name
+    yield from (name for alias, name in aliases() if _is_named(alias, plain, padded))
+
+
+def _is_named(alias: str, plain: str, padded: str) -> bool:
+    """Whether a question holds this name of a matter, as words of its own where words stand apart."""
+    if alias in _COMMON or len(alias) < 2:
+        return False
+    return alias in plain if any(map(is_unspaced, alias)) else f" {alias} " in padded
 
 
 def _subjects(question: str, plain: str, akin: Sequence[str]) -> Iterator[str]:

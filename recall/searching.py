@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from domain.records import Kind
     from domain.vectors import Vector, VectorIndex
     from storage.sqlite.schema import WordTable
-    from storage.store import Postings, TurnStore, WordStore
+    from storage.store import Archive, Postings, WordStore
 
 #: Similarity by id.
 Similarities = Mapping[str, float]
@@ -79,7 +79,7 @@ class Search:
         self,
         lexicon: WordStore,
         vectors: VectorIndex | None,
-        archive: TurnStore,
+        archive: Archive,
         table: TurnTable,
         hidden: Hidden,
         log: logging.Logger,
@@ -193,6 +193,8 @@ class Search:
             summary_words=self._summary_words(asked, sessions),
             summary_similarity=self._summary_similarity(near_summaries, sessions),
             fact_words=self._fact_words(asked, rows),
+            fact_named=self._fact_named(asked, rows),
+            fact_near=self._fact_near(asked, rows),
         )
 
     # -- words -------------------------------------------------------------------------------------------
@@ -245,6 +247,38 @@ class Search:
             best[turn] = max(best.get(turn, 0.0), fits[fact])
         seqs = self._table.seq[rows].tolist()
         return np.array([best.get(seq, 0.0) for seq in seqs], np.float32)
+
+    def _fact_named(self, asked: Question, rows: Numbers) -> Floats | None:
+        """(P,) the share of whom and what the question calls by name that the best fact of each turn names too."""
+        postings = self._postings("fact", sorted(asked.names & set(asked.terms)))
+        total = self._lexicon.rows("fact")
+        rare = {
+            term: float(ranking.rarity(np.array([len(p.seqs)], np.float32), total)[0])
+            for term, p in postings.items()
+        }
+        if not sum(rare.values()):
+            return None
+        facts: dict[int, float] = {}
+        for term, posting in postings.items():
+            for seq in posting.seqs.tolist():
+                facts[seq] = facts.get(seq, 0.0) + rare[term] / sum(rare.values())
+        best: dict[int, float] = {}
+        for fact, turn in self._archive.turns_of_facts(list(facts)):
+            best[turn] = max(best.get(turn, 0.0), facts[fact])
+        return np.array([best.get(seq, 0.0) for seq in self._table.seq[rows].tolist()], np.float32)
+
+    def _fact_near(self, asked: Question, rows: Numbers) -> Floats | None:
+        """(P,) how near what the facts of each turn tell of is to a time that the question speaks of."""
+        if not asked.windows or not self._lexicon.rows("fact"):
+            return None
+        best: dict[int, float] = {}
+        for window in asked.windows:
+            for turn, start, _ in self._archive.turns_of_days(
+                *((window.first.isoformat(), window.last.isoformat()) if not window.yearly else ("0", "9"))
+            ):
+                if len(start) >= 10:
+                    best[turn] = max(best.get(turn, 0.0), window.nearness(date.fromisoformat(start[:10])))
+        return np.array([best.get(seq, 0.0) for seq in self._table.seq[rows].tolist()], np.float32)
 
     def _facts_held(self, asked: Question) -> dict[int, float]:
         """How much of the question's weight in rare words the facts hold that hold most of it."""
