@@ -1,4 +1,4 @@
-"""The facts that a set gives for its sessions, as they are learned: with whom and what they name, and the days they tell of.
+"""The facts that a set gives for its sessions, as they are learned: with what they name, and the days they tell of.
 
 The sets say neither; both follow by the rules that check what a model draws (``facts.naming``, ``facts.dates``).
 """
