@@ -7,13 +7,19 @@ Nothing here ranks turns; a memory in which no fact was ever learned costs nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from domain.facts import Fact, Slot
 from domain.languages import estimate
 from domain.recollection import FactMark, RecalledFact, RecalledTurn, Why
 from domain.text import encoded
-from recall.searching import Hidden, Searched
-from storage.store import Archive
+from recall import ranking
+
+if TYPE_CHECKING:
+    from recall.ranking import Floats, Numbers
+    from storage.store import Archive, Postings
 
 #: A fact answers when it holds so much of a question's weight in rare words, and so much of what the best one holds.
 _ANSWERS, _OF_BEST = 0.45, 0.7
@@ -21,6 +27,8 @@ _ANSWERS, _OF_BEST = 0.45, 0.7
 _LOOKED_AT, _MOST = 24, 8
 #: Tokens around a fact in a prompt, around a mark behind a turn, and of the words that explain both.
 _FACT, _MARK, LEGEND = 40, 12, 94
+#: So many facts are told apart by how much they hold.
+_HELD = 600
 #: A value may have been replaced so many times over.
 _REPLACED = 20
 
@@ -30,19 +38,29 @@ SlotsAsked = Callable[[str], Collection[Slot]]
 
 
 class KnownFacts:
-    """The facts of one archive; what stands in the context already, ``unseen``, is not repeated."""
+    """The facts of one archive.
 
-    def __init__(self, archive: Archive, unseen: Hidden, slots_asked: SlotsAsked) -> None:
+    What stands in the context already is not repeated: the turns with the numbers ``hidden``, or all of the session
+    where none are given.
+    """
+
+    def __init__(
+        self, archive: Archive, session_id: str, hidden: Collection[int] | None, slots_asked: SlotsAsked
+    ) -> None:
         self._archive = archive
-        self._unseen = unseen
+        self._session_id = session_id
+        self._hidden = hidden
         self._slots_asked = slots_asked
         self._any = archive.rows("fact") > 0
         self.newer: frozenset[str] = frozenset()
 
-    def answering(self, questions: Iterable[str], searches: Iterable[Searched]) -> list[RecalledFact]:
+    def answering(
+        self, questions: Iterable[str], searches: Iterable[tuple[str, Mapping[int, float]]]
+    ) -> list[RecalledFact]:
         """The facts that hold now and answer, best first; those of the slots that are asked for before all others.
 
-        ``searches`` are those that found something worth handing over; a slot is looked up whatever they found.
+        ``searches`` are those that found something worth handing over, each a question and how much of it the facts
+        hold by number; a slot is looked up whatever they found.
         """
         if not self._any:
             return []
@@ -72,13 +90,13 @@ class KnownFacts:
 
     def _standing_in_context(self, facts: Sequence[Fact]) -> set[int]:
         """The numbers of facts all of whose turns stand in the context anyway."""
-        if self._unseen.turns is None:
-            return {fact.number for fact in facts if fact.session_id == self._unseen.session_id}
+        if self._hidden is None:
+            return {fact.number for fact in facts if fact.session_id == self._session_id}
         seqs = self._archive.seqs_of([turn for fact in facts for turn in fact.turns])
         return {
             fact.number
             for fact in facts
-            if fact.turns and all(seqs.get(turn) in self._unseen.turns for turn in fact.turns)
+            if fact.turns and all(seqs.get(turn) in self._hidden for turn in fact.turns)
         }
 
     def _newer(self, facts: Sequence[Fact]) -> frozenset[str]:
@@ -101,6 +119,33 @@ class KnownFacts:
 _ASKED_FOR = Why(query="", score=0.0)
 
 
+# -- facts as keys of turns
+
+
+def held(terms: Sequence[str], postings: Mapping[str, Postings], total: int) -> dict[int, float]:
+    """How much of what these terms weigh the facts hold that hold most of it, by number."""
+    seqs = [postings[term].seqs for term in terms if term in postings]
+    counts = [len(postings[term].seqs) if term in postings else 0 for term in terms]
+    if not sum(counts):
+        return {}
+    rare = ranking.rarity(np.array(counts, np.float32), total)
+    facts, at = np.unique(np.concatenate(seqs), return_inverse=True)
+    share = np.bincount(at, np.repeat(rare / rare.sum(), counts))
+    best = np.argsort(-share, kind="stable")[:_HELD]
+    return dict(zip(facts[best].tolist(), share[best].tolist(), strict=True))
+
+
+def best_of_turns(found: Mapping[int, float], drawn: Iterable[tuple[int, int]], seqs: Numbers) -> Floats:
+    """(P,) the score of the best fact that was ``drawn`` from each turn; 0 where none was."""
+    best: dict[int, float] = {}
+    for fact, turn in drawn:
+        best[turn] = max(best.get(turn, 0.0), found[fact])
+    return np.array([best.get(seq, 0.0) for seq in seqs.tolist()], np.float32)
+
+
+# -- what is told of them
+
+
 def cost_of(fact: RecalledFact) -> int:
     """Tokens of the line that tells a fact."""
     return _FACT + estimate(encoded(fact.text))
@@ -116,13 +161,13 @@ def is_told(fact: RecalledFact, turns: Iterable[RecalledTurn]) -> bool:
     return any(turn.text_id in fact.turns for turn in turns)
 
 
-def _held(searches: Iterable[Searched]) -> dict[int, Why]:
+def _held(searches: Iterable[tuple[str, Mapping[int, float]]]) -> dict[int, Why]:
     """How much of a question each fact holds, of the question of which it holds most; most first."""
     found: dict[int, Why] = {}
-    for searched in searches:
-        for number, share in searched.facts.items():
+    for question, shares in searches:
+        for number, share in shares.items():
             if number not in found or found[number].score < share:
-                found[number] = Why(searched.asked.text, round(share, 4))
+                found[number] = Why(question, round(share, 4))
     return dict(sorted(found.items(), key=lambda one: (-one[1].score, -one[0])))
 
 

@@ -95,7 +95,6 @@ class Evidence:
     summary_similarity: Floats | None = None
     fact_words: Floats | None = None
     fact_named: Floats | None = None
-    fact_near: Floats | None = None
 
 
 ScoreParts = Mapping[str, Floats]
@@ -154,8 +153,6 @@ def _of_words(e: Evidence, plain: Floats) -> dict[str, Floats]:
         found["facts"] = z(e.fact_words)
     if e.fact_named is not None:
         found["fact_named"] = e.fact_named
-    if e.fact_near is not None:
-        found["fact_near"] = e.fact_near
     return found
 
 

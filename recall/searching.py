@@ -16,7 +16,7 @@ import numpy.typing as npt
 from domain import errors
 from domain.languages import unspaced_share
 from domain.recollection import MissingPart
-from recall import ranking, times, turn_table, words
+from recall import known_facts, ranking, times, turn_table, words
 from recall.questions import Question
 from recall.ranking import Evidence, Flags, Floats, Numbers
 from recall.turn_table import FoundTurns, Pool, TurnTable
@@ -34,8 +34,6 @@ Similarities = Mapping[str, float]
 _ROWS = 40_000
 #: So many summaries, and facts, are looked at for what their words say.
 _FITTING = 600
-#: So many facts are remembered as holding most of a question.
-_FACTS = 40
 #: A token of an unspaced script is about so much of a word, since characters and their pairs are both counted.
 _UNSPACED_WORD = 0.22
 #: A question of fewer terms than this is not asked to be rarer for it.
@@ -144,7 +142,7 @@ class Search:
             clarity=_clarity(found.dense, len(table), unrelated),
             apart=_apart(found.dense, unrelated),
         )
-        facts = self._facts_held(asked)
+        facts = self._facts_held(asked, asked.terms)
         return Searched(asked, gathered, sessions.astype(np.int64), found.terms, evidence, facts)
 
     def _evidence(
@@ -192,9 +190,8 @@ class Search:
             similarity=gathered.similarity,
             summary_words=self._summary_words(asked, sessions),
             summary_similarity=self._summary_similarity(near_summaries, sessions),
-            fact_words=self._fact_words(asked, rows),
-            fact_named=self._fact_named(asked, rows),
-            fact_near=self._fact_near(asked, rows),
+            fact_words=self._through_facts(self._fact_words(asked), rows),
+            fact_named=self._through_facts(self._facts_held(asked, _names(asked)), rows),
         )
 
     # -- words -------------------------------------------------------------------------------------------
@@ -236,63 +233,22 @@ class Search:
         fits.pop(-1 if self._present is None else self._present, None)
         return _placed(fits, sessions)
 
-    def _fact_words(self, asked: Question, rows: Numbers) -> Floats | None:
-        """(P,) how well the words of the best fact that was drawn from each turn fit."""
+    def _through_facts(self, found: Mapping[int, float], rows: Numbers) -> Floats | None:
+        """(P,) the score of the best fact that was drawn from each turn."""
+        if not found:
+            return None
+        return known_facts.best_of_turns(
+            found, self._archive.turns_of_facts(list(found)), self._table.seq[rows]
+        )
+
+    def _fact_words(self, asked: Question) -> dict[int, float]:
+        """How well the words of the facts fit that fit best."""
         facts, scored = _fitting(self._postings("fact", asked.terms), self._lexicon.rows("fact"))
-        if not len(facts):
-            return None
-        fits = dict(zip(facts.tolist(), scored.tolist(), strict=True))
-        best: dict[int, float] = {}
-        for fact, turn in self._archive.turns_of_facts(facts.tolist()):
-            best[turn] = max(best.get(turn, 0.0), fits[fact])
-        seqs = self._table.seq[rows].tolist()
-        return np.array([best.get(seq, 0.0) for seq in seqs], np.float32)
+        return dict(zip(facts.tolist(), scored.tolist(), strict=True))
 
-    def _fact_named(self, asked: Question, rows: Numbers) -> Floats | None:
-        """(P,) the share of whom and what the question calls by name that the best fact of each turn names too."""
-        postings = self._postings("fact", sorted(asked.names & set(asked.terms)))
-        total = self._lexicon.rows("fact")
-        rare = {
-            term: float(ranking.rarity(np.array([len(p.seqs)], np.float32), total)[0])
-            for term, p in postings.items()
-        }
-        if not sum(rare.values()):
-            return None
-        facts: dict[int, float] = {}
-        for term, posting in postings.items():
-            for seq in posting.seqs.tolist():
-                facts[seq] = facts.get(seq, 0.0) + rare[term] / sum(rare.values())
-        best: dict[int, float] = {}
-        for fact, turn in self._archive.turns_of_facts(list(facts)):
-            best[turn] = max(best.get(turn, 0.0), facts[fact])
-        return np.array([best.get(seq, 0.0) for seq in self._table.seq[rows].tolist()], np.float32)
-
-    def _fact_near(self, asked: Question, rows: Numbers) -> Floats | None:
-        """(P,) how near what the facts of each turn tell of is to a time that the question speaks of."""
-        if not asked.windows or not self._lexicon.rows("fact"):
-            return None
-        best: dict[int, float] = {}
-        for window in asked.windows:
-            for turn, start, _ in self._archive.turns_of_days(
-                *((window.first.isoformat(), window.last.isoformat()) if not window.yearly else ("0", "9"))
-            ):
-                if len(start) >= 10:
-                    best[turn] = max(best.get(turn, 0.0), window.nearness(date.fromisoformat(start[:10])))
-        return np.array([best.get(seq, 0.0) for seq in self._table.seq[rows].tolist()], np.float32)
-
-    def _facts_held(self, asked: Question) -> dict[int, float]:
-        """How much of the question's weight in rare words the facts hold that hold most of it."""
-        total = self._lexicon.rows("fact")
-        postings = self._postings("fact", asked.terms) if total else {}
-        held = [len(postings[term].seqs) if term in postings else 0 for term in asked.terms]
-        if not sum(held):
-            return {}
-        rare = ranking.rarity(np.array(held, np.float32), total)
-        rows = np.concatenate([postings[term].seqs for term in asked.terms if term in postings])
-        facts, at = np.unique(rows, return_inverse=True)
-        share = np.bincount(at, np.repeat(rare / rare.sum(), held))
-        best = np.argsort(-share, kind="stable")[:_FACTS]
-        return dict(zip(facts[best].tolist(), share[best].tolist(), strict=True))
+    def _facts_held(self, asked: Question, terms: Sequence[str]) -> dict[int, float]:
+        """How much of what these terms weigh the facts hold that hold most of it."""
+        return known_facts.held(terms, self._postings("fact", asked.terms), self._lexicon.rows("fact"))
 
     # -- vectors -----------------------------------------------------------------------------------------
 
@@ -338,6 +294,11 @@ class Search:
     def _missing(self, part: MissingPart) -> None:
         if part not in self.missing:
             self.missing.append(part)
+
+
+def _names(asked: Question) -> list[str]:
+    """Whom and what a question calls by name, as it is searched for."""
+    return [term for term in asked.terms if term in asked.names]
 
 
 def _weights(

@@ -74,14 +74,6 @@ class FactReader(Tables):
         """The facts with these numbers, in the order in which they were learned."""
         return _in_order(self._read_parts(f"{_FACT} AND f.seq IN ({{}})", numbers))
 
-    def turns_of_days(self, first: str, last: str) -> list[tuple[int, str, str]]:
-        """The turns of facts that tell of days that begin between these two, and the days: (turn, from, to)."""
-        query = (
-            "SELECT r.turn, f.start_day, f.end_day FROM fact f JOIN fact_turn r ON r.fact = f.seq"
-            " WHERE f.start_day BETWEEN ? AND ? AND f.corrected = 0"
-        )
-        return [(int(row[0]), str(row[1]), str(row[2])) for row in self._read(query, first, last)]
-
     def facts_of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these turns; a turn on which none rests is left out."""
         query = "SELECT r.fact, c.text_id FROM conversation c JOIN fact_turn r ON r.turn = c.seq"
