@@ -40,12 +40,15 @@ if TYPE_CHECKING:
     from bench.recall_orders import Scores
 
 _VECTORS = ("dense", "dense_near", "dense_session", "dense_session_best")
+_FACTS = ("facts", "fact_named")
 #: What the ablation takes out, one after the other.
 ABLATION: Mapping[str, tuple[str, ...]] = {
     "words of the turn itself": ("words", "words_long", "coverage"),
     "words of its neighbours": ("window",),
     "words of its session": ("session", "session_best"),
     "summaries": ("summary",),
+    "facts": _FACTS,
+    "what facts name": ("fact_named",),
     "all vectors": _VECTORS,
     "vectors of neighbours and session": ("dense_near", "dense_session", "dense_session_best"),
     "times": ("near",),
@@ -132,8 +135,8 @@ def _print_methods(asked: Sequence[AskedQuestion], embedder: str) -> None:
     _print_method("vectors alone", asked, lambda one: _part(one, "dense"))
     _print_method("words and vectors, standard scores added", asked, plain_fusion)
     _print_method("reciprocal-rank hybrid", asked, reciprocal_ranks)
-    _print_method("ours, words alone", asked, lambda one: ours(one, without=(*_VECTORS, "facts")))
-    _print_method(f"ours, {embedder}", asked, lambda one: ours(one, without=("facts",)))
+    _print_method("ours, words alone", asked, lambda one: ours(one, without=(*_VECTORS, *_FACTS)))
+    _print_method(f"ours, {embedder}", asked, lambda one: ours(one, without=_FACTS))
     if any("facts" in one.parts for one in asked):
         _print_method("ours, with facts as keys", asked, ours)
     _print_categories(asked)

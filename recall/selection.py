@@ -95,7 +95,7 @@ class _Best:
     at: int
 
 
-def cut(scores: Sequence[float], count: int, *, share: float = 0.25) -> int:
+def cut(scores: Sequence[float], count: int, *, share: float = 0.2) -> int:
     """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best.
 
     Scores are above zero for what stands out at all.
