@@ -64,6 +64,7 @@ def _parts(layers: Layers) -> list[tuple[str, str]]:
     """The layers of the prompt in their order, as texts to be weighed."""
     recalled = [memory.text for memory in layers.recalled.summaries]
     recalled += [memory.text for memory in layers.recalled.turns]
+    recalled += [fact.text for fact in layers.recalled.facts]
     rounds = [turn.words for spoken in layers.rounds for turn in (spoken.user, spoken.assistant)]
     return [
         ("self_image", layers.self_image),
