@@ -24,7 +24,8 @@ from domain.pleas import heard, kept_back, left_unsaid
 from domain.recollection import Recollection
 from domain.records import ErasureScope, Round, Session, not_withheld, unstored
 from domain.settings import Settings
-from domain.text import MAX_INPUT_BYTES, checked, clean, without_quotations
+from domain.text import admitted, checked, without_quotations
+from jobs.asking import Asking
 from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.keeping import Keeping
@@ -33,7 +34,7 @@ from jobs.undoing import SaveUndone, Undoing
 from llm import Answered, Layers, Llm
 from memory import Memory
 from prompts import TEMPLATES
-from recall.questions import queries
+from recall.questions import queries, wants_plan
 
 __all__ = ["LARGE_GAP", "Conversation", "LastTurn", "Opening", "Recalled", "Replied", "TurnEvent"]
 
@@ -81,6 +82,7 @@ class Conversation:
         self._known_degraded: set[str] = set()
         self._index_missing = False
         self._told_truncated = False
+        self.asking = Asking(settings, memory, llm, log, clock)
         self._folding = Folding(settings, memory, llm, log)
         self._keeping = Keeping(settings, memory, llm, log, clock=clock, present=self._present)
         self._undoing = Undoing(memory)
@@ -116,6 +118,7 @@ class Conversation:
         """Go on in another session."""
         with self._keeping.paused():
             self.session, self._resumed, self.last = session, resumed, None
+            self.asking.last = None
         self._undoing.something_else()
         return self.open()
 
@@ -132,7 +135,7 @@ class Conversation:
         Raises ModelError (nothing was stored; what was said stays in flight), Interrupted (stopped before anything was
         shown), UsageError (nothing to say, or too much), StorageError.
         """
-        text = self._admit(said)
+        text = admitted(said)
         started = self._note_in_flight(text)
         yield from self._settle_folding(stop)
         rounds = self.rounds_in_context()
@@ -151,14 +154,6 @@ class Conversation:
         if plea:
             yield Notice("plea.heard", {"rounds": 1 + len(before[-1:]) * plea.alone})
         yield Replied(spoken, reply, recollection)
-
-    def _admit(self, said: str) -> str:
-        text = clean(said)
-        if not text.strip():
-            raise errors.UsageError("input.empty")
-        if len(text.encode("utf-8")) > MAX_INPUT_BYTES:
-            raise errors.UsageError("input.too_long", most=MAX_INPUT_BYTES)
-        return text
 
     def _note_in_flight(self, text: str) -> str:
         now = self._now()
@@ -191,6 +186,10 @@ class Conversation:
                 self._limits,
                 recent=said[-_RECENT:],
             )
+            if wants_plan(self.settings.recall_planning, text, len(recollection.ranked)):
+                recollection = yield from self.asking.planned(
+                    text, said[-_RECENT:], recollection, self.session.session_id, stop
+                )
         except errors.StorageError as fault:
             self._log.error("recall failed", exc_info=fault)
             yield Notice("recall.failed", {"reason": str(fault)})
@@ -236,7 +235,7 @@ class Conversation:
             self._told_truncated = True
             yield Notice("turn.truncated", {"tokens": answered.reply.prompt_tokens})
         self._folding.wanted = self._folding.wanted or answered.shortened
-        self.last = LastTurn(layers.recalled, answered)
+        self.last, self.asking.last = LastTurn(layers.recalled, answered), None
         return answered.reply
 
     def _keep_partial(self, shown: str) -> None:
@@ -312,7 +311,7 @@ class Conversation:
         """Clear the present session: its turns and its summary. Returns how many rounds went."""
         self._folding.wait()
         if self._unwritten is None:
-            self.last = None
+            self.last = self.asking.last = None
         return self._undoing.reset(self.session.session_id, self._unwritten)
 
     def undo(self, count: int = 1) -> int | SaveUndone:
@@ -338,7 +337,7 @@ class Conversation:
         A fold that runs is waited for: it would write down again what it read before.
         """
         yield from self._settle_folding(stop)
-        self.last = None
+        self.last = self.asking.last = None
         self._undoing.something_else()
         with self._keeping.paused():
             yield from Erasing(self.memory, self.llm).run(chosen, stop)

@@ -28,6 +28,7 @@ from models.chat import ChatModel, Message, Patience, kept_reply, merged
 from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
 from models.replies import image_of, summary_of
+from models.search_prompts import SearchTask
 from models.sentence_embedder import BestEmbedder, own_embedder
 from models.tasks import Task, language_of_image
 from prompts import TEMPLATES, Templates
@@ -329,6 +330,21 @@ class Llm:
             return []
         self._fallback_told = True
         return [Notice("embedding.fell_back", {"reason": own.fault})]
+
+    def search(
+        self,
+        name: SearchTask,
+        question: str,
+        found: Recollection,
+        language: Language,
+        stop: Stop,
+        known: Mapping[str, Sequence[str]],
+    ) -> Iterator[ReplyEvent]:
+        """The events of a reply to a task of planned search, shown what was ``found``; ``known`` stands beside it."""
+        task, names = self._task(language), (self._settings.companion_name, self._settings.user_name)
+        layers = Layers(question, task.now, language, recalled=found, companion=names[0], person=names[1])
+        messages = task.search(name, question, known, list(_memories(layers, task.boundary)))
+        return self.chat(messages, stop, metadata=self._told(name, language, task.names))
 
     def models(self) -> list[str]:
         """The names of the models that the chat server offers, sorted. Raises ModelError."""

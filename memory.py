@@ -295,18 +295,22 @@ class Memory(Knowing):
         *,
         recent: Sequence[str] = (),
         gated: bool = True,
+        apart: bool = False,
+        besides_context: bool = True,
     ) -> Recollection:
         """What was said that matters for ``queries``: the last round, if there is one, and the new input.
 
-        Never what stands in the context of ``session_id``. ``recent`` are the messages before the input, oldest first,
-        for what "she" means. Without ``gated`` the best are handed over however weak they are; an empty recollection is
-        a good answer. An index that is just being opened is waited for, a little.
+        Never what stands in the context of ``session_id``, unless ``besides_context`` is false. ``recent`` are the
+        messages before the input, oldest first, for what "she" means. Without ``gated`` the best are handed over
+        however weak they are; an empty recollection is a good answer. Queries that stand ``apart`` are several
+        questions, searched side by side, that share one budget. An index that just opens is waited for, a little.
         """
         search = self._opened_search()
         if search.vectors.state != "ready":
             self.start_index()
             search.index.await_open(_OPENING)
-        in_context = [turn.seq for spoken in self.context(session_id) for turn in spoken.turns]
+        rounds = self.context(session_id) if besides_context else ()
+        in_context = [turn.seq for spoken in rounds for turn in spoken.turns]
         return search.finder.recall(
             queries,
             self._embedder.embed,
@@ -316,6 +320,7 @@ class Memory(Knowing):
             hidden=in_context,
             recent=recent,
             gated=gated,
+            apart=apart,
         )
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:

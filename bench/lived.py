@@ -5,20 +5,19 @@
 Every evening is a session: its turns are said in their order at their times, the companion's replies are those of the
 file, and folds, summaries and images come from the model behind ``--base`` (any OpenAI-compatible server). Then the
 questions are asked in a new session, each answered by that model. Every request that reached the model lies in
-``--keep`` with its reply, named by the digest of the request, so that a second run asks only what is new; the prompts
-of the fixed replies lie beside them.
+``--keep`` with its reply, so that a second run asks only what is new (``bench.kept_replies``); the prompts of the fixed
+replies lie beside them.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import logging
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -27,10 +26,12 @@ from typing import Any
 import httpx2
 
 import config
+from bench.kept_replies import KeptReplies, answered
 from conversation import Conversation, Replied
 from domain.events import Stop
 from llm import Llm
 from memory import Memory
+from models.search_prompts import SEARCH_TEMPLATES, SearchTask
 from prompts import TEMPLATES
 
 #: Few rounds fit into the context here, so that an evening is long enough to be folded.
@@ -58,63 +59,29 @@ class SetClock:
 class FixedReplies(httpx2.BaseTransport):
     """Takes the place of the network: what is said in the file is said, everything else is asked of the model."""
 
-    base: str
-    keep: Path
+    replies: KeptReplies
     said: list[str] = field(default_factory=list)
     seen: list[tuple[str, Path]] = field(default_factory=list)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """One request answered, and kept."""
         body = json.loads(request.read())
-        kind = _kind(body["messages"][0]["content"])
-        text = self.said.pop(0) if kind == "talk" and self.said else self._asked(body)
-        self.seen.append((kind, self._keep(body, text)))
-        return _answer(text, bool(body.get("stream")))
-
-    def _asked(self, body: Mapping[str, Any]) -> str:
-        kept = self._path(body).with_suffix(".reply.txt")
-        if kept.exists():
-            return kept.read_text(encoding="utf-8")
-        asked = {"model": "life", "messages": body["messages"]}
-        answer = httpx2.post(f"{self.base}/chat/completions", json=asked, timeout=600)
-        answer.raise_for_status()
-        return str(answer.json()["choices"][0]["message"]["content"])
-
-    def _keep(self, body: Mapping[str, Any], text: str) -> Path:
-        path = self._path(body)
-        path.write_text(json.dumps(body["messages"], ensure_ascii=False, indent=1), encoding="utf-8")
-        path.with_suffix(".reply.txt").write_text(text, encoding="utf-8")
-        return path
-
-    def _path(self, body: Mapping[str, Any]) -> Path:
-        """Named by what is asked, without the mark around fenced data, which is new in every prompt."""
-        said = json.dumps(body["messages"], ensure_ascii=False, sort_keys=True)
-        for line in dict.fromkeys(said.split("\\n")):
-            if line.startswith("=== ") and line.endswith(" ==="):
-                said = said.replace(line, "===")
-        return self.keep / f"{hashlib.sha256(said.encode()).hexdigest()[:16]}.json"
+        messages, kind = body["messages"], _kind(body["messages"][0]["content"])
+        text = self.said.pop(0) if kind == "talk" and self.said else self.replies.reply(messages)
+        self.seen.append((kind, self.replies.put(messages, text)))
+        return answered(text, stream=bool(body.get("stream")))
 
 
 def _kind(system: str) -> str:
     """Which task a prompt is, by the first line of its template; talk where it is none."""
-    for templates in TEMPLATES.values():
-        for kind in ("fold", "self", "user"):
-            if system.startswith(getattr(templates, f"{kind}_task").split("\n", 1)[0]):
+    for language in TEMPLATES:
+        tasks = {kind: getattr(TEMPLATES[language], f"{kind}_task") for kind in ("fold", "self", "user")}
+        searches: tuple[SearchTask, ...] = ("plan", "reflect", "answer")
+        tasks |= {kind: SEARCH_TEMPLATES[language].of(kind) for kind in searches}
+        for kind, template in tasks.items():
+            if system.startswith(template.split("\n", 1)[0]):
                 return kind
     return "talk"
-
-
-def _answer(text: str, stream: bool) -> httpx2.Response:
-    if not stream:
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        return httpx2.Response(200, json={"id": "1", "object": "chat.completion", "choices": [choice]})
-    parts: list[dict[str, Any]] = [
-        {"index": 0, "delta": {"content": text}},
-        {"index": 0, "delta": {}, "finish_reason": "stop"},
-    ]
-    events = "".join(f"data: {json.dumps({'choices': [part]})}\n\n" for part in parts)
-    headers = {"Content-Type": "text/event-stream"}
-    return httpx2.Response(200, text=events + "data: [DONE]\n\n", headers=headers)
 
 
 def evenings(life: Mapping[str, Any]) -> Iterator[list[tuple[datetime, str, str]]]:
@@ -139,7 +106,8 @@ def live(life: Mapping[str, Any], transport: FixedReplies, folder: Path) -> Iter
     try:
         for rounds in evenings(life):
             clock.now = rounds[0][0]
-            talk = _conversation(settings, memory, llm, log, clock)
+            # No reply of an evening is the model's, so none is worth a plan.
+            talk = _conversation(replace(settings, recall_planning="off"), memory, llm, log, clock)
             transport.said += [answer for _, _, answer in rounds]
             for when, said, _ in rounds:
                 clock.now = when
@@ -180,7 +148,7 @@ def main(given: Sequence[str] | None = None) -> None:
     options.keep.mkdir(parents=True, exist_ok=True)
     life = json.loads(options.life.read_text(encoding="utf-8"))
     life["questions"] = life["questions"][: options.questions]
-    transport = FixedReplies(options.base, options.keep)
+    transport = FixedReplies(KeptReplies(options.base, options.keep, "life"))
     with tempfile.TemporaryDirectory() as folder:
         for question, answer in live(life, transport, Path(folder)):
             print(f"{question}\n    {answer}")

@@ -4,8 +4,8 @@ It is a transport for the official client, so the code path is that of a real se
 model list. Which task it is set, in which language and for whom, the request's ``metadata`` tells; of the prompt it
 reads only the fenced records. It knows nothing and pretends nothing: it says what it is, quotes the one sentence of its
 memories that shares most words with the input, extracts what was stated where a summary is asked for, and appends what
-was stated about the one whose image is asked for. It never takes its own phrases for anybody's words. The same request
-always gets the same answer.
+was stated about the one whose image is asked for; a question is its own plan, and that one sentence its answer. It
+never takes its own phrases for anybody's words. The same request always gets the same answer.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+
+from models.search_prompts import SEARCH_TEMPLATES
 
 MODEL = "stand-in"
 _CHUNK = 12
@@ -53,6 +55,7 @@ class _Words:
 
     remembered: str
     """date, text"""
+    unconnected: str
     plain: str
     """text, stop: what ends a sentence, where the text does not end with it"""
     stop: str
@@ -61,7 +64,7 @@ class _Words:
 
 
 _EN = _Words(
-    "I remember this from {date}:\n<blockquote>{text}</blockquote>\n"
+    "I remember this from {date}:\n<blockquote>{text}</blockquote>",
     "I am only the built-in stand-in; no model is connected yet.",
     "You said: “{text}{stop}” I will remember it. I am only the built-in stand-in: no model is connected, "
     "so I cannot really answer.",
@@ -69,7 +72,8 @@ _EN = _Words(
     {"self": "{companion} is an old friend of {person}.", "user": "{person} talks with {companion}."},
 )
 _ZH = _Words(
-    "我记得 {date} 说过的话：\n<blockquote>{text}</blockquote>\n我只是内置的替身，还没有接上模型。",
+    "我记得 {date} 说过的话：\n<blockquote>{text}</blockquote>",
+    "我只是内置的替身，还没有接上模型。",
     "你说：“{text}{stop}”我会记住。我只是内置的替身，还没有接上模型，不能真正回答。",
     "。",
     {"self": "{companion}是{person}的老朋友。", "user": "{person}和{companion}聊天。"},
@@ -138,7 +142,9 @@ def reply_to(messages: Sequence[tuple[str, str]], about: Mapping[str, str]) -> s
     task = about.get("task", "")
     if not task:
         return _talk(messages, about.get("companion", ""))
-    fields = next(iter(_fenced(messages[-1][1])), {}) if messages else {}
+    fields, *records = (_fenced(messages[-1][1]) if messages else []) or [{}]
+    if task in ("plan", "reflect", "answer"):
+        return _of_search(task, str(fields.get("question", "")), records, about)
     return _summary(fields, about) if task == "fold" else _image(fields, about)
 
 
@@ -151,7 +157,7 @@ def _talk(messages: Sequence[tuple[str, str]], companion: str) -> str:
     if found is None:
         text = _shortened(" ".join(said.split()))
         return words.plain.format(text=text, stop="" if _ENDED.search(text) else words.stop)
-    return words.remembered.format(date=found.date, text=found.sentence)
+    return f"{words.remembered.format(date=found.date, text=found.sentence)}\n{words.unconnected}"
 
 
 @dataclass(frozen=True)
@@ -195,7 +201,7 @@ def _words(text: str) -> set[str]:
     return ({word.lower() for word in re.findall(r"[A-Za-z0-9]{3,}", text)} | pairs) - _COMMON_WORDS
 
 
-# --- the three tasks
+# --- the tasks
 # --------------------------------------------------------------------------------------------
 
 
@@ -252,6 +258,20 @@ def _concerns(line: str, names: dict[str, str], whom: str) -> bool:
     by_themselves = found[2] == names[whom] and bool(_OF_ONESELF.search(found[3]))
     to_the_companion = whom == "self" and found[2] == names["user"] and bool(_OF_THE_OTHER.search(found[3]))
     return by_themselves or to_the_companion
+
+
+def _of_search(task: str, question: str, records: Sequence[dict[str, Any]], about: Mapping[str, str]) -> str:
+    """A question is its own plan, whatever was found is enough, and the best sentence of it is the answer."""
+    if task == "plan":
+        return json.dumps({"needs": [question], "queries": [question]}, ensure_ascii=False)
+    if task == "reflect":
+        return json.dumps({"enough": True})
+    statements = [one for record in records for one in _statements(record)]
+    found = _nearest(question, statements, about.get("companion", ""))
+    if found is None:
+        return SEARCH_TEMPLATES["zh" if about.get("language") == "zh" else "en"].unknown
+    words = _ZH if about.get("language") == "zh" else _EN
+    return words.remembered.format(date=found.date, text=found.sentence)
 
 
 # --- reading a prompt

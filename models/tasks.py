@@ -1,4 +1,4 @@
-"""The three tasks as prompts: folding rounds into a summary, and rewriting the two images.
+"""The tasks as prompts: folding rounds into a summary, rewriting the two images, and searching memory by a plan.
 
 What a task works on is fenced data without quotations, with its dates; today's date stands in each. What comes back is
 checked in ``models.replies``.
@@ -14,6 +14,7 @@ from domain import text as texts
 from domain.languages import Language, day_in, language_of, when_in
 from domain.records import Image, Round, Turn
 from models.chat import Message
+from models.search_prompts import SEARCH_TEMPLATES, SearchTask
 from prompts import TEMPLATES, Templates
 
 _LONGEST_PIN = 1_000
@@ -104,6 +105,21 @@ class Task:
         """The material as one line of JSON between two marks; of what is optional, only what holds anything."""
         filled = {name: value for name, value in material.items() if value or name not in optional}
         return Message("user", f"{self.boundary}\n{texts.encoded(filled)}\n{self.boundary}")
+
+    def search(
+        self, name: SearchTask, question: str, known: Mapping[str, Sequence[str]], records: Sequence[str]
+    ) -> tuple[Message, ...]:
+        """The prompt of a task of planned search: what is ``known`` of a question, then records that were found.
+
+        Of what is known only what holds anything is told. ``records`` are lines of JSON, harmless already.
+        """
+        listed = {about: [self._plain(one) for one in told] for about, told in known.items() if told}
+        head = {"today": self._today, **listed, "question": self._plain(question)}
+        templates, rows = SEARCH_TEMPLATES[self.language], "\n".join([texts.encoded(head), *records])
+        return (
+            Message("system", templates.of(name).format(unknown=templates.unknown, **self.names)),
+            Message("user", f"{self.boundary}\n{rows}\n{self.boundary}"),
+        )
 
 
 def language_of_image(current: str, spoken: Language) -> Language:

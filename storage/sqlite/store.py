@@ -200,6 +200,7 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
             if was.summary:
                 self._restore([], was.summary)
                 self._index_summary(was.summary)
+            self._drop_image_renewals(session_id)
             self._unfold_from(session_id, was.context)
             self._count(session_id)
             self.resume(session_id, present, now)
@@ -310,6 +311,7 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
             if self.newest_version(image) != base or not self._settle(renewals):
                 return False
             self._make_of(image, base, draft, now)
+            self._drop_undoable_saves()
         return True
 
     def erasure_note(self) -> ErasureNote | None:

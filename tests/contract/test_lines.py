@@ -189,6 +189,11 @@ def say_more(store: Store, teller: Teller) -> None:
     teller.say("s3", "and then")
 
 
+def say_elsewhere(store: Store, teller: Teller) -> None:
+    store.start_session("s4", at(55))
+    teller.say("s4", "and then")
+
+
 def say_and_undo(store: Store, teller: Teller) -> None:
     teller.say("s3", "and then")
     store.undo("s3", 1)
@@ -206,7 +211,9 @@ def erase_words(store: Store, teller: Teller) -> None:
     store.take_out(ErasureScope(words="anything"))
 
 
-@pytest.mark.parametrize("meanwhile", [say_more, say_and_undo, type_more, erase_a_turn, erase_words])
+@pytest.mark.parametrize(
+    "meanwhile", [say_more, say_elsewhere, say_and_undo, type_more, erase_a_turn, erase_words]
+)
 def test_a_save_is_not_taken_back_when_anything_was_said_or_went_since(
     store: Store, teller: Teller, meanwhile: Callable[[Store, Teller], None]
 ) -> None:

@@ -28,6 +28,7 @@ SHOWN = {
     "history": ("> where do I live", "> where do I live"),
     "memory": ("Kept: 1 session archived", "归档 1 次会话"),
     "facts": ("Nothing is known yet.", "还不知道什么。"),
+    "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: why", "/why full：为什么"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
     "pin": ("Nothing is pinned.", "没有固定的内容。"),
@@ -79,7 +80,7 @@ def test_every_command_says_its_piece(
     monkeypatch.chdir(tmp_path)
     assert set(SHOWN) == {command.name for command in TABLE}
     terminal = talked(chat, server, {"LANGUAGE": language, **connected})
-    last = ["retry", "reindex", "edit", "undo", "save", "exit"]
+    last = ["ask", "retry", "reindex", "edit", "undo", "save", "exit"]
     for name in [*sorted(set(SHOWN) - set(last)), *last]:
         before = len(terminal.text())
         shown = SHOWN[name][language == "zh"]

@@ -10,6 +10,7 @@ import pytest
 
 from storage.vectors.checksums import Checksums
 from tests.storage.vectors.indexed import IndexedStore, Oracle
+from tests.storage.vectors.test_indexing import until
 
 THINGS = ("cats", "ships", "tea", "the sea")
 SAID = [f"on day {day} we spoke of {thing}" for day in range(30) for thing in THINGS]
@@ -201,8 +202,7 @@ def test_damage_while_it_runs_is_mended_at_the_next_write(copy: Path, before: An
     shutil.rmtree(copy / "vectors")
     store.add_session("late")
     store.add_turns("late", ["zebra crossing"])
-    while not store.settle():
-        pass
+    until(store.settle)
     assert store.search("zebra crossing", 1)[0].text_id == "late-0"
     assert answers(store) == before
     store.close()

@@ -17,7 +17,7 @@ FAILURES = {
     "usage.no_value": "{given} takes nothing behind it. See --help.",
     "usage.here_needs_p": "--here goes with -p: give something to say.",
     "usage.json_needs_p": "--json goes with -p: give something to say.",
-    "usage.one_of_p_batch": "-p and --batch do not go together. Give one of them.",
+    "usage.one_of_p_batch": "-p, --ask and --batch do not go together. Give one of them.",
     # -- settings
     "settings.wrong": "A setting is wrong. See .env.example.",
     "settings.env_missing": "There is no file {path}. Make it, or leave out --env-file.",
@@ -29,6 +29,8 @@ FAILURES = {
     "settings.whole_number": "{name}={value}: must be a whole number from 1 to 100000.",
     "settings.hours": "{name}={value}: must be hours, 0 (never) to 100000.",
     "settings.seconds": "{name}={value}: must be seconds, above 0 and at most 86400.",
+    "settings.few": "{name}={value}: must be a whole number from 0 to 9.",
+    "settings.planning": "{name}={value}: must be off, auto or always.",
     "settings.switch": "{name}={value}: must be 1 or 0.",
     "settings.language": "{name}={value}: must be auto, en or zh.",
     "settings.folder": "{name}={value}: must be the name of a folder.",

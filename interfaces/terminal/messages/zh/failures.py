@@ -17,7 +17,7 @@ FAILURES = {
     "usage.no_value": "{given} 后面不带内容。请看 --help。",
     "usage.here_needs_p": "--here 要和 -p 一起用：请给出要说的话。",
     "usage.json_needs_p": "--json 要和 -p 一起用：请给出要说的话。",
-    "usage.one_of_p_batch": "-p 和 --batch 不能同时用，请只给一个。",
+    "usage.one_of_p_batch": "-p、--ask 和 --batch 不能同时用，请只给一个。",
     # -- 设置
     "settings.wrong": "有一项设置不对。请看 .env.example。",
     "settings.env_missing": "没有 {path} 这个文件。请建立它，或去掉 --env-file。",
@@ -29,6 +29,8 @@ FAILURES = {
     "settings.whole_number": "{name}={value}：应是 1 到 100000 的整数。",
     "settings.hours": "{name}={value}：应是小时数，0（从不）到 100000。",
     "settings.seconds": "{name}={value}：应是秒数，大于 0，不超过 86400。",
+    "settings.few": "{name}={value}：必须是 0 到 9 的整数。",
+    "settings.planning": "{name}={value}：必须是 off、auto 或 always。",
     "settings.switch": "{name}={value}：应是 1 或 0。",
     "settings.language": "{name}={value}：应是 auto、en 或 zh。",
     "settings.folder": "{name}={value}：应是文件夹的名字。",
