@@ -24,7 +24,6 @@ _NUMBER = re.compile(r"[#＃]?(\d{1,12})")
 _ROWS_LEFT = 6
 #: What is ever so long a list without a limit has.
 _NO_LIMIT = 1_000_000
-_DAY = len("2026-03-01")
 
 
 def facts(context: CommandContext, argument: str) -> Next:
@@ -166,7 +165,7 @@ def _show_past(context: CommandContext, *, whole: bool) -> None:
         show_row(context, fact)
         if fact.replaced_by in instead:
             following = instead[fact.replaced_by]
-            context.aside.one_row(f"        → {following.number}  {following.restatement}", "quiet")
+            context.aside.one_row(f"        → {following.number}: {following.restatement}", "quiet")
     context.aside.gap()
     left = len(past) - len(shown)
     context.tell("facts.more_past" if left else "facts.how", "quiet", count=left)
@@ -206,9 +205,10 @@ def show_row(context: CommandContext, fact: Fact) -> None:
 
 def _head(context: CommandContext, fact: Fact) -> str:
     """What stands in front of what a fact says."""
-    since = day_here(fact.since)
-    held = f"{since} – {day_here(fact.until)}" if fact.until and not fact.corrected else f"{since:<{_DAY}}"
-    return f"{fact.number:>5}  {held}  {''.join(f'[{mark}] ' for mark in _marks(context, fact))}"
+    held = day_here(fact.since)
+    if fact.until and not fact.corrected:
+        held += f" – {day_here(fact.until)}"
+    return f"{fact.number:>5} · {held} · {''.join(f'[{mark}] ' for mark in _marks(context, fact))}"
 
 
 def _marks(context: CommandContext, fact: Fact) -> list[str]:

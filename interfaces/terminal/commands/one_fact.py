@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from domain.facts import Fact, FactEvent, NewFact
 from domain.records import IMAGES, Turn
+from domain.text import one_line
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.commands.memories import speaker
 from interfaces.terminal.excerpts import excerpt
@@ -17,12 +18,14 @@ from interfaces.terminal.session_view import day_here, local
 #: What may be said behind the number of a fact; anything else is how it is put right.
 WRONG, KEEP = "wrong", "keep"
 _ROWS_OF_TURN = 3
+#: Longer than any fact is.
+_WHOLE = 2_000
 
 
 def show_fact(context: CommandContext, fact: Fact) -> None:
     """What it says, since when, its note, the words it rests on, what happened to it, and its relations."""
-    context.aside.line(fact.restatement, "title", lead=f"{fact.number}  ")
-    context.aside.line(" · ".join(_details(context, fact)), "quiet")
+    context.aside.line(one_line(fact.restatement, _WHOLE), "title", lead=f"{fact.number}: ")
+    context.aside.line(one_line(" · ".join(_details(context, fact)), _WHOLE), "quiet")
     for note in context.memory.notes_of(fact.session_id):
         if note.text_id == fact.note:
             context.tell("facts.note", text=note.text, topic=note.topic, importance=note.importance)
@@ -31,7 +34,7 @@ def show_fact(context: CommandContext, fact: Fact) -> None:
         _show_turn(context, fact, turn)
     context.tell("facts.history", "title")
     for event in context.memory.history(fact.text_id):
-        context.aside.line("  " + _happened(context, event))
+        context.aside.line(one_line(_happened(context, event), _WHOLE), lead="  ")
     _show_relations(context, fact)
     context.aside.gap()
     context.tell("facts.how_one", "quiet", number=fact.number)
@@ -78,7 +81,7 @@ def _happened(context: CommandContext, event: FactEvent) -> str:
     """One thing that happened to a fact, and which fact did it."""
     told = f"{day_here(event.when)} · {context.words.say(f'facts.event.{event.what}')}"
     by = context.memory.facts_with_ids([event.by]) if event.by else []
-    return told + "".join(f" · {one.number}  {one.restatement}" for one in by)
+    return told + "".join(f" · {one.number}: {one.restatement}" for one in by)
 
 
 def _show_relations(context: CommandContext, fact: Fact) -> None:
@@ -86,7 +89,7 @@ def _show_relations(context: CommandContext, fact: Fact) -> None:
     if relations:
         context.tell("facts.relations", "title")
     for one in relations:
-        context.aside.line(f"  {one.source} — {one.relation} → {one.target}")
+        context.aside.line(one_line(f"{one.source} — {one.relation} → {one.target}", _WHOLE), lead="  ")
 
 
 # -- deciding
@@ -123,7 +126,7 @@ def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
     new = _by_hand(fact, text, context.memory.new_text_id())
     context.memory.put_right(fact.text_id, new)
     (made,) = context.memory.facts_with_ids([new.text_id])
-    context.aside.line(fact.restatement, "removed", lead="- ")
+    context.aside.line(one_line(fact.restatement, _WHOLE), "removed", lead="- ")
     context.aside.line(text, "added", lead="+ ")
     context.tell("facts.put_right", number=made.number)
     context.tell("facts.put_right_back", "quiet", number=made.number, text=fact.restatement)
