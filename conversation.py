@@ -166,9 +166,7 @@ class Conversation:
         while not self._folding.resting.is_set():
             if stop.wait(0.05):
                 raise errors.Interrupted
-        for told in (self._folding.notices, self._keeping.notices):
-            while told:
-                yield told.pop(0)
+        yield from self._take_notices()
 
     def _recall(
         self, text: str, rounds: tuple[Round, ...], stop: Stop
@@ -274,17 +272,25 @@ class Conversation:
     # -- folding -----------------------------------------------------------------------------------------------
 
     def fold_ahead(self) -> None:
-        """Fold what no longer fits into the context, in the background; the next turn waits for it."""
+        """Fold what no longer fits into the context, in the background; the next turn waits for it.
+
+        What has left the context is noted, and no turn waits for that.
+        """
         if self._unwritten is None:
             self._folding.begin(self.session.session_id)
+            self._keeping.note_ahead()
 
     def fold_now(self) -> list[Notice]:
-        """Fold and wait, for doors where nobody is typing. Returns what went wrong."""
+        """Fold and note, and wait, for doors where nobody is typing. Returns what went wrong."""
         self._folding.wait()
         if self._unwritten is None:
             self._folding.run(self.session.session_id)
-        told, self._folding.notices[:] = [*self._folding.notices], []
-        return told
+            self._keeping.note_now()
+        return self._take_notices()
+
+    def _take_notices(self) -> list[Notice]:
+        told = [self._folding.notices, self._keeping.notices]
+        return [notices.pop(0) for notices in told for _ in range(len(notices))]
 
     # -- saving ------------------------------------------------------------------------------------------------
 

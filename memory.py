@@ -244,15 +244,17 @@ class Memory(Knowing):
         summary: str,
         images: Mapping[Image, ImageDraft | str],
         *,
+        waiting: Sequence[Image] = (),
         open_next: bool = True,
     ) -> Session:
         """Archive a session with its final summary and new images, and open the next one, in one commit.
 
+        Those that are ``waiting`` could not be brought up to date now, and are to be made anew.
         Of quotations that were found in a memory a reference to it stays. Returns the session that is open.
         """
         following = self._session_id() if open_next else None
         drafts = {image: image_draft(made) for image, made in images.items()}
-        gone = self._store.archive(session_id, self._new_summary(summary), drafts, following)
+        gone = self._store.archive(session_id, self._new_summary(summary), drafts, following, waiting)
         self._images.publish()
         self._tell_index(gone)
         return self._known(following or session_id)

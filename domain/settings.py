@@ -44,6 +44,8 @@ class Settings:
     recall_planning: Planning
     reflection_rounds: int
     recall_tokens: int
+    window_size: int
+    image_tokens: int
     data_dir: Path
     log_dir: Path
     debug: bool
@@ -211,6 +213,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_TOKENS", _count, "2000"),
     Setting("RECALL_PLANNING", _planning, "auto"),
     Setting("REFLECTION_ROUNDS", _few, "2"),
+    Setting("WINDOW_SIZE", _count, "40"),
+    Setting("IMAGE_TOKENS", _count, "800"),
     Setting("DATA_DIR", _folder, "data"),
     Setting("LOG_DIR", _folder, "logs"),
     Setting("DEBUG", _switch, "0"),

@@ -126,7 +126,7 @@ class Source:
         return language_of(self.text)
 
 
-class Evidence:
+class SpokenWindow:
     """The turns of a window with those before it, and the names that may stand in a statement."""
 
     def __init__(self, window: Sequence[Turn], before: Sequence[Turn], names: Names) -> None:

@@ -28,6 +28,12 @@ _WEEKDAY = re.compile(
     rf"\b(?P<day>{'|'.join(DAY_NAMES)})s?\b|(?:周|星期|礼拜)(?P<han>[一二三四五六日天])", re.IGNORECASE
 )
 _HAN_DAYS = {**{c: n for n, c in enumerate("一二三四五六")}, "日": 6, "天": 6}
+#: A text without any of these holds no figure.
+_MAY_HOLD_ONE = re.compile(
+    r"[\d一二两三四五六七八九十百千零〇月周日天]|day|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twel|teen|ty\b"
+    r"|hundred|thousand|million|" + _NAMES,
+    re.IGNORECASE,
+)
 _LUNAR = re.compile(
     r"(?:农历|阴历|旧历)[正一二三四五六七八九十冬腊]{1,2}月(?:初|廿)?[一二三四五六七八九十]{0,3}"
 )
@@ -108,6 +114,8 @@ class Figures:
 def wrong_figure(text: str, figures: Figures) -> str:
     """What a text holds that does not follow from these figures: a "date" (a day, month or weekday), a "number", or
     nothing."""
+    if not _MAY_HOLD_ONE.search(text):
+        return ""
     rest = _without_lunar(text, figures)
     written = written_dates(rest)
     if any(not figures.bears(each.iso) for each in written):

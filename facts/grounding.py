@@ -17,7 +17,7 @@ from facts.ages import birth_years
 from facts.cues import denies, ends_or_denies, is_relative, points_away
 from facts.dates import iso_of, written_dates
 from facts.drafts import FactDraft, NoteDraft
-from facts.evidence import Evidence, Sentence, Source, telling
+from facts.evidence import Sentence, Source, SpokenWindow, telling
 from facts.figures import Figures, wrong_figure
 from facts.naming import latin_names, names_in
 from facts.numbers import mentioned
@@ -71,7 +71,7 @@ def grounded(
     ``window`` are the turns 1 to n of the drafts, ``before`` those that only stood there as context. ``new_id`` names
     what is new. A note whose own text does not hold is told by those of its facts that do.
     """
-    ground = _Ground(Evidence(window, before, names), names, new_id)
+    ground = _Ground(SpokenWindow(window, before, names), names, new_id)
     for draft in drafts:
         ground.take(draft)
     return Checked(tuple(ground.notes), tuple(ground.facts), tuple(ground.relations), ground.rejected)
@@ -80,7 +80,7 @@ def grounded(
 class _Ground:
     """Checks drafts against one window, and gathers what holds."""
 
-    def __init__(self, window: Evidence, names: Names, new_id: Callable[[], str]) -> None:
+    def __init__(self, window: SpokenWindow, names: Names, new_id: Callable[[], str]) -> None:
         self._window = window
         self._names = names
         self._new_id = new_id

@@ -20,7 +20,7 @@ from domain.languages import STOP_WORDS, Language, estimate, unspaced_length
 from domain.records import Turn
 from facts.ages import without_ages
 from facts.dates import iso_of
-from facts.evidence import Evidence, Source, stands_in, telling
+from facts.evidence import Source, SpokenWindow, stands_in, telling
 from facts.figures import Figures, wrong_figure
 from facts.naming import names_in
 from facts.numbers import mentioned
@@ -113,7 +113,7 @@ def applied(
     ``allowed_turns`` are the turns 1 to n of the operations; ``told`` are the notes and changes that the model was
     shown; ``size`` is in tokens.
     """
-    window = Evidence(allowed_turns, (), names or Names())
+    window = SpokenWindow(allowed_turns, (), names or Names())
     editing = _Editing(image_text, evidence, pins, _Grounds(window, told, today), language)
     for operation in operations:
         editing.apply(operation)
@@ -124,7 +124,7 @@ def applied(
 class _Grounds:
     """What the text of an operation may draw on."""
 
-    def __init__(self, window: Evidence, told: Sequence[str], today: date) -> None:
+    def __init__(self, window: SpokenWindow, told: Sequence[str], today: date) -> None:
         self._window = window
         self._today = today
         self._told_texts = tuple(told)

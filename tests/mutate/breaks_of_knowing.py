@@ -112,7 +112,7 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a save that is taken back leaves what its lines rested on",
         "P5",
-        "storage/sqlite/line_evidence.py",
+        "storage/sqlite/images.py",
         "                    self._write_evidence(restored, was)\n",
         "                    pass\n",
         (LINES + "test_a_save_that_is_taken_back_leaves_everything_as_it_was",),

@@ -61,10 +61,5 @@ FACTS = {
     "memory.known": "Known: {current} now, {past} of the past, from {notes}; not read yet: {turns}. /facts",
     "status.known": "known",
     "status.known_value": "{current} now, {past} past, {notes}; {unread} turns not read yet",
-    "forget.known": "{notes} and {facts}",
     "export.known": "What is known from this session",
-    "count.fact": "{count} fact",
-    "count.facts": "{count} facts",
-    "count.note": "{count} note",
-    "count.notes": "{count} notes",
 }

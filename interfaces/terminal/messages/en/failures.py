@@ -68,6 +68,7 @@ FAILURES = {
     "model.empty_reply": "{base} sent an empty reply. Try again; if it stays so, the base URL may lack /v1.",
     "model.only_thinking": "{base} sent only thinking and no reply. Try again; its limit of tokens may be too low.",
     "model.no_reply": "{base} sent no reply. Try again; if it stays so, the base URL may lack /v1.",
+    "model.no_json": "The model did not answer in the form that it was asked for.",
     "model.malformed_reply": "What came from {base} cannot be read as a reply. Try again; look at the base URL.",
     "model.cut_reply": "The reply from {base} broke off before its end. Try again with /retry.",
     "model.error_in_reply": "{base} reported an error: {said}. Try again, or look at /status.",

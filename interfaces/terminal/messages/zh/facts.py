@@ -61,10 +61,5 @@ FACTS = {
     "memory.known": "已知：现在 {current}，过去 {past}，来自 {notes}；还没读的有 {turns}。/facts",
     "status.known": "已知",
     "status.known_value": "现在 {current}，过去 {past}，{notes}；还有 {unread} 句没读",
-    "forget.known": "{notes}、{facts}",
     "export.known": "从这次会话得知",
-    "count.fact": "{count} 条事实",
-    "count.facts": "{count} 条事实",
-    "count.note": "{count} 条笔记",
-    "count.notes": "{count} 条笔记",
 }

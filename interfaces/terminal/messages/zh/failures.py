@@ -67,6 +67,7 @@ FAILURES = {
     "model.empty_reply": "{base} 发来了空的回复。请再试；如果一直这样，地址可能少了 /v1。",
     "model.only_thinking": "{base} 只发来了思考，没有回复。请再试；它的词元上限可能太低。",
     "model.no_reply": "{base} 没有发来回复。请再试；如果一直这样，地址可能少了 /v1。",
+    "model.no_json": "模型没有按要求的格式回答。",
     "model.malformed_reply": "{base} 发来的东西读不成回复。请再试，并看看地址。",
     "model.cut_reply": "{base} 的回复没到结尾就断了。请用 /retry 再试。",
     "model.error_in_reply": "{base} 报告了错误：{said}。请再试，或看 /status。",
