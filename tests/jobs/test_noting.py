@@ -222,7 +222,7 @@ def test_while_notes_fail_each_start_asks_once_and_tells_it_once(opened, mind):
             before = len(mind.asked("notes"))
             home.talk.keep_silent()
             home.talk._keeping.wait()
-            assert [one.key for one in home.talk._keeping.take_notices()] == ["notes.left"]
+            assert [one.key for one in home.talk._keeping.notices] == ["notes.left"]
             assert len(mind.asked("notes")) - before == 1
 
 
@@ -288,7 +288,7 @@ def test_a_model_that_answers_without_json_three_times_is_not_asked_a_fourth(ope
         with opened() as home:
             home.talk.keep_silent()
             home.talk._keeping.wait()
-            told += [one.key for one in home.talk._keeping.take_notices()]
+            told += [one.key for one in home.talk._keeping.notices]
     assert told == ["notes.left", "notes.left", "notes.refused"]
     assert len(mind.asked("notes")) == 3
 
