@@ -40,6 +40,7 @@ from domain.records import (
     Session,
 )
 from domain.vectors import Embedder
+from facts.asking import slots_asked
 from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
@@ -132,7 +133,9 @@ class Memory(Knowing):
         vectors = Vectors(self.folder / "vectors", self._log)
         index = Indexing(self._store, vectors, self._embedder, self.key_of, self._log)
         weigh = weigher(lambda: self._embedder.model)
-        return _Search(vectors, index, Finder(self._store, vectors, self._store, self._log, weigh))
+        return _Search(
+            vectors, index, Finder(self._store, vectors, self._store, self._log, weigh, slots_asked)
+        )
 
     def start(self) -> None:
         """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short.

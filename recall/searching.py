@@ -34,6 +34,8 @@ Similarities = Mapping[str, float]
 _ROWS = 40_000
 #: So many summaries, and facts, are looked at for what their words say.
 _FITTING = 600
+#: So many facts are remembered as holding most of a question.
+_FACTS = 40
 #: A token of an unspaced script is about so much of a word, since characters and their pairs are both counted.
 _UNSPACED_WORD = 0.22
 #: A question of fewer terms than this is not asked to be rarer for it.
@@ -57,13 +59,17 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Searched:
-    """What one question found: its pool, the numbers of the sessions in it, and the evidence."""
+    """What one question found: its pool, the numbers of the sessions in it, and the evidence.
+
+    ``facts``: by number, how much of the question's weight in rare words each fact holds, of those that hold most.
+    """
 
     asked: Question
     pool: Pool
     sessions: Numbers
     terms: tuple[str, ...]
     evidence: Evidence
+    facts: Mapping[int, float]
 
 
 class Search:
@@ -138,7 +144,8 @@ class Search:
             clarity=_clarity(found.dense, len(table), unrelated),
             apart=_apart(found.dense, unrelated),
         )
-        return Searched(asked, gathered, sessions.astype(np.int64), found.terms, evidence)
+        facts = self._facts_held(asked)
+        return Searched(asked, gathered, sessions.astype(np.int64), found.terms, evidence, facts)
 
     def _evidence(
         self,
@@ -238,6 +245,20 @@ class Search:
             best[turn] = max(best.get(turn, 0.0), fits[fact])
         seqs = self._table.seq[rows].tolist()
         return np.array([best.get(seq, 0.0) for seq in seqs], np.float32)
+
+    def _facts_held(self, asked: Question) -> dict[int, float]:
+        """How much of the question's weight in rare words the facts hold that hold most of it."""
+        total = self._lexicon.rows("fact")
+        postings = self._postings("fact", asked.terms) if total else {}
+        held = [len(postings[term].seqs) if term in postings else 0 for term in asked.terms]
+        if not sum(held):
+            return {}
+        rare = ranking.rarity(np.array(held, np.float32), total)
+        rows = np.concatenate([postings[term].seqs for term in asked.terms if term in postings])
+        facts, at = np.unique(rows, return_inverse=True)
+        share = np.bincount(at, np.repeat(rare / rare.sum(), held))
+        best = np.argsort(-share, kind="stable")[:_FACTS]
+        return dict(zip(facts[best].tolist(), share[best].tolist(), strict=True))
 
     # -- vectors -----------------------------------------------------------------------------------------
 

@@ -79,6 +79,10 @@ class FactReader(Tables):
         """The facts with these ids that are still there, in the order in which they were learned."""
         return _in_order(self._read_parts(f"{_FACT} AND f.text_id IN ({{}})", text_ids))
 
+    def facts_numbered(self, numbers: Sequence[int]) -> list[Fact]:
+        """The facts with these numbers, in the order in which they were learned."""
+        return _in_order(self._read_parts(f"{_FACT} AND f.seq IN ({{}})", numbers))
+
     def facts_of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these turns; a turn on which none rests is left out."""
         query = "SELECT r.fact, c.text_id FROM conversation c JOIN fact_turn r ON r.turn = c.seq"
