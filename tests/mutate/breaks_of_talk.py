@@ -185,12 +185,12 @@ OF_TALK: tuple[Break, ...] = (
         (PLEAS + "test_after_the_plea_no_request_of_any_session_holds_what_was_to_be_forgotten",),
     ),
     Break(
-        "a save can be taken back after something was said",
+        "a save leaves nothing to be taken back",
         "undo",
         "conversation.py",
-        "            self._undoing.whole = None\n",
-        "            pass\n",
-        (UNDO + "test_a_save_is_not_taken_back_after_something_else_was_done",),
+        "                    self._undoing.whole = event.archived\n",
+        "                    pass\n",
+        (UNDO + "test_undo_right_after_a_save_takes_all_of_it_back",),
     ),
     Break(
         "a save that is taken back leaves the conversation in the session after it",

@@ -394,12 +394,15 @@ def test_what_facts_say_is_shown_inert(chat: Chat, tmp_path: Path) -> None:
         notes = tuple(replace(new_note(fact), topic=fact.value) for fact in hostile)
         window = Window(spoken.assistant.text_id, spoken.user.session_id, (spoken.user.text_id,))
         relations = tuple(NewRelation(fact.value, fact.value, fact.value, fact.text_id) for fact in hostile)
-        memory.learn(Learned(window, notes, tuple(hostile), relations))
+        assert memory.learn(Learned(window, notes, tuple(hostile), relations))
         numbers = [fact.number for fact in memory.facts()]
     terminal = chat(rows=40, columns=100)
     terminal.prompt()
-    for command in ("/facts", "/facts all", f"/facts {CANARY}", *(f"/facts {number}" for number in numbers)):
+    lists = [("/facts", "more: /facts all"), ("/facts all", "Others"), (f"/facts {CANARY}", CANARY)]
+    for command, shown in [*lists, *((f"/facts {number}", f"/facts {number} keep") for number in numbers)]:
+        before = terminal.text().count(shown)
         terminal.say(command)
+        terminal.wait(lambda shown=shown, before=before: terminal.text().count(shown) > before, command)
         terminal.prompt()
     terminal.send("/facts ")
     terminal.see("past")
