@@ -29,14 +29,14 @@ def _apart(tmp_path: Path) -> None:
 
 def talked(chat: Chat, server: ScriptedServer, **settings: str) -> Terminal:
     """A chat in which a parrot was spoken of in an archived session."""
-    server.script("Nice.", "A parrot.", "I am a friend.", "There is a parrot.")
+    server.script("Nice.", "A parrot.", '{"notes": []}')
     terminal = chat(columns=100, rows=40, **settings)
     terminal.prompt()
     terminal.say("I have a parrot called Kiwi")
     terminal.see("Nice.")
     terminal.prompt()
     terminal.say("/save")
-    terminal.see("3/3")
+    terminal.see("4/4")
     terminal.prompt()
     return terminal
 
@@ -163,7 +163,7 @@ def asked(home: Path, *arguments: str, given: str = "", **settings: str) -> Ran:
 
 
 def remembered(home: Path, server: ScriptedServer) -> None:
-    server.script("Nice.", "A parrot.", "I am a friend.", "There is a parrot.")
+    server.script("Nice.", "A parrot.", '{"notes": []}')
     asked(home, "--batch", "-", given="I have a parrot called Kiwi\n/save\n", **connected(server.base))
 
 
