@@ -108,8 +108,8 @@ OF_TALK: tuple[Break, ...] = (
         "undo brings back what was erased after a reset",
         "P10",
         "conversation.py",
-        "        self.last = self._removed = None\n",
-        "        self.last = None\n",
+        "        self._undoing.something_else()\n        with",
+        "        with",
         (SURVIVORS + "test_p10_what_was_erased_after_a_reset_is_not_brought_back_by_undo",),
     ),
     Break(
