@@ -130,6 +130,18 @@ def forms(text: str, wanted: AbstractSet[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def held_forms(text: str, words: str) -> tuple[str, ...] | None:
+    """The words of a text that are forms of these words, where it holds each of them; None where it does not.
+
+    >>> held_forms("She bought a house", "buy houses"), held_forms("She bought a boat", "buy houses")
+    (('bought', 'house'), None)
+    """
+    wanted = frozenset(terms(words))
+    if words.casefold() in text.casefold() or (wanted and wanted <= set(_plain(text))):
+        return forms(text, wanted)
+    return None
+
+
 def _covered(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
     """The stretches of a run that wanted terms cover."""
     covered = [False] * len(run)
