@@ -9,9 +9,9 @@ facts and recalled records, without the standing system prompt and without the q
 
 Answerable: every expression in ``needs`` stands in it. Stale: one in ``not_as_present`` stands in it, and nothing
 beside it (in the fields of its record, or near it on its line) says that it is over, until when it held, that another
-took its place, or that it is in doubt. The day on which something was said is no such mark. The secret is what the person asked
-to have forgotten: no mark excuses it, and it may stand in no later request at all. An expression is only a proxy for a
-reader, so each finding is printed with its line.
+took its place, or that it is in doubt. The day on which something was said is no such mark. The secret is what the
+person asked to have forgotten: no mark excuses it, and it may stand in no later request at all. An expression is only a
+proxy for a reader, so each finding is printed with its line.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _MARK = re.compile(
         | joke[ds]? | joking | imagin(?:e|ed|ary) | suppos(?:e|ed|ing) | hypothetical(?:ly)? | if | would )\b
     | \d{4}(?:-\d\d){0,2} \ ? (?: – | — | - | \bto\b | \bto\ ) \ ? (?:\d{4})
     | 直到 | 为止 | 截至 | 已?结束 | 不再 | 不是 | 以前 | 之前 | 此前 | 从前 | 原来 | 原先 | 曾经?
-    | 前(?:女友|男友|公司|任) | 后来 | 离开 | 裁员 | 搬离 | 搬走 | 改[成为了] | 更正 | 打错 | 换[成了] | 变[成为了] | 分手 | 取消
-    | 玩笑 | 假如 | 如果 | 存疑 | 可能(?:已|不) | 不一定 | (?:至|到|～|~)\ ?\d{4}
+    | 前(?:女友|男友|公司|任) | 后来 | 离开 | 裁员 | 搬离 | 搬走 | 改[成为了] | 更正 | 打错 | 换[成了] | 变[成为了]
+    | 分手 | 取消 | 玩笑 | 假如 | 如果 | 存疑 | 可能(?:已|不) | 不一定 | (?:至|到|～|~)\ ?\d{4}
     """,
     re.VERBOSE | re.IGNORECASE,
 )

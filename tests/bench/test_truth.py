@@ -82,7 +82,8 @@ def test_recalled_records_before_the_question_count():
     ]
     question = {"id": "1", "class": "c", "q": said, "needs": ["York", "Leeds"], "not_as_present": []}
     found = judged("life", question, Seen("talk", messages, Path("a.json"), said))
-    assert found.missing == ("Leeds",) and not found.answerable
+    assert found.missing == ("Leeds",)
+    assert not found.answerable
     assert found.tokens > 5
 
 
@@ -92,7 +93,8 @@ def test_no_mark_excuses_what_was_to_be_forgotten():
         "not_as_present": ["gambling"],
     }  # fmt: skip
     found = judged("life", question, _talk("# Known\nJosef: gambling, until 2025, doubtful."))
-    assert found.stale and found.answerable
+    assert found.stale
+    assert found.answerable
     assert not found.needing
 
 
