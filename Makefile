@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help chat test check torture mutate bench bench-recall bench-scale bench-start docs clean
+.PHONY: help chat test check torture mutate bench bench-recall bench-answers bench-scale bench-start docs clean
 
 help:
 	@echo 'make chat           set up and start the chat'
@@ -12,6 +12,7 @@ help:
 	@echo 'make torture        try to break every promise (long)'
 	@echo 'make mutate         break the program on purpose, a line at a time: a test must notice'
 	@echo 'make bench-recall   measure recall: DATA=folder of conversations with questions'
+	@echo 'make bench-answers  measure answers from memory: ARGS, see python -m bench.answers --help'
 	@echo 'make bench-scale    measure speed and size'
 	@echo 'make bench-start    measure the time to the first prompt'
 	@echo 'make docs           write what is generated from the program: docs/commands.md, tables of the READMEs'
@@ -52,6 +53,9 @@ bench: bench-start bench-scale
 
 bench-recall: .venv/.ready-dev
 	@$(BIN)/python -m bench.recall --data "$(DATA)" $(ARGS)
+
+bench-answers: .venv/.ready-dev
+	@$(BIN)/python -m bench.answers $(ARGS)
 
 bench-scale: .venv/.ready-dev
 	@$(BIN)/python -m bench.scale $(ARGS)

@@ -23,7 +23,8 @@ from domain.pleas import heard, kept_back, left_unsaid
 from domain.recollection import Recollection
 from domain.records import ErasureScope, Removed, Round, Session, not_withheld, unstored
 from domain.settings import Settings
-from domain.text import MAX_INPUT_BYTES, checked, clean, without_quotations
+from domain.text import admitted, checked, without_quotations
+from jobs.asking import Asking
 from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.keeping import Keeping
@@ -31,7 +32,7 @@ from jobs.saving import Saved, SaveEvent, Saving
 from llm import Answered, Layers, Llm
 from memory import Memory
 from prompts import TEMPLATES
-from recall.questions import queries
+from recall.questions import queries, wants_plan
 
 __all__ = ["LARGE_GAP", "Conversation", "LastTurn", "Opening", "Recalled", "Replied", "TurnEvent"]
 
@@ -79,6 +80,7 @@ class Conversation:
         self._known_degraded: set[str] = set()
         self._index_missing = False
         self._told_truncated = False
+        self.asking = Asking(settings, memory, llm, log, clock)
         self._folding = Folding(settings, memory, llm, log)
         self._keeping = Keeping(settings, memory, llm, log, clock=clock, present=self._present)
         self._removed: Removed | None = None
@@ -108,6 +110,7 @@ class Conversation:
         """Go on in another session."""
         with self._keeping.paused():
             self.session, self._resumed, self.last, self._removed = session, resumed, None, None
+            self.asking.last = None
         self._taken_back.clear()
         return self.open()
 
@@ -124,7 +127,7 @@ class Conversation:
         Raises ModelError (nothing was stored; what was said stays in flight), Interrupted (stopped before anything was
         shown), UsageError (nothing to say, or too much), StorageError.
         """
-        text = self._admit(said)
+        text = admitted(said)
         started = self._note_in_flight(text)
         yield from self._settle_folding(stop)
         rounds = self.rounds_in_context()
@@ -144,14 +147,6 @@ class Conversation:
             yield Notice("plea.heard", {"rounds": 1 + len(before[-1:]) * plea.alone})
         yield Replied(spoken, reply, recollection)
 
-    def _admit(self, said: str) -> str:
-        text = clean(said)
-        if not text.strip():
-            raise errors.UsageError("input.empty")
-        if len(text.encode("utf-8")) > MAX_INPUT_BYTES:
-            raise errors.UsageError("input.too_long", most=MAX_INPUT_BYTES)
-        return text
-
     def _note_in_flight(self, text: str) -> str:
         now = self._now()
         if self._unwritten is None:
@@ -163,9 +158,7 @@ class Conversation:
         while not self._folding.resting.is_set():
             if stop.wait(0.05):
                 raise errors.Interrupted
-        for told in (self._folding.notices, self._keeping.notices):
-            while told:
-                yield told.pop(0)
+        yield from self._take_notices()
 
     def _recall(
         self, text: str, rounds: tuple[Round, ...], stop: Stop
@@ -183,6 +176,10 @@ class Conversation:
                 self._limits,
                 recent=said[-_RECENT:],
             )
+            if wants_plan(self.settings.recall_planning, text, len(recollection.ranked)):
+                recollection = yield from self.asking.planned(
+                    text, said[-_RECENT:], recollection, self.session.session_id, stop
+                )
         except errors.StorageError as fault:
             self._log.error("recall failed", exc_info=fault)
             yield Notice("recall.failed", {"reason": str(fault)})
@@ -228,7 +225,7 @@ class Conversation:
             self._told_truncated = True
             yield Notice("turn.truncated", {"tokens": answered.reply.prompt_tokens})
         self._folding.wanted = self._folding.wanted or answered.shortened
-        self.last = LastTurn(layers.recalled, answered)
+        self.last, self.asking.last = LastTurn(layers.recalled, answered), None
         return answered.reply
 
     def _keep_partial(self, shown: str) -> None:
@@ -267,17 +264,25 @@ class Conversation:
     # -- folding -----------------------------------------------------------------------------------------------
 
     def fold_ahead(self) -> None:
-        """Fold what no longer fits into the context, in the background; the next turn waits for it."""
+        """Fold what no longer fits into the context, in the background; the next turn waits for it.
+
+        What has left the context is noted, and no turn waits for that.
+        """
         if self._unwritten is None:
             self._folding.begin(self.session.session_id)
+            self._keeping.note_ahead()
 
     def fold_now(self) -> list[Notice]:
-        """Fold and wait, for doors where nobody is typing. Returns what went wrong."""
+        """Fold and note, and wait, for doors where nobody is typing. Returns what went wrong."""
         self._folding.wait()
         if self._unwritten is None:
             self._folding.run(self.session.session_id)
-        told, self._folding.notices[:] = [*self._folding.notices], []
-        return told
+            self._keeping.note_now()
+        return self._take_notices()
+
+    def _take_notices(self) -> list[Notice]:
+        told = [self._folding.notices, self._keeping.notices]
+        return [notices.pop(0) for notices in told for _ in range(len(notices))]
 
     # -- saving ------------------------------------------------------------------------------------------------
 
@@ -307,7 +312,7 @@ class Conversation:
             gone = len(self._unwritten)
             self._unwritten.clear()
             return gone
-        self.last = None
+        self.last = self.asking.last = None
         self._removed = self.memory.reset(self.session.session_id)
         return len(self._removed.rounds)
 
@@ -344,6 +349,7 @@ class Conversation:
         """
         yield from self._settle_folding(stop)
         self.last = self._removed = None
+        self.asking.last = None
         self._taken_back.clear()
         with self._keeping.paused():
             yield from Erasing(self.memory, self.llm).run(chosen, stop)

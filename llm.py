@@ -1,4 +1,4 @@
-"""What is asked of a model: the layered prompt, folding into summaries, the images, less of the past.
+"""What is asked of a model: the layered prompt, folding into summaries, what is noted of talk, less of the past.
 
 Promises: the roles of a prompt alternate, whatever is missing; what was recalled never leaves its fence; every memory
 carries its weekday and age, and a mark stands before the first words of each day. What is stable stands first and is
@@ -21,17 +21,18 @@ from domain import text as texts
 from domain.events import Notice, Reply, ReplyEvent, Stop, StreamEvent
 from domain.languages import Language, age_in, day_in, weekday_in, when_in, whole_day_in
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection
-from domain.records import PREFIX, Image, Round
+from domain.records import PREFIX, Round
 from domain.settings import Settings
 from domain.vectors import Embedder
 from models.chat import ChatModel, Message, Patience, kept_reply, merged
 from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
-from models.replies import image_of, summary_of
+from models.noting import NotingTasks
+from models.replies import summary_of
+from models.search_prompts import SearchTask
 from models.sentence_embedder import BestEmbedder, own_embedder
-from models.tasks import Task, language_of_image
+from models.tasks import Task
 from prompts import TEMPLATES, Templates
-from storage.images import with_pins
 
 if TYPE_CHECKING:
     from models.client import Transport
@@ -201,7 +202,7 @@ class _Fold:
     following: Sequence[Round]
 
 
-class Llm:
+class Llm(NotingTasks):
     """The models that the settings name. Made quickly; the client library is loaded by the first call.
 
     ``transport`` makes what takes the place of the network for both servers. ``boundary`` makes the marks
@@ -219,9 +220,10 @@ class Llm:
         boundary: Callable[[], str] = texts.new_boundary,
         stream: bool = True,
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._standin = settings.standin
-        self._clock = clock
+        self.clock = clock
+        self.log = log
         self._boundary = boundary
         self._stream = stream
         self._described = described(settings)
@@ -298,25 +300,6 @@ class Llm:
         how = _Fold(language, stop, left_out, following)
         return self._fold(how, summary, rounds, _LONGEST_TURN)
 
-    def rewrite_image(
-        self,
-        image: Image,
-        current: str,
-        summary: str,
-        pins: Sequence[str],
-        language: Language,
-        stop: Stop,
-        spoken: tuple[str, str] | None = None,
-    ) -> str:
-        """The image after a session with this summary; ``pins`` are lines that stay whatever the model says.
-
-        It stays in its own language; the first one is written in ``language``. ``spoken`` are the times of the
-        session's first and last words. Raises ModelError or Interrupted.
-        """
-        task = self._task(language_of_image(current, language))
-        reply = self._whole(task, image, task.rewrite(image, current, summary, pins, spoken), stop)
-        return with_pins(image_of(reply), pins)
-
     def prepare(self) -> None:
         """Load what makes vectors here; without this, whoever needs the first vector waits for it."""
         if isinstance(self.embedder, BestEmbedder):
@@ -330,9 +313,24 @@ class Llm:
         self._fallback_told = True
         return [Notice("embedding.fell_back", {"reason": own.fault})]
 
+    def search(
+        self,
+        name: SearchTask,
+        question: str,
+        found: Recollection,
+        language: Language,
+        stop: Stop,
+        known: Mapping[str, Sequence[str]],
+    ) -> Iterator[ReplyEvent]:
+        """The events of a reply to a task of planned search, shown what was ``found``; ``known`` stands beside it."""
+        task, names = self._task(language), (self.settings.companion_name, self.settings.user_name)
+        layers = Layers(question, task.now, language, recalled=found, companion=names[0], person=names[1])
+        messages = task.search(name, question, known, list(_memories(layers, task.boundary)))
+        return self.chat(messages, stop, metadata=self._told(name, language, task.names))
+
     def models(self) -> list[str]:
         """The names of the models that the chat server offers, sorted. Raises ModelError."""
-        return model_names(self._client, self.describe().model, self._clock)
+        return model_names(self._client, self.describe().model, self.clock)
 
     def close(self) -> None:
         """Close all connections; safe to call twice."""
@@ -361,14 +359,15 @@ class Llm:
             return summary
 
     def _task(self, language: Language) -> Task:
-        names = names_in(language, self._settings.companion_name, self._settings.user_name)
-        return Task(language, names, self._boundary(), self._clock())
+        names = names_in(language, self.settings.companion_name, self.settings.user_name)
+        return Task(language, names, self._boundary(), self.clock())
 
     def _whole(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> Reply:
         """The reply alone, when nobody watches it come."""
-        about = self._told(name, task.language, task.names)
-        events = self.chat(messages, stop, metadata=about)
-        return next(event for event in events if isinstance(event, Reply))
+        return next(event for event in self._events(task, name, messages, stop) if isinstance(event, Reply))
+
+    def _events(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> Iterator[ReplyEvent]:
+        return self.chat(messages, stop, metadata=self._told(name, task.language, task.names))
 
     def _told(self, task: str, language: Language, names: Mapping[str, str]) -> Mapping[str, str] | None:
         """What only the built-in stand-in is told about a request; a real server reads the prompt."""

@@ -244,15 +244,17 @@ class Memory(Knowing):
         summary: str,
         images: Mapping[Image, ImageDraft | str],
         *,
+        waiting: Sequence[Image] = (),
         open_next: bool = True,
     ) -> Session:
         """Archive a session with its final summary and new images, and open the next one, in one commit.
 
+        Those that are ``waiting`` could not be brought up to date now, and are to be made anew.
         Of quotations that were found in a memory a reference to it stays. Returns the session that is open.
         """
         following = self._session_id() if open_next else None
         drafts = {image: image_draft(made) for image, made in images.items()}
-        gone = self._store.archive(session_id, self._new_summary(summary), drafts, following)
+        gone = self._store.archive(session_id, self._new_summary(summary), drafts, following, waiting)
         self._images.publish()
         self._tell_index(gone)
         return self._known(following or session_id)
@@ -295,18 +297,22 @@ class Memory(Knowing):
         *,
         recent: Sequence[str] = (),
         gated: bool = True,
+        apart: bool = False,
+        besides_context: bool = True,
     ) -> Recollection:
         """What was said that matters for ``queries``: the last round, if there is one, and the new input.
 
-        Never what stands in the context of ``session_id``. ``recent`` are the messages before the input, oldest first,
-        for what "she" means. Without ``gated`` the best are handed over however weak they are; an empty recollection is
-        a good answer. An index that is just being opened is waited for, a little.
+        Never what stands in the context of ``session_id``, unless ``besides_context`` is false. ``recent`` are the
+        messages before the input, oldest first, for what "she" means. Without ``gated`` the best are handed over
+        however weak they are; an empty recollection is a good answer. Queries that stand ``apart`` are several
+        questions, searched side by side, that share one budget. An index that just opens is waited for, a little.
         """
         search = self._opened_search()
         if search.vectors.state != "ready":
             self.start_index()
             search.index.await_open(_OPENING)
-        in_context = [turn.seq for spoken in self.context(session_id) for turn in spoken.turns]
+        rounds = self.context(session_id) if besides_context else ()
+        in_context = [turn.seq for spoken in rounds for turn in spoken.turns]
         return search.finder.recall(
             queries,
             self._embedder.embed,
@@ -316,6 +322,7 @@ class Memory(Knowing):
             hidden=in_context,
             recent=recent,
             gated=gated,
+            apart=apart,
         )
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:

@@ -53,6 +53,7 @@ ABLATION: Mapping[str, tuple[str, ...]] = {
     "length": ("length", "length_own"),
     "kind of answer": ("asks", "time_wanted", "number_wanted"),
     "place in the session": ("opening", "early"),
+    "age of the session": ("newer",),
 }
 
 
@@ -221,6 +222,8 @@ def _print_ablation(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
 
 def _print_references(data: Set, options: argparse.Namespace) -> None:
     """What is handed over for questions with "she" in a name's place, without and with what was said of her before."""
+    if not options.foreign:
+        return
     found = list(by_pronoun(data, _embedding(options), options.cache, options.foreign))
     if not found:
         return

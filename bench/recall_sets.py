@@ -4,7 +4,7 @@ A set is one JSON file, gzip'ed or not, ``{name, lang, hays, questions}``: ``hay
 ``summary``, ``facts`` (``{text, tids}``) and ``turns`` (``{tid, speaker, text, reply?}``); a question has
 ``hid``, ``q``, ``cat``, ``groups`` of evidence (a group is found when any of its turns is), ``before``
 (only sessions with a smaller index exist when it is asked) and ``ctx`` (the last messages, ending with the
-question). Answers are not read.
+question). ``answer`` is read for ``bench.answers`` alone: recall is measured by the evidence.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class SetQuestion:
     history: str
     groups: tuple[frozenset[str], ...]
     before: int
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ def _question(asked: dict[str, Any], histories: dict[str, tuple[Talk, ...]]) -> 
         history=asked["hid"],
         groups=tuple(frozenset(map(str, group)) for group in asked["groups"]),
         before=min(int(asked.get("before", everything)), everything),
+        answer=str(asked.get("answer") or ""),
     )
 
 

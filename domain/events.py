@@ -9,7 +9,7 @@ from datetime import timedelta
 from queue import Empty, SimpleQueue
 
 from domain.errors import Interrupted, ModelError
-from domain.recollection import Recollection
+from domain.recollection import Recollection, SearchStep
 from domain.records import Finish, InFlight, Round, Session, Summary
 
 
@@ -161,4 +161,24 @@ class Replied:
     recollection: Recollection
 
 
-TurnEvent = Recalled | StreamEvent | Notice | Replied
+@dataclass(frozen=True)
+class MemoryAnswer:
+    """A question was answered from memory alone, and nothing of it is stored.
+
+    ``known``: the memory holds an answer. Where nothing was found no model was asked: there is no ``reply``.
+    """
+
+    question: str
+    recollection: Recollection
+    reply: Reply | None
+    known: bool
+
+    @property
+    def text(self) -> str:
+        """The answer; empty where nothing was found."""
+        return self.reply.text if self.reply else ""
+
+
+TurnEvent = SearchStep | Recalled | StreamEvent | Notice | Replied
+#: The same for a question that is answered from memory alone.
+AskEvent = SearchStep | Recalled | StreamEvent | Notice | MemoryAnswer

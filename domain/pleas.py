@@ -124,7 +124,8 @@ def heard(text: str) -> Plea | None:
     """
     plain = _QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'"))
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
-    begins = [_begins(sentence, plain) for sentence in sentences]
+    signs = re.search(_SIGN, plain.lower()) is not None, re.search(_HAN_SIGN, plain) is not None
+    begins = [_begins(sentence, *signs) for sentence in sentences]
     if all(at is None for at in begins):
         return None
     return Plea(alone=_is_little(_rest(sentences, begins)))
@@ -148,17 +149,15 @@ def left_unsaid(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Rou
     )
 
 
-def _begins(sentence: str, whole: str) -> int | None:
-    """Where a plea begins in a sentence; None when there is none."""
-    lower, all_lower = sentence.lower(), whole.lower()
+def _begins(sentence: str, sign: bool, han_sign: bool) -> int | None:
+    """Where a plea begins in a sentence; None when there is none. A sign of earnest may stand anywhere beside it."""
+    lower = sentence.lower()
     if not re.search(_WITHDRAWN, lower):
-        found = _first(_EARNEST, lower) or (re.search(_SIGN, all_lower) and re.search(_WEAK, lower))
+        found = _first(_EARNEST, lower) or (re.search(_WEAK, lower) if sign else None)
         if found:
             return found.start()
     if not re.search(_HAN_WITHDRAWN, sentence):
-        found = _first(_HAN_EARNEST, sentence) or (
-            re.search(_HAN_SIGN, whole) and re.search(_HAN_WEAK, sentence)
-        )
+        found = _first(_HAN_EARNEST, sentence) or (re.search(_HAN_WEAK, sentence) if han_sign else None)
         if found:
             return found.start()
     return None

@@ -62,11 +62,40 @@ class RecalledSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """What must be known to answer, and what is looked for therefore. A question may be its own plan."""
+
+    needs: tuple[str, ...]
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """All queries so far were searched for, side by side: how many turns they found together, and how many are new."""
+
+    found: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reflected:
+    """Whether what was found is enough; if not, what is missing, and what is looked for next."""
+
+    enough: bool
+    missing: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+
+
+#: What is done to find something, in its order.
+SearchStep = Planned | Looked | Reflected
+
+
+@dataclass(frozen=True, slots=True)
 class Recollection:
     """All that was recalled for one turn.
 
     ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
-    ``degraded`` names the parts that could not take part.
+    ``degraded`` names the parts that could not take part. ``steps`` tell how it was found, where that took a plan.
     """
 
     summaries: tuple[RecalledSummary, ...] = ()
@@ -75,6 +104,7 @@ class Recollection:
     queries: tuple[str, ...] = ()
     resolved: tuple[str, ...] = ()
     degraded: tuple[MissingPart, ...] = ()
+    steps: tuple[SearchStep, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.summaries or self.turns)

@@ -158,15 +158,16 @@ class ImageVersion:
     session_id: str | None
 
 
-#: What an erasure may leave to be made anew.
+#: What an erasure, or a save whose model failed, may leave to be made anew.
 Renewable = Literal["summary", "self", "user"]
 
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """Something to be made anew, because what it was made from was erased in part.
+    """Something to be made anew.
 
-    A summary of the session, dated ``timestamp``; or an image, from the summary of that session too.
+    A summary of the session, dated ``timestamp``, because what it was made from was erased in part; or an image, from
+    what that session came to, because a model failed when it was saved.
     """
 
     number: int

@@ -23,6 +23,8 @@ BUILT_IN = "built-in"
 
 
 Source = Literal["flag", "environment", ".env", "default"]
+#: When a search of memory is planned by a model: never, where a question calls for it, always.
+Planning = Literal["off", "auto", "always"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,11 @@ class Settings:
     refresh_every_conv_num: int
     recall_session_num: int
     recall_conv_num: int
+    recall_planning: Planning
+    reflection_rounds: int
     recall_tokens: int
+    window_size: int
+    image_tokens: int
     data_dir: Path
     log_dir: Path
     debug: bool
@@ -122,6 +128,19 @@ def _count(value: str) -> int:
     return int(value)
 
 
+def _few(value: str) -> int:
+    if not re.fullmatch(r"[0-9]", value.strip()):
+        raise Wrong("few")
+    return int(value)
+
+
+def _planning(value: str) -> str:
+    word = value.strip().lower()
+    if word not in ("off", "auto", "always"):
+        raise Wrong("planning")
+    return word
+
+
 def _seconds(value: str) -> float:
     try:
         seconds = float(value)
@@ -192,6 +211,10 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_SESSION_NUM", _count, "3"),
     Setting("RECALL_CONV_NUM", _count, "30"),
     Setting("RECALL_TOKENS", _count, "2000"),
+    Setting("RECALL_PLANNING", _planning, "auto"),
+    Setting("REFLECTION_ROUNDS", _few, "2"),
+    Setting("WINDOW_SIZE", _count, "40"),
+    Setting("IMAGE_TOKENS", _count, "800"),
     Setting("DATA_DIR", _folder, "data"),
     Setting("LOG_DIR", _folder, "logs"),
     Setting("DEBUG", _switch, "0"),

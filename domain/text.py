@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from domain import errors
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection
 from domain.records import Quoted, Turn
 
@@ -54,6 +55,16 @@ def clean(text: str) -> str:
     'a\\nb[31m'
     """
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CLEAN)
+
+
+def admitted(said: str) -> str:
+    """What a person said, cleaned. Raises UsageError where that is nothing, or too much."""
+    text = clean(said)
+    if not text.strip():
+        raise errors.UsageError("input.empty")
+    if len(text.encode("utf-8")) > MAX_INPUT_BYTES:
+        raise errors.UsageError("input.too_long", most=MAX_INPUT_BYTES)
+    return text
 
 
 def inert(text: str) -> str:

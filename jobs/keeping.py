@@ -1,8 +1,9 @@
-"""Keeping by itself: sessions that fell silent are saved in the background, without being told to.
+"""Keeping by itself: in the background sessions that fell silent are saved, and what left the context is noted.
 
 Promises: a session that has been silent for longer than the settings say is not gone on with, and is saved just as with
 ``/save``, but that no other session is opened; what fails is tried again at the next start, and nothing is lost by it;
-whoever saves or erases meanwhile comes first.
+whoever saves or erases meanwhile comes first. A window of the present session that a model failed to note is not tried
+again before it is saved.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from domain.events import Notice, Stop
 from domain.records import Session
 from domain.settings import Settings
 from jobs.background import Background
+from jobs.noting import Noting
 from jobs.renewing import renew
 from jobs.saving import Saved, Saving
 from llm import Llm
@@ -48,6 +50,9 @@ class Keeping:
         self._llm = llm
         self._clock = clock
         self._present = present
+        self._noting = Noting(memory, llm)
+        #: The windows that were left for later.
+        self._left: set[str] = set()
         self._background = Background("keep", "opening.keeping_failed", log)
         self.wait = self._background.wait
         self.end = self._background.end
@@ -63,6 +68,27 @@ class Keeping:
     def begin(self) -> None:
         """Start making anew and keeping what is due, unless that is under way."""
         self._background.begin(self._keep_all)
+
+    def note_ahead(self) -> None:
+        """Start noting what has left the context of the present session, once it is a full window."""
+        if self._noting_due():
+            self._background.begin(self._note)
+
+    def note_now(self) -> None:
+        """The same, and return when it is done."""
+        if self._noting_due():
+            self._background.run(self._note)
+
+    def _noting_due(self) -> bool:
+        window = self._noting.due(self._present())
+        return bool(window) and window not in self._left
+
+    def _note(self, stop: Stop) -> None:
+        session_id = self._present()
+        for event in self._noting.run(session_id, stop, all_of_it=False):
+            for notice in (event,) if isinstance(event, Notice) else event.contradicted:
+                self.notices.append(notice)
+        self._left.add(self._noting.due(session_id))
 
     def _keep_all(self, stop: Stop) -> None:
         """Keep what is due, one session after another; what was done becomes a notice."""

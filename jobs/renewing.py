@@ -1,4 +1,4 @@
-"""Rewriting an image, and making anew what an erasure left to be made: summaries first, then the images.
+"""Making anew what an erasure or a save left to be made: summaries first, then notes and images.
 
 Promises: each thing that is to be made anew stays noted until the commit that stores it, so that a kill or a failing
 model costs nothing but time; what changed meanwhile is never overwritten; a summary keeps the date of the one before.
@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 from domain import errors
 from domain.events import Notice, Stop
-from domain.languages import Language, language_of
+from domain.facts import ImageDraft
 from domain.records import IMAGES, Image, Renewable, Renewal, Round, not_withheld
 from jobs.folding import left_out, spoken_language
+from jobs.noting import Noting, NotingEvent
+from jobs.updating import Updating
 from llm import Llm
 from memory import Memory
-from storage.images import refusal
-
-#: Characters of summaries that are put before a model at once when an image is made anew.
-_AT_ONCE = 12_000
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Renewed:
     what: Renewable
 
 
-RenewEvent = Notice | Renewing | Renewed
+RenewEvent = NotingEvent | Renewing | Renewed
 
 
 def renew(memory: Memory, llm: Llm, stop: Stop) -> Iterator[RenewEvent]:
@@ -55,33 +53,10 @@ def renew(memory: Memory, llm: Llm, stop: Stop) -> Iterator[RenewEvent]:
             yield from _summary_anew(memory, llm, noted, stop)
         for number, image in enumerate(images, start=len(summaries) + 1):
             yield Renewing(image, number, of)
-            yield from _image_anew(memory, llm, image, stop)
+            if not (yield from _image_anew(memory, llm, image, stop)):
+                return
     except (errors.ModelError, errors.Interrupted) as fault:
         yield Notice("erase.not_made_anew", {"error": fault})
-
-
-def rewritten(
-    memory: Memory,
-    llm: Llm,
-    image: Image,
-    current: str,
-    summary: str,
-    language: Language,
-    stop: Stop,
-    spoken: tuple[str, str] | None = None,
-) -> Generator[Notice, None, str]:
-    """What the model makes of an image, or the image as it is where that is not good enough; the person is told why."""
-    pins = memory.pins(image)
-    try:
-        text = llm.rewrite_image(image, current, summary, pins, language, stop, spoken)
-    except (errors.ContentFiltered, errors.ContextTooLong) as fault:
-        # It would be refused the next time as well, and nothing may be stuck on it for good.
-        yield Notice("save.image_refused", {"image": image, "error": fault})
-        return current
-    if reason := refusal(current, text, pins):
-        yield Notice(f"save.image_kept.{reason}", {"image": image})
-        return current
-    return text
 
 
 def _summary_anew(memory: Memory, llm: Llm, noted: Renewal, stop: Stop) -> Iterator[RenewEvent]:
@@ -104,27 +79,21 @@ def _summary_of(llm: Llm, rounds: Sequence[Round], stop: Stop) -> Generator[Rene
     return text
 
 
-def _image_anew(memory: Memory, llm: Llm, image: Image, stop: Stop) -> Iterator[RenewEvent]:
-    """An image from what is left of it and the summaries of all sessions that an erasure took something from."""
-    noted = [one for one in memory.renewals() if one.what == image]
+def _image_anew(memory: Memory, llm: Llm, image: Image, stop: Stop) -> Generator[RenewEvent, None, bool]:
+    """An image from what is left of it and from what the sessions came to that it waits for, oldest first.
+
+    What of them was not noted yet is noted before. Returns whether that could be done; until then the image waits.
+    """
+    waiting = [one for one in memory.renewals() if one.what == image]
     base = memory.newest_image(image)
-    before = text = base.text if base else ""
-    for part in _parts(memory, {one.session_id for one in noted}):
-        text = yield from rewritten(memory, llm, image, text, part, language_of(part), stop)
+    made = before = ImageDraft(base.text if base else "", tuple(memory.line_evidence(image)))
+    updating = Updating(memory, llm)
+    for session_id in dict.fromkeys(one.session_id for one in waiting):
+        if not (yield from Noting(memory, llm).run(session_id, stop, all_of_it=True)):
+            return False
+        if material := updating.material(image, session_id):
+            made = yield from updating.updated(made, material, stop)
     stop.check()
-    if memory.make_image_anew(noted, base, text) and text != before:
+    if memory.make_image_anew(waiting, base, made) and made.text != before.text:
         yield Renewed(image)
-
-
-def _parts(memory: Memory, sessions: set[str]) -> Iterator[str]:
-    """The summaries of these sessions, oldest first, joined to parts of a fair size."""
-    part = ""
-    for summary in memory.summaries():
-        if summary.session_id not in sessions:
-            continue
-        if part and len(part) + len(summary.summary) > _AT_ONCE:
-            yield part
-            part = ""
-        part = f"{part}\n\n{summary.summary}".strip()
-    if part:
-        yield part
+    return True

@@ -1,22 +1,27 @@
-"""``/save``: the session's final summary, both images rewritten, the session archived, a new one opened.
+"""``/save``: the final summary, notes, both images brought up to date, the session archived, a new one opened.
 
 A job in stages. Each model result is stored when it arrives; everything visible changes in one commit at the end; an
 interrupted job goes on where it stopped. A stage counts only while what it was made from stands unchanged: a round that
-was added, or an image edited by hand, makes it void, so a hand edit always wins.
+was added, or an image edited by hand, makes it void, so a hand edit always wins. Only the summary can hold it up: where
+notes or an image must be left for later, the image waits, noted as what is to be made anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
+from domain import errors
 from domain.events import Notice, Stop
+from domain.facts import ImageDraft, LineEvidence
 from domain.records import IMAGES, Image, Round, Session, not_withheld
 from jobs.folding import left_out, spoken_language
-from jobs.renewing import renew, rewritten
+from jobs.noting import Noted, Noting
+from jobs.renewing import renew
+from jobs.updating import Updating
 from llm import Llm
 from memory import Memory
 
@@ -25,7 +30,7 @@ from memory import Memory
 class Stage:
     """A step of ``/save`` begins, or is done."""
 
-    name: Literal["summary", "self", "user", "archive"]
+    name: Literal["summary", "notes", "self", "user", "archive"]
     done: bool
 
 
@@ -72,22 +77,24 @@ class Saving:
             yield NothingToSave()
             return
         yield from self._made_anew(stop)
-        rounds = not_withheld(self._memory.rounds(session.session_id))
         summary = yield from self._summary(session.session_id, stop)
-        yield from self._images(session.session_id, rounds, summary, stop)
+        all_noted, contradicted = yield from self._notes(session.session_id, stop)
+        made = yield from self._images(session.session_id, stop, all_noted=all_noted)
         yield Stage("archive", done=False)
         stop.check()
-        changes = self._changes(session.session_id)
+        changes = tuple(self._changes(session.session_id, made))
         opened = self._memory.archive(
             session.session_id,
             summary,
-            {change.image: change.after for change in changes},
+            {change.image: draft for change, draft in changes},
+            waiting=[image for image in IMAGES if image not in made],
             open_next=open_next,
         )
         archived = self._memory.session(session.session_id)
         assert archived is not None
         yield Stage("archive", done=True)
-        yield Saved(archived, opened, summary, changes)
+        yield from contradicted
+        yield Saved(archived, opened, summary, tuple(change for change, _ in changes))
 
     def _made_anew(self, stop: Stop) -> Iterator[SaveEvent]:
         """What an erasure left to be made anew comes first: summary and images are made from it."""
@@ -115,41 +122,56 @@ class Saving:
         yield Stage("summary", done=True)
         return summary
 
+    def _notes(self, session_id: str, stop: Stop) -> Generator[SaveEvent, None, tuple[bool, list[Notice]]]:
+        """Whether all was noted, and what the companion said that contradicts what it had said of itself."""
+        yield Stage("notes", done=False)
+        contradicted: list[Notice] = []
+        for event in Noting(self._memory, self._llm).run(session_id, stop, all_of_it=True):
+            if isinstance(event, Noted):
+                contradicted += event.contradicted
+            else:
+                yield event
+        yield Stage("notes", done=True)
+        return not self._memory.unread(session_id), contradicted
+
     def _images(
-        self, session_id: str, rounds: tuple[Round, ...], summary: str, stop: Stop
-    ) -> Generator[SaveEvent, None, None]:
+        self, session_id: str, stop: Stop, *, all_noted: bool
+    ) -> Generator[SaveEvent, None, list[Image]]:
+        """Bring both images up to date. Returns those for which that is done; the others wait for the next start."""
+        made: list[Image] = []
         for image in IMAGES:
             yield Stage(image, done=False)
-            yield from self._image(session_id, image, rounds, summary, stop)
+            if all_noted and (yield from self._image(session_id, image, stop)):
+                made.append(image)
             yield Stage(image, done=True)
+        return made
 
-    def _image(
-        self, session_id: str, image: Image, rounds: tuple[Round, ...], summary: str, stop: Stop
-    ) -> Generator[SaveEvent, None, None]:
-        current = self._memory.image(image)
-        base = _digest(current, summary)
+    def _image(self, session_id: str, image: Image, stop: Stop) -> Generator[SaveEvent, None, bool]:
+        """Keep what an image becomes. Returns whether that could be done."""
+        updating = Updating(self._memory, self._llm)
+        text, lines = self._memory.image(image), self._memory.line_evidence(image)
+        draft, material = ImageDraft(text, tuple(lines)), updating.material(image, session_id)
+        base = _digest(text, *material.told)
         if self._kept(session_id, image, base) is not None:
-            return
-        text = current
-        if summary:
-            language = spoken_language(rounds)
-            spoken = (rounds[0].user.timestamp, rounds[-1].assistant.timestamp) if rounds else None
-            text = yield from rewritten(
-                self._memory, self._llm, image, current, summary, language, stop, spoken
-            )
+            return True
+        try:
+            if material:
+                draft = yield from updating.updated(draft, material, stop)
+        except errors.ModelError as fault:
+            yield Notice("save.image_left", {"image": image, "error": fault})
+            return False
         stop.check()
-        self._keep(session_id, image, base, text)
+        self._keep(session_id, image, base, json.dumps(asdict(draft), ensure_ascii=False), of=_digest(text))
+        return True
 
-    def _changes(self, session_id: str) -> tuple[ImageChange, ...]:
-        """What each image becomes; one that was edited since its stage keeps the edit."""
-        changes = []
+    def _changes(self, session_id: str, made: Sequence[Image]) -> Iterator[tuple[ImageChange, ImageDraft]]:
+        """What these images become; one that was edited since its stage keeps the edit."""
         stages = self._memory.stages(session_id)
-        summary = json.loads(stages["summary"])["text"]
-        for image in IMAGES:
+        for image in made:
             before, kept = self._memory.image(image), json.loads(stages[image])
-            if kept["base"] == _digest(before, summary) and kept["text"] != before:
-                changes.append(ImageChange(image, before, kept["text"]))
-        return tuple(changes)
+            draft = _draft(json.loads(kept["text"]))
+            if kept["of"] == _digest(before) and draft.text != before:
+                yield ImageChange(image, before, draft.text), draft
 
     def _kept(self, session_id: str, stage: str, base: str) -> str | None:
         raw = self._memory.stages(session_id).get(stage)
@@ -158,10 +180,16 @@ class Saving:
         kept = json.loads(raw)
         return str(kept["text"]) if kept["base"] == base else None
 
-    def _keep(self, session_id: str, stage: str, base: str, result: str) -> None:
-        self._memory.keep_stage(
-            session_id, stage, json.dumps({"base": base, "text": result}, ensure_ascii=False)
-        )
+    def _keep(self, session_id: str, stage: str, base: str, result: str, of: str = "") -> None:
+        """Keep what a stage made. ``of`` tells the image that it was made of."""
+        kept = {"base": base, "text": result, "of": of}
+        self._memory.keep_stage(session_id, stage, json.dumps(kept, ensure_ascii=False))
+
+
+def _draft(kept: Mapping[str, Any]) -> ImageDraft:
+    """An image as it was kept by a stage."""
+    lines = [LineEvidence(**{**line, "turns": tuple(line["turns"])}) for line in kept["lines"]]
+    return ImageDraft(kept["text"], tuple(lines))
 
 
 def _digest(*texts: str) -> str:

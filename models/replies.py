@@ -8,13 +8,13 @@ in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from domain import errors
 from domain import text as texts
-from domain.events import ReasoningDelta, Reply, TextDelta
+from domain.events import ReasoningDelta, Reply, ReplyEvent, TextDelta
 from domain.records import Finish
 from models import fault_table, faults
 
@@ -334,15 +334,26 @@ def summary_of(reply: Reply) -> str:
     return text
 
 
-def image_of(reply: Reply) -> str:
-    """The image in a reply.
+def answer_of(events: Iterable[ReplyEvent]) -> str:
+    """What a reply that is to be read by the program says, as it came; a cut one as far as it goes.
 
-    Raises BadReply for one that is empty or was cut: half an image would forget the other half.
+    Some servers put the answer of a model that thinks into its thinking and leave the reply empty: then that is it.
+    Raises ModelError, or Interrupted when the person stopped it.
     """
-    text = _result(reply)
-    if reply.finish == "length":
-        raise errors.BadReply("model.cut_reply")
-    return text
+    thought = ""
+    try:
+        for event in events:
+            if isinstance(event, ReasoningDelta):
+                thought += event.text
+            elif isinstance(event, Reply):
+                if event.finish == "interrupted":
+                    raise errors.Interrupted()
+                return event.text
+    except errors.BadReply as fault:
+        if fault.key != "model.only_thinking" or "{" not in thought:
+            raise
+        return thought.strip()
+    raise errors.BadReply("model.empty_reply")
 
 
 def _result(reply: Reply) -> str:

@@ -3,20 +3,23 @@
 It is a transport for the official client, so the code path is that of a real server: chat (streamed and whole) and the
 model list. Which task it is set, in which language and for whom, the request's ``metadata`` tells; of the prompt it
 reads only the fenced records. It knows nothing and pretends nothing: it says what it is, quotes the one sentence of its
-memories that shares most words with the input, extracts what was stated where a summary is asked for, and appends what
-was stated about the one whose image is asked for. It never takes its own phrases for anybody's words. The same request
-always gets the same answer.
+memories that shares most words with the input, extracts what was stated where a summary is asked for, notes each of the
+person's statements as said, word for word, and adds what was noted to the images; a question is its own plan, and that
+one sentence its answer. It never takes its own phrases for anybody's words. The same request always gets the same
+answer.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+
+from models.search_prompts import SEARCH_TEMPLATES
 
 MODEL = "stand-in"
 _CHUNK = 12
@@ -36,8 +39,9 @@ _QUESTION = re.compile(r"[?？][”’\"'」』）)!！]*$")
 #: The mark of a day, before the words that were said on it.
 _DAY = re.compile(r"\A\[[^\[\]\n]*\d{4}-\d{2}-\d{2}[^\[\]\n]*\]\n")
 _ATTRIBUTED = re.compile(r"(\d{4}-\d{2}-\d{2}) (.{1,80}?)(?: said: |说：)(.+)")
-_OF_ONESELF = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b|[我咱]", re.IGNORECASE)
 _OF_THE_OTHER = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
+#: Marks of quotation inside of what is quoted.
+_INNER_MARKS = str.maketrans('“”"', "‘’'")
 _COMMON_WORDS = frozenset(
     """
     the and for are was were you your that this with what who how when where why does did have has had not but
@@ -53,26 +57,32 @@ class _Words:
 
     remembered: str
     """date, text"""
+    unconnected: str
     plain: str
     """text, stop: what ends a sentence, where the text does not end with it"""
     stop: str
-    known: dict[str, str]
-    """companion, person: what an image says while nothing more is known"""
+    said: str
+    """speaker, sentence"""
+    attribute: str
+    """Of what a statement is the value."""
 
 
 _EN = _Words(
-    "I remember this from {date}:\n<blockquote>{text}</blockquote>\n"
+    "I remember this from {date}:\n<blockquote>{text}</blockquote>",
     "I am only the built-in stand-in; no model is connected yet.",
     "You said: “{text}{stop}” I will remember it. I am only the built-in stand-in: no model is connected, "
     "so I cannot really answer.",
     ".",
-    {"self": "{companion} is an old friend of {person}.", "user": "{person} talks with {companion}."},
+    "{speaker} said: “{sentence}”",
+    "said",
 )
 _ZH = _Words(
-    "我记得 {date} 说过的话：\n<blockquote>{text}</blockquote>\n我只是内置的替身，还没有接上模型。",
+    "我记得 {date} 说过的话：\n<blockquote>{text}</blockquote>",
+    "我只是内置的替身，还没有接上模型。",
     "你说：“{text}{stop}”我会记住。我只是内置的替身，还没有接上模型，不能真正回答。",
     "。",
-    {"self": "{companion}是{person}的老朋友。", "user": "{person}和{companion}聊天。"},
+    "{speaker}说：“{sentence}”",
+    "说过的话",
 )
 
 
@@ -138,8 +148,24 @@ def reply_to(messages: Sequence[tuple[str, str]], about: Mapping[str, str]) -> s
     task = about.get("task", "")
     if not task:
         return _talk(messages, about.get("companion", ""))
-    fields = next(iter(_fenced(messages[-1][1])), {}) if messages else {}
-    return _summary(fields, about) if task == "fold" else _image(fields, about)
+    records = _fenced(messages[-1][1]) if messages else []
+    words = _ZH if about.get("language") == "zh" else _EN
+    match task:
+        case "plan" | "reflect" | "answer":
+            fields, *found = records or [{}]
+            return _of_search(task, str(fields.get("question", "")), found, about)
+        case "fold":
+            return _summary(next(iter(records), {}), about)
+        case "notes":
+            return _json("notes", _notes(records, about, words))
+        case "compare":
+            return _json("verdicts", [])
+        case _:
+            return _json("operations", _operations(records))
+
+
+def _json(name: str, entries: Iterable[object]) -> str:
+    return json.dumps({name: list(entries)}, ensure_ascii=False)
 
 
 def _talk(messages: Sequence[tuple[str, str]], companion: str) -> str:
@@ -151,7 +177,7 @@ def _talk(messages: Sequence[tuple[str, str]], companion: str) -> str:
     if found is None:
         text = _shortened(" ".join(said.split()))
         return words.plain.format(text=text, stop="" if _ENDED.search(text) else words.stop)
-    return words.remembered.format(date=found.date, text=found.sentence)
+    return f"{words.remembered.format(date=found.date, text=found.sentence)}\n{words.unconnected}"
 
 
 @dataclass(frozen=True)
@@ -195,7 +221,7 @@ def _words(text: str) -> set[str]:
     return ({word.lower() for word in re.findall(r"[A-Za-z0-9]{3,}", text)} | pairs) - _COMMON_WORDS
 
 
-# --- the three tasks
+# --- the tasks
 # --------------------------------------------------------------------------------------------
 
 
@@ -229,29 +255,53 @@ def _own(text: str) -> bool:
     return "built-in stand-in" in text or "内置的替身" in text
 
 
-def _image(fields: Mapping[str, Any], about: Mapping[str, str]) -> str:
-    """The image as it is, and below it what the summary states about the one it shows."""
-    names = {"self": about.get("companion", ""), "user": about.get("person", "")}
-    task = about["task"]
-    lines = [line for line in str(fields.get("present_image", "")).splitlines() if line.strip("- ")]
-    new = str(fields.get("summary_of_the_conversation", "")).splitlines()
-    kept = dict.fromkeys([*lines, *(line for line in new if _concerns(line, names, task))])
+def _notes(records: Sequence[Mapping[str, Any]], about: Mapping[str, str], words: _Words) -> Iterator[object]:
+    """A note for each statement of the person, as they said it."""
+    person, companion = about.get("person", ""), about.get("companion", "")
+    for one in records:
+        if "turn" not in one or one.get("speaker") != person:
+            continue
+        for sentence in _sentences(str(one.get("text", ""))):
+            if len(sentence) >= _SHORTEST_SENTENCE:
+                said = words.said.format(speaker=person, sentence=sentence.translate(_INNER_MARKS))
+                of_the_other = bool(_OF_THE_OTHER.search(sentence))
+                slot = {
+                    "subject": companion if of_the_other else person,
+                    "attribute": words.attribute,
+                    "value": sentence,
+                    "about": "companion" if of_the_other else "person",
+                }
+                fact = {"turns": [one["turn"]], "restatement": said, **slot}
+                yield {"turns": [one["turn"]], "text": said, "facts": [fact]}
+
+
+def _operations(records: Sequence[Mapping[str, Any]]) -> Iterator[object]:
+    """A new line for every note that stands in none."""
+    lines = [str(one.get("text", "")) for one in records if "line" in one]
+    for one in records:
+        note = str(one.get("note", ""))
+        if note and not any(note in line for line in lines):
+            line = f"{one.get('said', '')} {note}".strip()
+            yield {
+                "turns": one.get("turns", []),
+                "operation": "add",
+                "text": line,
+                "date": one.get("said", ""),
+            }
+
+
+def _of_search(task: str, question: str, records: Sequence[dict[str, Any]], about: Mapping[str, str]) -> str:
+    """A question is its own plan, whatever was found is enough, and the best sentence of it is the answer."""
+    if task == "plan":
+        return json.dumps({"needs": [question], "queries": [question]}, ensure_ascii=False)
+    if task == "reflect":
+        return json.dumps({"enough": True})
+    statements = [one for record in records for one in _statements(record)]
+    found = _nearest(question, statements, about.get("companion", ""))
+    if found is None:
+        return SEARCH_TEMPLATES["zh" if about.get("language") == "zh" else "en"].unknown
     words = _ZH if about.get("language") == "zh" else _EN
-    return "\n".join(kept) or words.known[task].format(companion=names["self"], person=names["user"])
-
-
-def _concerns(line: str, names: dict[str, str], whom: str) -> bool:
-    """Whether a line of a summary says something about ``whom``: what one says of oneself, or the other to one.
-
-    The person's image takes only what the person says; the companion's also what is said to it.
-    """
-    found = _ATTRIBUTED.fullmatch(line)
-    if not found:
-        other = names["user" if whom == "self" else "self"]
-        return bool(names[whom]) and line.startswith(names[whom]) and not line.startswith(other or "\n")
-    by_themselves = found[2] == names[whom] and bool(_OF_ONESELF.search(found[3]))
-    to_the_companion = whom == "self" and found[2] == names["user"] and bool(_OF_THE_OTHER.search(found[3]))
-    return by_themselves or to_the_companion
+    return words.remembered.format(date=found.date, text=found.sentence)
 
 
 # --- reading a prompt

@@ -1,27 +1,54 @@
-"""The three tasks as prompts: folding rounds into a summary, and rewriting the two images.
+"""The tasks as prompts: folding rounds into a summary, taking notes, comparing facts, bringing an image up to date, and
+searching memory by a plan.
 
-What a task works on is fenced data without quotations, with its dates; today's date stands in each. What comes back is
-checked in ``models.replies``.
+What a task works on is fenced data without quotations, with its dates, numbered where the answer must name it: a small
+number costs a model nothing and cannot be misspelt. What comes back is checked in ``models.replies`` and in ``facts``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from domain import text as texts
+from domain.facts import Change, Fact, NewFact, Note
 from domain.languages import Language, day_in, language_of, when_in
 from domain.records import Image, Round, Turn
 from models.chat import Message
+from models.note_prompts import NOTE_TEMPLATES, NoteTemplates
+from models.search_prompts import SEARCH_TEMPLATES, SearchTask
 from prompts import TEMPLATES, Templates
 
-_LONGEST_PIN = 1_000
+
+@dataclass(frozen=True)
+class Changed:
+    """A known fact that a new one did something to; ``by`` is None where a person did."""
+
+    change: Change
+    known: Fact
+    by: Fact | None
+
+
+@dataclass(frozen=True)
+class ImageTask:
+    """What an image is brought up to date from: its lines by number, and what a session came to.
+
+    ``turns`` gives the turns that notes and changes rest on their numbers. ``spoken`` are the times of the session's
+    first and last words.
+    """
+
+    image: Image
+    lines: Mapping[int, str]
+    notes: Sequence[Note]
+    changes: Sequence[Changed]
+    turns: Mapping[str, int]
+    spoken: tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Task:
-    """How the three tasks are put to a model: in which language, with which names, behind which marks, on which day."""
+    """How the tasks are put to a model: in which language, with which names, behind which marks, on which day."""
 
     language: Language
     names: Mapping[str, str]
@@ -44,33 +71,63 @@ class Task:
         told = self._templates.fold_task.format(**self.names)
         return Message("system", told), self._fenced(material, optional=("next_rounds",))
 
-    def rewrite(
-        self,
-        image: Image,
-        current: str,
-        summary: str,
-        pins: Sequence[str],
-        spoken: tuple[str, str] | None = None,
-    ) -> tuple[Message, ...]:
-        """The prompt that rewrites an image from a session's summary. ``pins`` are lines that must stay.
+    def notes(self, window: Sequence[Turn], before: Sequence[Turn], longest: int) -> tuple[Message, ...]:
+        """The prompt that takes notes of a window, whose turns count from 1; those ``before`` have no number."""
+        shown = [self._turn(turn, longest) for turn in before]
+        numbered = [{"turn": number, **self._turn(turn, longest)} for number, turn in enumerate(window, 1)]
+        return self._asked(self._tasks.notes, [one for one in [*shown, *numbered] if one["text"]])
 
-        ``spoken`` are the times of the session's first and last words.
-        """
-        templates = self._templates
-        told = templates.self_task if image == "self" else templates.user_task
-        tongue = templates.tongue_of_image if current.strip() else templates.tongue_of_conversation
-        lines = "\n".join(texts.one_line(texts.harmless(pin, self.boundary), _LONGEST_PIN) for pin in pins)
-        material = {
-            "today": self._today,
-            "present_image": self._plain(current),
-            "dates_of_the_conversation": self._days(spoken) if spoken else "",
-            "summary_of_the_conversation": self._plain(summary),
-        }
-        pinned = templates.pins.format(lines=lines) if pins else ""
-        return (
-            Message("system", told.format(pins=pinned, tongue=tongue, **self.names)),
-            self._fenced(material, optional=("dates_of_the_conversation",)),
+    def compare(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[Message, ...]:
+        """The prompt that compares new facts with known ones; both count from 1."""
+        records = [
+            *({"new": number, **self._stated(fact)} for number, fact in enumerate(new, 1)),
+            *({"known": number, **self._stated(fact)} for number, fact in enumerate(known, 1)),
+        ]
+        return self._asked(self._tasks.compare, records)
+
+    def image_operations(self, about: ImageTask) -> tuple[Message, ...]:
+        """The prompt that brings an image up to date."""
+        tasks = self._tasks
+        told = tasks.operations.format(
+            whose=tasks.whose[about.image].format(**self.names),
+            belongs=tasks.belongs[about.image].format(**self.names),
+            tongue=tasks.tongue_of_image if about.lines else tasks.tongue_of_notes,
+            **self.names,
         )
+        records: list[Mapping[str, object]] = [
+            {"today": self._today, "dates_of_the_conversation": self._days(about.spoken)},
+            *({"line": number, "text": self._plain(line)} for number, line in about.lines.items()),
+            *(self._noted(note, about.turns) for note in about.notes),
+            *(self._changed(one, about.turns) for one in about.changes),
+        ]
+        return Message("system", told), self._lines(records)
+
+    @property
+    def _tasks(self) -> NoteTemplates:
+        return NOTE_TEMPLATES[self.language]
+
+    def _asked(self, template: str, records: Iterable[Mapping[str, object]]) -> tuple[Message, ...]:
+        return Message("system", template.format(**self.names)), self._lines(records)
+
+    def _lines(self, records: Iterable[Mapping[str, object]]) -> Message:
+        """Records between two marks, one a line."""
+        return Message("user", "\n".join([self.boundary, *map(texts.encoded, records), self.boundary]))
+
+    def _stated(self, fact: NewFact | Fact) -> Mapping[str, object]:
+        """A fact as it is compared; a stance is only worth telling where it is not the usual one."""
+        stance = {"stance": fact.stance} if fact.stance != "stated" else {}
+        return {"said": fact.said[:10], **stance, "fact": self._plain(fact.restatement)}
+
+    def _noted(self, note: Note, numbers: Mapping[str, int]) -> Mapping[str, object]:
+        said = {"said": note.timestamp[:10], "importance": note.importance, "note": self._plain(note.text)}
+        return {"turns": _numbered(note.turns, numbers), **said}
+
+    def _changed(self, one: Changed, numbers: Mapping[str, int]) -> Mapping[str, object]:
+        """What became of a known fact."""
+        turns = {"turns": _numbered(one.by.turns, numbers)} if one.by else {}
+        now = {"now": self._plain(one.by.restatement)} if one.by else {}
+        before = self._plain(one.known.restatement)
+        return {**turns, "change": one.change.verdict, "when": one.change.when[:10], "before": before, **now}
 
     @property
     def _templates(self) -> Templates:
@@ -105,10 +162,29 @@ class Task:
         filled = {name: value for name, value in material.items() if value or name not in optional}
         return Message("user", f"{self.boundary}\n{texts.encoded(filled)}\n{self.boundary}")
 
+    def search(
+        self, name: SearchTask, question: str, known: Mapping[str, Sequence[str]], records: Sequence[str]
+    ) -> tuple[Message, ...]:
+        """The prompt of a task of planned search: what is ``known`` of a question, then records that were found.
+
+        Of what is known only what holds anything is told. ``records`` are lines of JSON, harmless already.
+        """
+        listed = {about: [self._plain(one) for one in told] for about, told in known.items() if told}
+        head = {"today": self._today, **listed, "question": self._plain(question)}
+        templates, rows = SEARCH_TEMPLATES[self.language], "\n".join([texts.encoded(head), *records])
+        return (
+            Message("system", templates.of(name).format(unknown=templates.unknown, **self.names)),
+            Message("user", f"{self.boundary}\n{rows}\n{self.boundary}"),
+        )
+
 
 def language_of_image(current: str, spoken: Language) -> Language:
     """The language to rewrite an image in: its own, whatever was spoken; that of the talk for the first one."""
     return language_of(current) if current.strip() else spoken
+
+
+def _numbered(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
+    return [numbers[text_id] for text_id in text_ids if text_id in numbers]
 
 
 def _shortened(text: str, longest: int) -> str:

@@ -38,10 +38,14 @@ _FEW = 150
 LEAST = -1.85
 #: The same for what seeks nothing: it may remind of something in quite other words, but not of what has none of it.
 LEAST_FOR_REMARK = -6.0
+#: The same where a question calls by name whom, or what, the history has heard of.
+LEAST_OF_KNOWN = -3.5
 #: The same while the whole history would fit into the budget.
 LEAST_IN_LITTLE = -4.0
 #: How far the nearest turn must stand above sentences that have nothing to do with anything, to be near: as a cosine.
 NEAR = 0.15
+#: The same for who asks about themselves in a language that nothing was said in, where no word can tell.
+_NEAR_ACROSS = 0.1
 #: The share of a question's weight in rare words that a turn must hold to speak of what was asked.
 _RARE = 0.4
 
@@ -103,7 +107,7 @@ class Signs:
     four rarest words could give. ``terms`` and ``turns`` count. ``likeness``: the built-in embedder's similarity
     between the question and the likeliest turns, which means the same whatever embedder is in use. ``apart``: how far
     the nearest turn stands above unrelated sentences by the embedder in use; 0 without one. ``across``: question and
-    turns share no script, so that words cannot tell.
+    turns share no script, so that words cannot tell. ``known``: the question calls by name what was heard of.
     """
 
     held: float
@@ -116,6 +120,7 @@ class Signs:
     likeness: float
     apart: float = 0.0
     across: bool = False
+    known: bool = False
 
 
 def signs(evidence: Evidence, turns: int, likeness: float, *, across: bool = False) -> Signs:
@@ -164,15 +169,18 @@ def confidence(found: Signs) -> float:
 def is_relevant(found: Signs, question: str, *, seeks: bool = True, of_that_day: bool = False) -> bool:
     """Whether the best that was found is worth handing over.
 
-    ``seeks``: the question looks for something that can be named; what does not, or asks for advice, is held to less.
+    ``seeks``: the question looks for something that can be named; what does not, or asks for advice, is held to less,
+    and so is what asks of somebody who was spoken of.
     Those who ask about themselves, or whether something is remembered, are given what holds the rare words of it ("What
-    did I buy?"), what is near it, and with ``of_that_day`` what was said on the very day they speak of: silence costs
-    them more than a memory too many. Where words cannot tell, nearness does.
+    did I buy?"), what is near it, what is half of each, and with ``of_that_day`` what was said on the very day they
+    speak of: silence costs them more than a memory too many. Where words cannot tell, nearness does.
     """
-    if confidence(found) >= (LEAST if seeks else LEAST_FOR_REMARK):
+    least = LEAST_OF_KNOWN if found.known else LEAST
+    if confidence(found) >= (least if seeks else LEAST_FOR_REMARK):
         return True
     if _OURSELVES.search(question):
-        return of_that_day or found.held >= _RARE or found.apart >= NEAR
+        near = max(found.apart, 0.0) / (_NEAR_ACROSS if found.across else NEAR)
+        return of_that_day or found.held / _RARE + near >= 1.0
     return found.across and found.apart >= NEAR
 
 
@@ -193,7 +201,7 @@ def is_relevant_in_little(found: Signs, question: str) -> bool:
 #: How much of the last round is read together with the input, in characters from its end.
 _CONTEXT = 1200
 #: What a remark's own words count beside the same remark read with what came before it.
-_REMARK_ALONE = 0.8
+_REMARK_ALONE = 0.6
 #: So many turns are taken into the table at once.
 _AT_ONCE = 20_000
 #: How many of the best turns, and how many characters of each, are looked at for whether any is like the question.
@@ -239,6 +247,7 @@ class Finder:
         hidden: Collection[int] | None = None,
         recent: Sequence[str] = (),
         gated: bool = True,
+        apart: bool = False,
     ) -> Recollection:
         """The memories that belong to ``queries``: the last round first, if there is one, the new input last.
 
@@ -248,11 +257,12 @@ class Finder:
         ``embed`` turns texts into vectors and is called once; None where there is no embedder. ``recent`` are the
         messages before the input, oldest first, for what "she" and "it" mean. With ``gated`` false the best are
         handed over however weak they are. An empty recollection is a good answer.
+        Queries that stand ``apart`` each seek something of their own, side by side: the best of each counts as much.
         """
         said = [query for query in queries if query.strip()]
-        if not said or (gated and not needs_memory(said[-1])):
+        if not said or (gated and not any(needs_memory(query) for query in (said if apart else said[-1:]))):
             return Recollection(queries=tuple(queries))
-        asked = _asked(said, recent, now.date())
+        asked = _apart(said, recent, now.date()) if apart else _asked(said, recent, now.date())
         unseen = Hidden(session_id, hidden)
         search = Search(self._lexicon, self._vectors, self._archive, self._known(), unseen, self._log)
         vectors = self._embedded([each.text for each in asked], embed, search.missing)
@@ -263,7 +273,11 @@ class Finder:
             )
             for searched in search.find(asked, vectors, backgrounds)
         ]
-        kept = [each for each in ranked if not gated or self._is_relevant(each, said[-1], limits.tokens)]
+        kept = [
+            replace(each, ranked=_level(each.ranked)) if apart else each
+            for each, query in zip(ranked, said if apart else said[-1:] * len(ranked), strict=True)
+            if not gated or self._is_relevant(each, query, limits.tokens)
+        ]
         present = self._archive.session_number(session_id)
         selector = Selector(self._archive, self._known(), limits, present, cutting=gated)
         turns, summaries, hits = selector.select(kept)
@@ -307,7 +321,10 @@ class Finder:
         known = self._known()
         script = unspaced_share(said) > 0.5
         across = bool(likely) and all((unspaced_share(turn.words[:_READ]) > 0.5) != script for turn in likely)
-        found_signs = signs(evidence, len(known), max(alike, default=0.0), across=across)
+        found_signs = replace(
+            signs(evidence, len(known), max(alike, default=0.0), across=across),
+            known=_is_known(found.searched),
+        )
         if FRAME + RECORD * len(known) + known.tokens * _TOKENS_A_WORD <= budget:
             return is_relevant_in_little(found_signs, said)
         of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
@@ -329,6 +346,15 @@ class Finder:
         return [None] * len(texts)
 
 
+def _is_known(found: Searched) -> bool:
+    """Whether all that a question calls by name was heard of; read with what came before it, it names too much."""
+    most = found.evidence.counts.max(axis=1, initial=0.0)
+    heard = dict(zip(found.terms, (most > 0).tolist(), strict=True))
+    names = found.asked.names.intersection(found.asked.terms)
+    # A term that is missing stands in too many turns to be read.
+    return found.asked.by_itself and bool(names) and all(heard.get(name, True) for name in names)
+
+
 def _trusted(searched: Searched, ranked: ranking.Ranked, searches: int) -> ranking.Ranked:
     """What a remark found, in its own words alone, counts less than what it found with what came before it."""
     if searches == 1 or searched.asked.seeks or not searched.asked.by_itself:
@@ -336,12 +362,24 @@ def _trusted(searched: Searched, ranked: ranking.Ranked, searches: int) -> ranki
     return replace(ranked, turns=ranked.turns * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
 
 
+def _level(ranked: ranking.Ranked) -> ranking.Ranked:
+    """What one of several questions found, so that its best stands as far above the rest as the best of the others."""
+    turns, sessions = ranked.turns, ranked.sessions
+    above = float(turns.max() - turns.mean()) if len(turns) else 0.0
+    return replace(ranked, turns=turns / above, sessions=sessions / above) if above > 0.0 else ranked
+
+
+def _apart(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
+    """The questions to search for, each by itself."""
+    return [questions.read(questions.resolve(query, recent), today) for query in said]
+
+
 def _asked(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
     """The questions to search for: the input, and the input read together with what came before it."""
     alone = questions.read(questions.resolve(said[-1], recent), today)
+    alone = replace(alone, by_itself=True)
     if len(said) == 1:
         return [alone]
     before = " ".join(said[:-1])[-_CONTEXT:]
-    together = questions.read(f"{before} {said[-1]}", today)
-    alone = replace(alone, by_itself=True)
+    together = replace(questions.read(f"{before} {said[-1]}", today), goes_on=alone.goes_on)
     return [together if alone.seeks else replace(together, remark=alone.remark, seeks=False), alone]

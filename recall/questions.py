@@ -12,18 +12,20 @@ somebody itself is taken to speak of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
 from domain.languages import STOP_WORDS
+from domain.settings import Planning
 from recall import times, words
 
 _ASKS = re.compile(
     r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how)\b|什么|谁|哪|几|多少|怎|吗|呢|是否",
     re.IGNORECASE,
 )
+_END = re.compile(r"[.!?。！？\n]")
 _SEEKS = re.compile(
     r"(?:^|[.!?]\s+|\band\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|(?<!\bi )\b(?:remember|recall)\b"
     r"|^\s*(?:did|does|do|is|are|was|were|has|have|had|would|could|can|will|should)\b"
@@ -43,6 +45,30 @@ _YOU_SAID = re.compile(
     r"|你.{0,6}(?:推荐|建议|告诉|说过|提到|介绍|给我)",
     re.IGNORECASE,
 )
+_ASKING = r"(?:what|when|where|who|whom|whose|which|why|how)"
+#: Several questions in one, things compared, counted or gathered, a change over time.
+_SEVERAL = re.compile(
+    rf"\b{_ASKING}\b[^?？]*(?:\band\b|[,;?？])\s*(?:and |also )?{_ASKING}\b"
+    r"|\b(?:compared?|difference|differ|in common|both|respectively|altogether|how many|how often)\b"
+    r"|\b(?:all|every|everything|everybody|everyone)\b[^?？]{0,60}\b(?:i|we|my|our|he|she|they)\b"
+    r"|\b(?:what|which) (?:\w+ )?\w{3,}(?<!s)s (?:have|has|had|do|did|are|were)\b"
+    r"|\bhow (?:has|have|had|did)\b[^?？]*\bchanged?\b"
+    r"|(?:什么|谁|哪|几|多少|怎)[^?？]*[,，;；?？、和][^?？]{0,12}(?:什么|谁|哪|几|多少|怎)"
+    r"|比较|相比|区别|不同|共同|分别|各自|一共|总共|哪些|哪几|几次|多少次|所有|每次|全部|怎么变|有什么变化",
+    re.IGNORECASE,
+)
+_TELL = re.compile(
+    r"^\s*(?:please )?(?:tell|remind) me\b|^\s*(?:please )?list\b|^(?:请)?(?:告诉我|说说|列出|列举)",
+    re.IGNORECASE,
+)
+_OF_US = re.compile(
+    r"\b(?:i|i'm|i've|my|mine|me|we|our|us)\b|\b(?:remember|recall)\b|[我咱俺]|记得|想起|回忆", re.IGNORECASE
+)
+_NO_FACT = re.compile(
+    r"^\s*(?:can|could|will|would|should|shall|may)\b|\byou (?:think|feel|like)\b"
+    r"|[能可]以?[^，。]{0,4}[吗么]|你(?:觉得|认为|看)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +79,14 @@ class Question:
     something that can be named, so that it can be searched for without what was said before it. ``of_the_past`` says
     that it speaks of a time that is over, ``advice`` that it asks what to do: no memory is the answer, but many may
     matter. ``faint`` are the terms that only tell how long ago something was ("nine days ago"): what was said then did
-    not call itself so, but another turn may say just that. ``by_itself``: read without what came before it.
+    not call itself so, but another turn may say just that. ``by_itself``: read without what came before it. ``names``
+    are the terms of whom and what it calls by name. ``goes_on``: it opens by saying something, so that it goes on with
+    what was done last; a question out of the blue may be about any time.
     """
 
     text: str
     terms: tuple[str, ...]
-    windows: tuple[times.Window, ...]
+    windows: tuple[times.Period, ...]
     of_the_past: bool
     advice: bool
     remark: bool
@@ -68,6 +96,8 @@ class Question:
     you_said: bool
     faint: frozenset[str] = frozenset()
     by_itself: bool = False
+    names: frozenset[str] = frozenset()
+    goes_on: bool = False
 
 
 def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
@@ -91,7 +121,50 @@ def read(text: str, today: date) -> Question:
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),
         faint=frozenset(terms) - frozenset(words.terms(times.without_distances(text))),
+        names=frozenset(_names(text)),
+        goes_on=not _ASKS.search(_first_sentence(text)),
     )
+
+
+def _first_sentence(text: str) -> str:
+    end = _END.search(said := text.strip())
+    return said[: end.end()] if end else said
+
+
+def _names(text: str) -> Iterator[str]:
+    """The terms of names: of Chinese ones the pairs, since a single character of one says nothing."""
+    for found in _CAPITALISED.finditer(text):
+        for word in found[1].split():
+            if word.casefold() not in times.CALENDAR | STOP_WORDS:
+                yield from words.terms(word)
+    for found in _CHINESE_SUBJECT.finditer(text):
+        yield from (term for term in words.terms(found[1]) if len(term) > 1)
+
+
+def seeks_several(text: str) -> bool:
+    """Whether a question seeks more than one thing, so that one search may miss a part of it.
+
+    >>> [seeks_several(text) for text in ("Where does Ann live and when did she move?", "Where does Ann live?")]
+    [True, False]
+    >>> [seeks_several(text) for text in ("我去过哪些地方？", "安娜住在哪里？")]
+    [True, False]
+    """
+    return bool((_SEEKS.search(text) or _TELL.search(text)) and _SEVERAL.search(text))
+
+
+def wants_plan(planning: Planning, text: str, found: int) -> bool:
+    """Whether a search for this, which by itself ``found`` so many turns, is worth a plan.
+
+    A remark, a plea for advice and what a stranger could answer as well are not, unless every message is to have one.
+    """
+    if planning != "auto":
+        return planning == "always"
+    if _ADVICE.search(text):
+        return False
+    of_us = bool(_OF_US.search(text) or _YOU_SAID.search(text))
+    if seeks_several(text):
+        return bool(found) or of_us
+    return not found and of_us and bool(_SEEKS.search(text)) and not _NO_FACT.search(text)
 
 
 # -- who and what is meant -----------------------------------------------------------------------------------
@@ -139,11 +212,16 @@ _CHINESE_RELATION = re.compile(
     "妈妈|爸爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|儿子|女儿|妻子|老婆|丈夫|老公|女朋友|男朋友|奶奶|爷爷|外婆|外公|姥姥|姥爷|舅舅|叔叔|阿姨|姑姑|姑妈|"
     "老板|老师|同事|同学|室友|邻居|朋友|小狗|小猫"
 )
-_CHINESE_NAME = re.compile(
-    r"(?:叫|是|和|跟|找|见|给|问|帮|陪)((?:小|老|阿)[\u4e00-\u9fff]|"
+_CHINESE_CALLED = (
+    r"(?:(?:小|老|阿)[\u4e00-\u9fff]|"
     r"[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文]"
-    r"[\u4e00-\u9fff]{1,2}?(?=[，。！？、\s的了说在去和跟是]|$))"
+    r"[\u4e00-\u9fff]{1,2}?)"
 )
+_CHINESE_NAME = re.compile(
+    rf"(?:叫|是|和|跟|找|见|给|问|帮|陪)({_CHINESE_CALLED}(?=[，。！？、\s的了说在去和跟是]|$))"
+)
+#: A name that a question opens with, as "周婷是哪里人".
+_CHINESE_SUBJECT = re.compile(rf"(?:^|[，。！？、\s])({_CHINESE_CALLED}(?=[的是在去有会喜爱怎为什多几哪]))")
 _THING = re.compile(
     r"\b(?:my|a|an|the|this|that|new)\s+((?:[a-z]+\s+)?[a-z]{3,})(?=[\s.,!?]|$)", re.IGNORECASE
 )

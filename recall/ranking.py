@@ -42,6 +42,8 @@ _AROUND = frozenset(
 _BY_CHANCE, _AKIN = 0.07, 0.1
 #: In fewer turns nothing can be said of it.
 _FEW_TO_COMPARE = 24
+#: The newest sessions, about so many, are hardly told apart by their age.
+_LATELY = 8.0
 #: What neighbours one and two turns away lend to a turn.
 _LENT = (0.5, 0.25)
 
@@ -53,7 +55,8 @@ class Evidence:
     ``of_session`` (P,) is each turn's place among the sessions, ``position`` (P,) its place in its session.
     ``seqs`` (P,) are the numbers of the turns. ScoreParts that are missing are None. What a turn is, is 0 or 1;
     ``near`` (a time that the question speaks of) may lie between; ``meant``: spoken by somebody whom it
-    names. ``apart``: by how much the nearest turn is more like the question than unrelated sentences are, as a cosine.
+    names. ``later`` (S,) is how many sessions were told after each. ``apart``: by how much the nearest turn is more
+    like the question than unrelated sentences are, as a cosine.
     ``share`` (T,) is the rarity as a share of the sum, over all terms of the question, also those
     that nobody used. ``mean_length`` is in tokens; ``word_length`` is the same in words, whatever the
     language. ``clarity``, 0 to 1: how far the embedder tells texts apart.
@@ -78,11 +81,13 @@ class Evidence:
     has_number: Floats
     near: Floats
     meant: Floats
+    later: Floats
     word_length: float
     remark: bool
     asks_when: bool
     asks_how_many: bool
     you_said: bool
+    goes_on: bool = False
     clarity: float = 1.0
     apart: float = 0.0
     similarity: Floats | None = None
@@ -194,6 +199,7 @@ def _of_kind(e: Evidence) -> dict[str, Floats]:
         "number_wanted": e.has_number * np.float32(e.asks_how_many),
         "opening": (e.position == 0).astype(np.float32),
         "early": 1.0 / (1.0 + e.position),
+        "newer": -np.log(_LATELY + e.later)[e.of_session].astype(np.float32) * np.float32(e.goes_on),
     }
 
 

@@ -175,11 +175,13 @@ class Search:
             has_number=table.has_mark(rows, "number").astype(np.float32),
             near=_nearness(asked.windows, table.day[rows]),
             meant=self._meant(asked, rows),
+            later=table.sessions_after(sessions),
             word_length=table.mean_length * (1.0 - unspaced + unspaced * _UNSPACED_WORD),
             remark=asked.remark,
             asks_when=asked.asks_when,
             asks_how_many=asked.asks_how_many,
             you_said=asked.you_said,
+            goes_on=asked.goes_on,
             similarity=gathered.similarity,
             summary_words=self._summary_words(asked, sessions),
             summary_similarity=self._summary_similarity(near_summaries, sessions),
@@ -359,7 +361,7 @@ def _by_session(table: TurnTable, found: FoundTurns, sessions: Numbers) -> tuple
     return counts, table.session_lengths(sessions), holds.sum(axis=1).astype(np.float32)
 
 
-def _nearness(found: tuple[times.Window, ...], days: npt.NDArray[np.int32]) -> Floats:
+def _nearness(found: tuple[times.Period, ...], days: npt.NDArray[np.int32]) -> Floats:
     """(P,) how near each turn's day is to a time that the question speaks of; 0 everywhere when it speaks of none."""
     if not found:
         return np.zeros(len(days), np.float32)

@@ -7,13 +7,15 @@ first. A long turn is cut to what was found in it; a neighbour comes along only 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, repeat
 
 from domain.languages import estimate, unspaced_length
 from domain.recollection import RecalledSummary, RecalledTurn, RecallLimits, Why
 from domain.records import PREFIX, Summary, Turn
+from domain.text import encoded
 from recall import words
 from recall.ranking import Ranked
 from recall.searching import Searched
@@ -25,13 +27,15 @@ _NO_REASON = Why(query="", score=0.0)
 #: How many summaries are looked up for each that is handed over: not every session has one.
 _SPARE = 4
 #: Tokens around the text of one record in a prompt (date, age, speaker, marks of JSON), and around all of them.
-RECORD, FRAME = 42, 90
+RECORD, FRAME = 40, 82
 #: The share of the budget that summaries may take, and what a long one is cut to.
-_SUMMARIES, _LONG_SUMMARY = 0.2, 400
+_SUMMARIES, _LONG_SUMMARY = 0.08, 250
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
 #: The longest that a neighbour may be.
 _LONG_NEIGHBOUR = 300
+#: So many of the best hits are cut to ``LONG``, those after them to less.
+_BEST, _LONG_LATER = 3, 400
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class _Best:
     at: int
 
 
-def cut(scores: Sequence[float], count: int, *, share: float = 0.35) -> int:
+def cut(scores: Sequence[float], count: int, *, share: float = 0.25) -> int:
     """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best.
 
     Scores are above zero for what stands out at all.
@@ -114,7 +118,7 @@ class Selector:
             return (), (), ()
         why = self._best_turns(searches)
         summaries = self._summaries(searches)
-        left = self._limits.tokens - FRAME - sum(RECORD + estimate(one.text) for one in summaries)
+        left = self._limits.tokens - FRAME - sum(_cost(one.text) for one in summaries)
         turns = self._turns(why, searches, left)
         hits = sorted((turn for turn in turns if turn.hit), key=lambda turn: -turn.why.score)
         return turns, summaries, tuple(turn.text_id for turn in hits)
@@ -142,14 +146,14 @@ class Selector:
         read = self._read(why)
         around = {row: self._company(row, read[row]) for row in why if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
-        sought = _sought(searches)
-        handed = {
-            row: _handed(turn, sought, LONG if row in why else _LONG_NEIGHBOUR) for row, turn in read.items()
+        sought, longest = _sought(searches), dict(zip(why, _longest(), strict=False))
+        said = {
+            row: excerpt(turn.words, sought, longest.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
         }
-        cost = {row: RECORD + estimate(text) for row, text in handed.items()}
+        cost = {row: _cost(text) for row, text in said.items()}
         chosen = choose([row for row in why if row in read], around, cost, budget)
         return tuple(
-            _recalled(read[row], handed[row], why[row] if chosen[row] else None)
+            _recalled(read[row], said[row], why[row] if chosen[row] else None)
             for row in self._oldest_first(chosen, read)
         )
 
@@ -201,7 +205,7 @@ def _fitting(summaries: Sequence[RecalledSummary], budget: int) -> tuple[Recalle
     """The summaries that the budget has room for, best first."""
     kept: list[RecalledSummary] = []
     for one in summaries:
-        budget -= (cost := RECORD + estimate(one.text))
+        budget -= (cost := _cost(one.text))
         if budget < 0:
             budget += cost
         else:
@@ -232,8 +236,14 @@ def _sought(searches: Sequence[RankedSearch]) -> dict[str, float]:
     }
 
 
-def _handed(turn: Turn, sought: Mapping[str, float], longest: int) -> str:
-    return PREFIX[turn.role] + excerpt(turn.words, sought, longest)
+def _cost(text: str) -> int:
+    """Tokens of a record with this text, written as it stands in a prompt."""
+    return RECORD + estimate(encoded(text))
+
+
+def _longest() -> Iterator[int]:
+    """How long a hit may be, best first: the best have room to be read, what comes after to be known."""
+    return chain(repeat(LONG, _BEST), repeat(_LONG_LATER))
 
 
 def _keep_best(best: dict[int, _Best], key: int, one: _Best) -> None:
@@ -249,14 +259,14 @@ def _why(best: _Best) -> Why:
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
 
 
-def _recalled(turn: Turn, handed: str, why: Why | None) -> RecalledTurn:
-    cut_short = handed != turn.text
+def _recalled(turn: Turn, said: str, why: Why | None) -> RecalledTurn:
+    cut_short = said != turn.words
     return RecalledTurn(
         turn.text_id,
         turn.session_id,
         turn.timestamp,
         turn.role,
-        handed,
+        PREFIX[turn.role] + said,
         hit=why is not None,
         why=why or _NO_REASON,
         cut=cut_short,
@@ -278,7 +288,7 @@ def _moment(timestamp: str) -> float:
 #: What stands where something was left out.
 MARK = "…"
 #: A turn of more than so many characters is cut; a character of a script without spaces counts as two.
-LONG = 900
+LONG = 600
 #: A turn much longer than any page is read only so far.
 _READ = 40_000
 #: The longest piece that is kept or left out as one.

@@ -17,6 +17,8 @@ _MONTHS = (
     *("august", "september", "october", "november", "december"),
 )
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+#: What a calendar calls its months and days.
+CALENDAR = frozenset((*_MONTHS, *_DAYS))
 _SEASONS = {
     "spring": 3,
     "summer": 6,
@@ -65,7 +67,7 @@ _NUMBER = r"[〇零一二两三四五六七八九十\d]{1,4}"
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class Period:
     """A stretch of days, both ends in it. With ``yearly`` it is meant in whatever year."""
 
     first: date
@@ -84,13 +86,13 @@ class Window:
         return max((self.first - day).days, (day - self.last).days, 0)
 
 
-def windows(text: str, today: date) -> tuple[Window, ...]:
+def windows(text: str, today: date) -> tuple[Period, ...]:
     """The windows that a text speaks of, relative to ``today``; none is the usual case.
 
     >>> windows("What did I cook last May?", date(2026, 11, 20))
-    (Window(first=datetime.date(2026, 5, 1), last=datetime.date(2026, 5, 31), yearly=False),)
+    (Period(first=datetime.date(2026, 5, 1), last=datetime.date(2026, 5, 31), yearly=False),)
     """
-    found: list[Window] = []
+    found: list[Period] = []
     rest = text.casefold()
     for pattern, rule in _RULES:
         matches = list(re.finditer(pattern, rest))
@@ -119,22 +121,22 @@ def _moved(day: date, year: int) -> date:
     return day.replace(year=year, day=28 if (day.month, day.day) == (2, 29) else day.day)
 
 
-def _span(centre: date, slack: int) -> Window:
-    return Window(centre - timedelta(slack), centre + timedelta(slack))
+def _span(centre: date, slack: int) -> Period:
+    return Period(centre - timedelta(slack), centre + timedelta(slack))
 
 
-def _month_window(year: int, month: int, *, yearly: bool = False) -> Window:
-    return Window(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]), yearly)
+def _month_window(year: int, month: int, *, yearly: bool = False) -> Period:
+    return Period(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]), yearly)
 
 
-def _year_window(year: int) -> Window:
-    return Window(date(year, 1, 1), date(year, 12, 31))
+def _year_window(year: int) -> Period:
+    return Period(date(year, 1, 1), date(year, 12, 31))
 
 
-def _season_window(year: int, first_month: int) -> Window:
+def _season_window(year: int, first_month: int) -> Period:
     start = date(year, first_month, 1)
     end = start + timedelta(91)
-    return Window(start, end)
+    return Period(start, end)
 
 
 def _past_year(month: int, today: date) -> int:
@@ -162,7 +164,7 @@ def _chinese_number(text: str) -> int:
     return 10 * (_DIGITS[tens] if tens else 1) + (_DIGITS[ones] if ones else 0)
 
 
-def _ago(unit: str, count: int, today: date) -> Window:
+def _ago(unit: str, count: int, today: date) -> Period:
     """The further back, the wider."""
     if unit == "day":
         return _span(today - timedelta(count), 0 if count < 3 else 1)
@@ -173,12 +175,12 @@ def _ago(unit: str, count: int, today: date) -> Window:
     return _year_window(today.year - count)
 
 
-def _english_ago(m: re.Match[str], today: date) -> Window:
+def _english_ago(m: re.Match[str], today: date) -> Period:
     count = int(m["count"]) if m["count"].isdecimal() else _COUNTS[m["count"]]
     return _ago(m["unit"], count, today)
 
 
-def _english_last(m: re.Match[str], today: date) -> Window | None:
+def _english_last(m: re.Match[str], today: date) -> Period | None:
     """last/this/past week, month, year, weekend, season, month name, weekday."""
     back = 0 if m["which"] == "this" else 1
     what = m["what"]
@@ -189,19 +191,19 @@ def _english_last(m: re.Match[str], today: date) -> Window | None:
     return _calendar_unit(what, today, back)
 
 
-def _calendar_unit(unit: str, today: date, back: int) -> Window:
+def _calendar_unit(unit: str, today: date, back: int) -> Period:
     monday = today - timedelta(today.weekday() + 7 * back)
     if unit == "week":
-        return Window(monday, monday + timedelta(6))
+        return Period(monday, monday + timedelta(6))
     if unit == "weekend":
-        return Window(monday + timedelta(5), monday + timedelta(6))
+        return Period(monday + timedelta(5), monday + timedelta(6))
     if unit == "month":
         first = _months_back(today.replace(day=1), back)
         return _month_window(first.year, first.month)
     return _year_window(today.year - back)
 
 
-def _last_season(name: str, today: date, back: int) -> Window:
+def _last_season(name: str, today: date, back: int) -> Period:
     """ "This summer" is this year's; "last summer" the latest that is over."""
     window = _season_window(today.year, _SEASONS[name])
     if back and window.last >= today:
@@ -209,42 +211,42 @@ def _last_season(name: str, today: date, back: int) -> Window:
     return window
 
 
-def _weekday(number: int, today: date) -> Window:
+def _weekday(number: int, today: date) -> Period:
     back = (today.weekday() - number) % 7 or 7
     return _span(today - timedelta(back), 0)
 
 
-def _english_date(m: re.Match[str], today: date) -> Window:
+def _english_date(m: re.Match[str], today: date) -> Period:
     parts = m.groupdict()
     month = _month_number(m["month"])
     year = int(parts["year"]) if parts.get("year") else None
     if not parts.get("day"):
         return _month_window(year or _past_year(month, today), month, yearly=year is None)
     day = date(year or _past_year(month, today), month, int(m["day"]))
-    return Window(day, day, yearly=year is None)
+    return Period(day, day, yearly=year is None)
 
 
-def _last_month_name(m: re.Match[str], today: date) -> Window:
+def _last_month_name(m: re.Match[str], today: date) -> Period:
     month = _month_number(m["month"])
     return _month_window(_past_year(month, today) if month != today.month else today.year - 1, month)
 
 
-def _iso(m: re.Match[str], today: date) -> Window:
+def _iso(m: re.Match[str], today: date) -> Period:
     day = date(int(m["year"]), int(m["m"]), int(m["day"]))
-    return Window(day, day)
+    return Period(day, day)
 
 
-def _near_day(back: int) -> Callable[[re.Match[str], date], Window]:
+def _near_day(back: int) -> Callable[[re.Match[str], date], Period]:
     return lambda m, today: _span(today - timedelta(back), 0)
 
 
-def _chinese_ago(m: re.Match[str], today: date) -> Window:
+def _chinese_ago(m: re.Match[str], today: date) -> Period:
     count = 3 if m["count"] in "几数" else _chinese_number(m["count"])
     units = {"天": "day", "日": "day", "周": "week", "星": "week", "礼": "week", "月": "month", "年": "year"}
     return _ago(units[m["unit"].lstrip("个")[0]], count, today)
 
 
-def _chinese_week(m: re.Match[str], today: date) -> Window:
+def _chinese_week(m: re.Match[str], today: date) -> Period:
     """上周, 上上周三, 这个星期天, 上周末."""
     back = m["which"].count("上")
     week = _calendar_unit("week", today, back)
@@ -262,34 +264,34 @@ def _chinese_year_of(text: str | None, today: date) -> int | None:
     return today.year - named[text] if text in named else _chinese_number(text.removesuffix("年"))
 
 
-def _chinese_date(m: re.Match[str], today: date) -> Window:
+def _chinese_date(m: re.Match[str], today: date) -> Period:
     year, month = _chinese_year_of(m["year"], today), _chinese_number(m["month"])
     if not m["day"]:
         return _month_window(year or _past_year(month, today), month, yearly=year is None)
     day = date(year or _past_year(month, today), month, _chinese_number(m["day"]))
-    return Window(day, day, yearly=year is None)
+    return Period(day, day, yearly=year is None)
 
 
-def _chinese_month(m: re.Match[str], today: date) -> Window:
+def _chinese_month(m: re.Match[str], today: date) -> Period:
     return _calendar_unit("month", today, m["which"].count("上"))
 
 
-def _chinese_year(m: re.Match[str], today: date) -> Window:
+def _chinese_year(m: re.Match[str], today: date) -> Period:
     return _year_window(_chinese_year_of(m["year"], today) or today.year)
 
 
-def _chinese_season(m: re.Match[str], today: date) -> Window:
+def _chinese_season(m: re.Match[str], today: date) -> Period:
     year = _chinese_year_of(m["year"], today)
     return _season_window(year, _SEASONS[m["season"]]) if year else _last_season(m["season"], today, 1)
 
 
-def _year(m: re.Match[str], today: date) -> Window:
+def _year(m: re.Match[str], today: date) -> Period:
     return _year_window(int(m["year"]))
 
 
 _ENGLISH_AGO = rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+(?:ago|before|back|earlier)\b"
 _CHINESE_AGO = rf"(?P<count>{_NUMBER}|几|数)(?P<unit>天|日|周|个?星期|个?礼拜|个月|年)(?:之|以)?前"
-_Rule = Callable[[re.Match[str], date], Window | None]
+_Rule = Callable[[re.Match[str], date], Period | None]
 _WHAT = "week|weekend|month|year|" + "|".join([*_DAYS, "spring", "summer", "autumn", "fall", "winter"])
 _ZH_YEAR = rf"(?P<year>{_NUMBER}年|今年|去年|大?前年)"
 
@@ -320,7 +322,7 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
 )  # fmt: skip
 
 
-def nearest(found: tuple[Window, ...], days: list[date]) -> Iterator[float]:
+def nearest(found: tuple[Period, ...], days: list[date]) -> Iterator[float]:
     """For each day, how near it is to the nearest window."""
     for day in days:
         yield max((window.nearness(day) for window in found), default=0.0)

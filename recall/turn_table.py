@@ -68,6 +68,9 @@ class TurnTable:
         self._size = 0
         self._last_of: dict[int, int] = {}
         self._tokens_of: dict[int, int] = {}
+        self._last_told: dict[int, int] = {}
+        self._newest = 0
+        self._told: Numbers | None = None
         self._room: dict[str, npt.NDArray[Any]] = {
             name: np.zeros(_FIRST_ROOM, kind) for name, kind in _COLUMNS.items()
         }
@@ -106,6 +109,9 @@ class TurnTable:
         for turn in turns:
             self._tokens_of[turn.session] = self._tokens_of.get(turn.session, 0) + turn.length
             self.tokens += turn.length
+            self._last_told[turn.session] = turn.seq
+            if turn.session != self._newest:
+                self._newest, self._told = turn.session, None
         self._size = end
         self._show()
         self._link(np.arange(start, end))
@@ -114,6 +120,13 @@ class TurnTable:
     def session_lengths(self, numbers: Numbers) -> Floats:
         """The tokens of whole sessions."""
         return np.array([self._tokens_of.get(number, 0) for number in numbers.tolist()], np.float32)
+
+    def sessions_after(self, numbers: Numbers) -> Floats:
+        """How many sessions went on after each of these, in the order of storing: a clock may be set back."""
+        if self._told is None:
+            self._told = np.sort(np.array(list(self._last_told.values()), np.int64))
+        last = [self._last_told.get(number, 0) for number in numbers.tolist()]
+        return (len(self._told) - np.searchsorted(self._told, last, side="right")).astype(np.float32)
 
     def has_mark(self, rows: Numbers, mark: Mark) -> Flags:
         """Which rows bear a mark."""

@@ -57,6 +57,7 @@ WORDS_ALONE: WeightTable = {
         "number_wanted": 0.22,
         "opening": 1.73,
         "early": 0.82,
+        "newer": 1.1,
         "facts": 0.6,
     },
     "long": {
@@ -122,6 +123,7 @@ WITH_VECTORS: WeightTable = {
         "dense_near": 0.08,
         "dense_session": 0.14,
         "dense_session_best": 0.29,
+        "newer": 1.1,
         "facts": 0.6,
     },
     "long": {
@@ -193,6 +195,7 @@ WITH_SENTENCES: WeightTable = {
         "dense_near": 0.1,
         "dense_session": 0.41,
         "dense_session_best": 0.44,
+        "newer": 1.1,
         "facts": 0.6,
     },
     "long": {

@@ -4,7 +4,7 @@
 
 Promises: a state follows from the facts and events that are there and from nothing else, so that whatever is taken back
 leaves the state as if it had never been; at most one value is current in a slot that holds one at a time, whatever came
-in whichever order; what a person decided by hand is changed by no model.
+in whichever order, and what a person put right stands above what was said.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ EVENT_OF: Mapping[str, Happened] = {
     "corrects": "corrected",
     "doubts": "doubted",
 }
-_BY_HAND: frozenset[Happened] = frozenset({"put_right", "kept", "let_go"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +91,7 @@ def state_of(told: Told, events: Iterable[Event]) -> FactState:
         seen=told.said,
     )
     for event in events:
-        if event.what in _BY_HAND or state.decided != "hand":
-            state = _after(state, event)
+        state = _after(state, event)
     return state
 
 

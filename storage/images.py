@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from domain import errors
 from domain.facts import ImageDraft
@@ -210,34 +209,7 @@ class Images:
 # -- what may become an image: pure rules on text
 
 
-#: A rewrite that keeps less than this part of the old text has lost it.
-_LEAST_KEPT = 0.6
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-
-#: The longest image that a model may make, in bytes: it stands in every prompt.
-_LONGEST = 60_000
-
-Refusal = Literal["empty", "shrunk", "grown", "pins"]
-
-
-def refusal(old: str, new: str, pins: Iterable[str] = ()) -> Refusal | None:
-    """Why a model's rewrite of an image is not taken, or None when it is.
-
-    ``empty``: nothing in it. ``shrunk``: more than 40 % of the text is lost. ``grown``: longer than the old
-    one and than any image that should stand in every prompt. ``pins``: a pinned line is gone.
-
-    Measured in bytes of UTF-8, so that a Chinese rewrite of an English image does not look like a loss.
-
-    >>> refusal("Likes tea. Lives in Lyon. Has a cat.", "Likes tea.")
-    'shrunk'
-    """
-    if not new.strip():
-        return "empty"
-    if len(new.strip().encode()) < _LEAST_KEPT * len(old.strip().encode()):
-        return "shrunk"
-    if len(new.strip().encode()) > max(_LONGEST, len(old.strip().encode())):
-        return "grown"
-    return "pins" if missing_pins(new, pins) else None
 
 
 def missing_pins(text: str, pins: Iterable[str]) -> list[str]:

@@ -179,9 +179,16 @@ class SessionStore(Protocol):
         ...
 
     def archive(
-        self, session_id: str, summary: NewSummary, images: ImageDrafts, next_id: str | None
+        self,
+        session_id: str,
+        summary: NewSummary,
+        images: ImageDrafts,
+        next_id: str | None,
+        waiting: Sequence[Image] = (),
     ) -> list[str]:
         """Close a session with summary and images, and start the next. Returns what is gone.
+
+        The images that are ``waiting`` are asked for, to be made anew.
 
         Of a quotation that was found in a memory a reference stays; everything else stays word for word.
         """

@@ -19,32 +19,104 @@ from jobs.saving import Saved, SaveEvent
 from llm import Llm
 from memory import Memory
 from models.chat import Patience
-from prompts import TEMPLATES
-from tests.server import ScriptedServer
+from tests.server import Exchange, Play, ScriptedServer, say
+
+#: How the first line of each task begins, in either language.
+_BEGINS = {
+    "fold": ("Task: summarise", "任务：总结"),
+    "notes": ("Task: take notes", "任务：做笔记"),
+    "compare": ("Task: compare", "任务：把新的"),
+    "image": ("Task: bring the image", "任务：更新"),
+}
 
 
 def marked(request: Any, task: str) -> bool:
-    """Whether a chat request is one of the three tasks."""
-    templates = [getattr(each, f"{task}_task") for each in TEMPLATES.values()]
-    return request["messages"][0]["content"].splitlines()[0] in [each.splitlines()[0] for each in templates]
+    """Whether a chat request is one of the tasks: "fold", "notes", "compare"; "self" or "user" for an image."""
+    first = request["messages"][0]["content"].splitlines()[0]
+    if task not in ("self", "user"):
+        return first.startswith(_BEGINS[task])
+    of_self = "(the assistant)" in first or "（助手）" in first
+    return first.startswith(_BEGINS["image"]) and of_self == (task == "self")
 
 
 def material(request: Any) -> Any:
-    """The fenced JSON of a task."""
-    return json.loads(request["messages"][-1]["content"].split("\n", 1)[1].rsplit("\n", 1)[0])
+    """The fenced JSON of a task that is one record."""
+    (found,) = records(request)
+    return found
+
+
+def records(request: Any) -> list[Any]:
+    """The fenced JSON of a task, a record a line."""
+    return [json.loads(line) for line in request["messages"][-1]["content"].split("\n")[1:-1]]
 
 
 def friend(request: Any) -> str:
-    """A deterministic model: it summarises by listing what the user said, and images by adding the summary."""
+    """A deterministic model.
+
+    It summarises by listing what the user said, notes each of it word for word, of both of the two, and adds every note
+    as a line to both images.
+    """
     if marked(request, "fold"):
         given = material(request)
-        said = [row["text"] for row in given["rounds"] if row["speaker"] in ("the user", "用户")]
+        said = [row["text"] for row in given["rounds"] if row["speaker"] in _PERSON]
         return " | ".join(filter(None, [given["summary_so_far"], *said]))
-    for task in ("self", "user"):
-        if marked(request, task):
-            given = material(request)
-            return f"{given['present_image']}\n{task}: {given['summary_of_the_conversation']}".strip()
+    if marked(request, "notes"):
+        return json.dumps({"notes": [_noted(one) for one in records(request) if _is_noted(one)]})
+    if marked(request, "compare"):
+        return '{"verdicts": []}'
+    for image in ("self", "user"):
+        if marked(request, image):
+            return json.dumps({"operations": list(_added(image, records(request)))})
     return f"Reply to: {request['messages'][-1]['content'].splitlines()[-1]}"
+
+
+_PERSON = ("the user", "用户")
+
+
+def _is_noted(one: Any) -> bool:
+    return "turn" in one and one["speaker"] in _PERSON
+
+
+def _noted(one: Any) -> dict[str, Any]:
+    text = f"{one['speaker']}: “{one['text']}”"
+    slot = {"turns": [one["turn"]], "restatement": text, "attribute": "said", "value": one["text"]}
+    facts = [
+        {**slot, "about": "person", "subject": one["speaker"]},
+        {**slot, "about": "companion", "subject": "Old Friend"},
+    ]
+    return {"turns": [one["turn"]], "text": text, "topic": "talk", "importance": 5, "facts": facts}
+
+
+def _added(image: str, given: list[Any]) -> Iterator[dict[str, Any]]:
+    lines = [one["text"] for one in given if "line" in one]
+    for one in given:
+        line = f"{image}: {one['note'].split(': ', 1)[-1]}" if "note" in one else ""
+        if line and line not in lines:
+            yield {"turns": one["turns"], "operation": "add", "text": line, "date": one["said"]}
+
+
+class Mind:
+    """Plays a model that answers some tasks as it is told, and the others as a friend does."""
+
+    def __init__(self, server: ScriptedServer) -> None:
+        self._server = server
+        self._told: dict[str, list[Play]] = {}
+        server.script(*[self] * 1_000)
+
+    def answers(self, task: str, *plays: Play | str) -> None:
+        """What it answers to a task next, the last of them ever after."""
+        self._told[task] = [say(play) if isinstance(play, str) else play for play in plays]
+
+    def asked(self, task: str) -> list[Any]:
+        """The requests of a task that came."""
+        return [request for request in self._server.chats if marked(request, task)]
+
+    def __call__(self, exchange: Exchange) -> None:
+        for task, plays in self._told.items():
+            if marked(exchange.json, task):
+                (plays.pop(0) if len(plays) > 1 else plays[0])(exchange)
+                return
+        say(friend(exchange.json))(exchange)
 
 
 class House:

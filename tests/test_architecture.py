@@ -24,6 +24,7 @@ FLOORS = (
     ("prompts", "config"),
     ("storage",),
     ("recall",),
+    ("facts",),
     ("memory", "models"),
     ("llm",),
     ("jobs",),

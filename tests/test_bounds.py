@@ -30,7 +30,6 @@ from models.replies import (
 )
 from models.standin import reply_to
 from recall.words import tokens as words_of
-from storage.images import refusal
 from tests.growing import growth
 from tests.house import house
 from tests.program import connected, run, stored
@@ -183,14 +182,11 @@ def test_a_model_list_without_end_is_cut() -> None:
     assert max(map(len, names)) <= 200
 
 
-def test_a_summary_and_an_image_without_end_are_not_taken() -> None:
+def test_a_summary_without_end_is_not_taken() -> None:
     from domain.events import Reply
 
     text = "One more thing was said. " * 10_000
     assert len(summary_of(Reply(text, "stop", "m", None, None, 0.0, False))) <= 40_000
-    assert refusal("Ann has a cat.", text) == "grown"
-    assert refusal(text, text + "x") == "grown"
-    assert refusal(text, text) is None
 
 
 def test_an_answer_larger_than_any_reply_is_given_up() -> None:

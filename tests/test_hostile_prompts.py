@@ -12,11 +12,13 @@ import pytest
 from domain import text as texts
 from domain.languages import day_in
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
+from domain.records import IMAGES
 from domain.text import harmless, new_boundary
 from llm import Layers, assemble, names_in
 from models.tasks import Task
 from prompts import TEMPLATES as LANGUAGES
 from tests.hostile import CANARY, CONTROL_TOKENS, FORGED, GUESSED, HOSTILE, records
+from tests.known import fact, image_task, new_fact
 from tests.talking import spoken, turn
 
 NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
@@ -85,26 +87,18 @@ def test_what_is_folded_or_rewritten_stays_in_its_fence(hostile, language):
     rounds = [spoken(known, known)]
     for messages, fields in (
         (task.fold(known, rounds, 10_000), {"today", "summary_so_far", "rounds"}),
-        (task.rewrite("self", known, known, ()), {"today", "present_image", "summary_of_the_conversation"}),
-        (task.rewrite("user", known, known, ()), {"today", "present_image", "summary_of_the_conversation"}),
+        (task.notes([rounds[0].user], [rounds[0].assistant], 10_000), {"date", "weekday", "speaker", "text"}),
+        (task.compare([new_fact(known)], [fact(known)]), {"new", "said", "fact"}),
+        *((task.image_operations(image_task(image, known, known, known)), {"today"}) for image in IMAGES),
     ):
         system, material = messages
-        (one,) = records(material.content, BOUNDARY)
-        assert set(one) == fields
+        one, *_ = records(material.content, BOUNDARY)
+        assert fields <= set(one)
         assert CANARY not in system.content
         assert hidden_letters(material.content) == []
         assert not [token for token in CONTROL_TOKENS if token in material.content]
         for row in one.get("rounds", []):
             assert set(row) == {"date", "weekday", "speaker", "text"}
-
-
-@EACH
-def test_a_pin_stays_one_line(hostile):
-    system, _ = Task("en", names_in("en", "", ""), BOUNDARY, NOW).rewrite("self", "", "", (hostile,))
-    plain, _ = Task("en", names_in("en", "", ""), BOUNDARY, NOW).rewrite("self", "", "", ("pinned",))
-    assert len(system.content.split("\n")) == len(plain.content.split("\n"))
-    assert hidden_letters(system.content) == []
-    assert not [token for token in CONTROL_TOKENS if token in system.content]
 
 
 @EACH

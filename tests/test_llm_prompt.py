@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
-from domain.records import Round
+from domain.records import IMAGES, Round
 from domain.text import harmless, new_boundary
 from llm import Layers, assemble, names_in, time_in
 from models.chat import Message
 from models.tasks import Task, language_of_image
 from prompts import TEMPLATES
-from tests.talking import spoken
+from tests.known import fact, image_task, new_fact
+from tests.talking import spoken, turn
 
 MARK = "=== 0123456789abcdef ==="
 WHY = Why("q", 1.0)
@@ -353,10 +355,25 @@ def test_a_boundary_is_new_each_time_and_cannot_be_guessed():
 
 
 def material(messages: tuple[Message, ...]) -> dict:
+    (found,) = records(messages)
+    return found
+
+
+def records(messages: tuple[Message, ...]) -> list[dict]:
     assert [message.role for message in messages] == ["system", "user"]
     lines = messages[1].content.split("\n")
-    assert (lines[0], lines[-1], len(lines)) == (MARK, MARK, 3)
-    return json.loads(lines[1])
+    assert (lines[0], lines[-1]) == (MARK, MARK)
+    return [json.loads(line) for line in lines[1:-1]]
+
+
+def all_tasks(task: Task) -> list[tuple[Message, ...]]:
+    """The prompts of every task."""
+    return [
+        task.fold("", (), 10),
+        task.notes([turn("user", "Hi")], [], 10),
+        task.compare([new_fact("a")], [fact("b")]),
+        *(task.image_operations(image_task(image, "a", "b")) for image in IMAGES),
+    ]
 
 
 TASK = Task("en", names_in("en", "Ming", "Li Wei"), MARK, NOW)
@@ -408,35 +425,30 @@ def test_what_the_stand_in_said_is_told_to_no_model_as_the_companions_words(lang
 )
 def test_every_task_knows_today_and_the_dates_of_the_talk(language, today, dates):
     task = Task(language, names_in(language, "", ""), MARK, NOW)
-    talk = ("2026-05-01T13:05:00+00:00", "2026-05-02T01:00:00+00:00")
-    rewritten = material(task.rewrite("user", "", "Talk.", (), talk))
-    assert rewritten["dates_of_the_conversation"] == dates
-    assert rewritten["today"] == material(task.fold("", (), 10))["today"] == today
+    asked = records(task.image_operations(image_task("user", "", "Talk.")))[0]
+    assert asked == {"today": today, "dates_of_the_conversation": dates}
+    assert material(task.fold("", (), 10))["today"] == today
 
 
 def test_an_image_keeps_its_own_language_whatever_was_spoken():
     assert language_of_image("用户有一只猫。", "en") == "zh"
     assert language_of_image("The user has a cat.", "zh") == "en"
     assert language_of_image(" ", "zh") == "zh"
-    for language, tongue in (("en", "the language of the present image"), ("zh", "现有形象所用的语言")):
+    for language, tongue in (("en", "the language of the present lines"), ("zh", "现有各行所用的语言")):
         task = Task(language, names_in(language, "", ""), MARK, NOW)
-        assert tongue in task.rewrite("user", "An image.", "Talk.", ())[0].content
-        assert tongue not in task.rewrite("user", "", "Talk.", ())[0].content
+        assert tongue in task.image_operations(image_task("user", "An image.", "Talk."))[0].content
+        assert tongue not in task.image_operations(image_task("user", "", "Talk."))[0].content
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_names_that_are_not_set_read_plainly(language):
     for companion, person in (("", ""), ("", {"en": "the user", "zh": "用户"}[language])):
         task = Task(language, names_in(language, companion, person), MARK, NOW)
-        for messages in (
-            task.fold("", (), 10),
-            task.rewrite("self", "", "", ()),
-            task.rewrite("user", "", "", ()),
-        ):
+        for messages in all_tasks(task):
             assert "the user (the user)" not in messages[0].content
             assert "用户（用户）" not in messages[0].content
-    named = Task(language, names_in(language, "", "Li Wei"), MARK, NOW).fold("", (), 10)[0].content
-    assert {"en": "Li Wei (the user)", "zh": "Li Wei（用户）"}[language] in named
+    for messages in all_tasks(Task(language, names_in(language, "", "Li Wei"), MARK, NOW)):
+        assert {"en": "Li Wei (the user)", "zh": "Li Wei（用户）"}[language] in messages[0].content
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -447,32 +459,67 @@ def test_the_companion_is_told_that_it_cannot_erase_and_the_tasks_leave_out_what
     assert "/forget" in system
     assert {"en": "Never claim to have erased", "zh": "绝不声称自己已经删除"}[language] in system
     task = Task(language, names_in(language, "", ""), MARK, NOW)
-    for messages in (
-        task.fold("", (), 10),
-        task.rewrite("self", "", "", ()),
-        task.rewrite("user", "", "", ()),
-    ):
-        assert {"en": "asked to have forgotten", "zh": "请求忘掉"}[language] in messages[0].content
+    for messages in all_tasks(task):
+        told = messages[0].content
+        assert {"en": "asked to have forgotten", "zh": "请求忘掉"}[language] in told or "verdict" in told
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_task_that_wants_json_shows_its_form_and_the_empty_one_and_names_no_language(language):
+    task = Task(language, names_in(language, "", ""), MARK, NOW)
+    for messages, name in zip(all_tasks(task)[1:], ("notes", "verdicts", *["operations"] * 2), strict=True):
+        told = messages[0].content
+        assert f'{{"{name}": []}}' in told
+        form = next(line for line in told.splitlines() if line.startswith(f'{{"{name}": [{{'))
+        assert [*json.loads(form)] == [name]
+        assert form.index('"turns"' if name != "verdicts" else '"new"') == len(f'{{"{name}": [{{')
+        assert not re.search(r"English|Chinese|英文|英语|中文|汉语", told)
+
+
+def test_a_window_is_numbered_from_one_and_what_stands_before_it_has_no_number():
+    window = [turn("user", "My cat is Momo", 2), turn("assistant", "<blockquote>old</blockquote> Nice!", 2)]
+    found = records(TASK.notes(window, [turn("user", "Hello", 1), turn("assistant", "Hi", 1)], 1_000))
+    assert [one.get("turn") for one in found] == [None, None, 1, 2]
+    assert [one["text"] for one in found] == ["Hello", "Hi", "My cat is Momo", "Nice!"]
+    assert found[2] == {
+        "turn": 1, "date": "2026-05-02 13:05", "weekday": "Saturday", "speaker": "Li Wei", "text": "My cat is Momo"
+    }  # fmt: skip
+
+
+def test_new_and_known_facts_are_numbered_apart_and_a_stance_is_told():
+    new = [new_fact("Ann plans to move to Oslo.", stance="planned"), new_fact("Ann has a cat.")]
+    found = records(TASK.compare(new, [fact("Ann lives in Lyon.")]))
+    assert found == [
+        {"new": 1, "said": "2026-05-01", "stance": "planned", "fact": "Ann plans to move to Oslo."},
+        {"new": 2, "said": "2026-05-01", "fact": "Ann has a cat."},
+        {"known": 1, "said": "2026-05-01", "fact": "Ann lives in Lyon."},
+    ]
 
 
 @pytest.mark.parametrize("image", ["self", "user"])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_an_image_is_rewritten_from_itself_and_the_summary(image, language):
+def test_an_image_is_shown_by_numbered_lines_with_what_was_noted_and_what_changed(image, language):
     task = Task(language, names_in(language, "", ""), MARK, NOW)
-    messages = task.rewrite(image, "Is kind.", "A <blockquote>b</blockquote> talk.", ("keep {this}",))
-    assert messages[0].content.startswith({"en": "Task: rewrite the ", "zh": "任务：改写"}[language])
-    assert messages[0].content.endswith("\nkeep {this}")
-    found = material(messages)
-    assert (found["present_image"], found["summary_of_the_conversation"]) == ("Is kind.", "A  talk.")
-    assert "{" not in task.rewrite(image, "a", "b", ())[0].content
+    messages = task.image_operations(image_task(image, "Is kind.", "Lives in Oslo.", "Lives in Lyon."))
+    whose = task.names["companion" if image == "self" else "the_person"]
+    assert whose in messages[0].content.splitlines()[0]
+    assert records(messages)[1:] == [
+        {"line": 1, "text": "Is kind."},
+        {"turns": [1], "said": "2026-05-01", "importance": 5, "note": "Lives in Oslo."},
+        {"turns": [1], "change": "changes", "when": "2026-05-01", "before": "Lives in Lyon.", "now": "Lives in Oslo."},
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_never_leaves_the_material_of_a_task(text):
     folded = material(TASK.fold(text, (spoken(text, text, 1),), 10_000))
-    rewritten = material(TASK.rewrite("user", text, text, (text,)))
+    noted = records(TASK.notes([turn("user", text)], [turn("assistant", text)], 10_000))
+    compared = records(TASK.compare([new_fact(text)], [fact(text)]))
+    asked = records(TASK.image_operations(image_task("user", text, text, text)))
     assert set(folded) == {"today", "summary_so_far", "rounds"}
-    assert set(rewritten) == {"today", "present_image", "summary_of_the_conversation"}
+    assert all(set(one) <= {"turn", "date", "weekday", "speaker", "text"} for one in noted)
+    assert [set(one) for one in compared] == [{"new", "said", "fact"}, {"known", "said", "fact"}]
+    assert [len(one) for one in asked] == [2, 2, 4, 5]
 
 
 def test_a_turn_too_long_for_a_task_keeps_its_beginning_and_end():

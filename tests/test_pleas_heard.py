@@ -50,8 +50,8 @@ def sent(server: ScriptedServer) -> list[str]:
 def told_since(server: ScriptedServer, asked: int) -> list[str]:
     """The requests since, without the words of the questions that a test asks itself."""
     found = sent(server)[asked:]
-    for question in AFTERWARDS:
-        found = [request.replace(question, "") for request in found]
+    for sentence in (part for question in AFTERWARDS for part in re.split(r"(?<=\?) ", question)):
+        found = [request.replace(sentence, "") for request in found]
     return [request for request in found if SECRET.search(request)]
 
 

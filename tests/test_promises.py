@@ -17,8 +17,8 @@ from domain.events import Stop, TextDelta
 from jobs.saving import Stage
 from storage.owner import Owner
 from tests import torture
-from tests.house import House, friend, house
-from tests.server import ScriptedServer, cut_body, delta, say, status, stream, vectors
+from tests.house import House, Mind, friend, house
+from tests.server import Exchange, ScriptedServer, cut_body, delta, say, status, stream, vectors
 from tests.torture import disks, kills, power, stops
 
 ROOT = Path(torture.__file__).resolve().parents[2]
@@ -167,8 +167,8 @@ def test_p4_a_reply_that_broke_off_before_any_word_changes_nothing_though_somebo
         assert first.rows("conversation") == []
 
 
-@pytest.mark.parametrize("stage", range(3), ids=["summary", "self-image", "user image"])
-def test_p5_a_save_that_failed_goes_on_and_ends_as_an_undisturbed_one(
+@pytest.mark.parametrize("stage", ["fold", "notes", "self", "user"])
+def test_p5_a_save_that_was_stopped_goes_on_and_ends_as_an_undisturbed_one(
     tmp_path, server, clock, new_id, log, stage
 ):
     def spend_an_evening(open_house: House) -> None:
@@ -179,45 +179,48 @@ def test_p5_a_save_that_failed_goes_on_and_ends_as_an_undisturbed_one(
         spend_an_evening(quiet)
         quiet.save()
         wanted = without_ids(quiet)
+    stop, mind = Stop(), Mind(server)
+
+    def stopping(exchange: Exchange) -> None:
+        stop.set()
+        exchange.pause(30)
+
     with house(tmp_path / "broken", server, clock, new_id, log) as broken:
         spend_an_evening(broken)
-        server.script(*[say(friend_text) for friend_text in _first_answers(stage)], status(401))
-        with pytest.raises(errors.Unauthorized):
-            list(broken.talk.save(Stop()))
+        mind.answers(stage, stopping)
+        with pytest.raises(errors.Interrupted):
+            list(broken.talk.save(stop))
         assert broken.rows("session")[0]["status"] == "active"
         asked = len(server.chats)
     with house(tmp_path / "broken", server, clock, new_id, log) as broken:
+        mind.answers(stage, lambda exchange: say(friend(exchange.json))(exchange))
         broken.save()
-        assert len(server.chats) - asked == 3 - stage
+        assert len(server.chats) - asked == 4 - ["fold", "notes", "self", "user"].index(stage)
         assert without_ids(broken) == wanted
-
-
-def _first_answers(count: int) -> list[str]:
-    """What the deterministic model says to the first stages of that evening's save."""
-    summary = "I planted a pear tree. | It stands by the wall."
-    return [summary, f"self: {summary}"][:count]
 
 
 def test_p5_a_hand_edit_between_two_tries_of_a_save_wins(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("I planted a pear tree.")
-        server.script("A summary.", "self: written by the model", status(401))
-        with pytest.raises(errors.Unauthorized):
-            list(first.talk.save(Stop()))
+        stop, mind = Stop(), Mind(server)
+        mind.answers("user", lambda exchange: (stop.set(), exchange.pause(30)))
+        with pytest.raises(errors.Interrupted):
+            list(first.talk.save(stop))
         first.memory.image_path("self").write_text("Edited by hand.", encoding="utf-8")
+        mind.answers("user", '{"operations": []}')
         first.save()
-        assert first.memory.image("self") == "Edited by hand.\nself: A summary."
+        assert first.memory.image("self") == "Edited by hand.\nself: “I planted a pear tree.”"
 
 
-def test_p6_a_rewrite_that_loses_the_image_is_not_taken(tmp_path, server, clock, new_id, log):
+@pytest.mark.parametrize("reply", ["Ann sings.", "", '{"operations": [{"operation": "drop", "line": 1}]}'])
+def test_p6_no_answer_of_a_model_loses_what_stands_in_an_image(tmp_path, server, clock, new_id, log, reply):
     with house(tmp_path, server, clock, new_id, log) as first:
-        long = "Ann has a sister in Lund. Ann fears heights. Ann sings alto on Thursdays."
+        long = "Ann has a sister in Lund.\nAnn fears heights.\nAnn sings alto on Thursdays."
         first.memory.write_image("user", long, "hand")
-        first.say("hello")
-        server.script("A summary.", "self: x", "Ann sings.")
-        events = list(first.talk.save(Stop()))
+        first.say("I planted a pear tree.")
+        Mind(server).answers("user", reply)
+        first.save()
         assert first.memory.image("user") == long
-        assert "save.image_kept.shrunk" in [getattr(event, "key", "") for event in events]
 
 
 def test_p9_words_serve_while_the_embedding_server_is_away(tmp_path, server, clock, new_id, log):

@@ -21,7 +21,7 @@ from jobs.saving import Stage
 from recall.words import tokens
 from storage.sqlite.store import SqliteStore
 from storage.store import NewTurn
-from tests.house import House, friend, house
+from tests.house import House, Mind, friend, house
 from tests.program import connected, run, stored
 from tests.server import ScriptedServer, redirect, say, status
 from tests.talking import ASKED, models_at, played
@@ -70,10 +70,12 @@ def test_p5_a_round_that_is_said_after_a_save_failed_voids_its_stages_and_is_in_
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("I planted a pear tree.")
-        server.script("A summary without the gate.", status(401))
-        with pytest.raises(errors.Unauthorized):
-            list(first.talk.save(Stop()))
+        stop, mind = Stop(), Mind(server)
+        mind.answers("notes", lambda exchange: (stop.set(), exchange.pause(30)))
+        with pytest.raises(errors.Interrupted):
+            list(first.talk.save(stop))
         assert len(first.rows("save_stage")) == 1
+        mind.answers("notes", '{"notes": []}')
         first.say("The gate is green.")
         assert first.rows("save_stage") == []
         first.save()
@@ -245,22 +247,23 @@ def test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_c
 
 
 def test_p20_a_line_of_an_image_goes_with_the_turns_it_was_made_from(tmp_path, server, clock, new_id, log):
-    """What says it in other words altogether shares nothing to know it by: it stays until the image is written anew."""
+    """Also one that says it in other words altogether: what it rests on tells."""
+    line = {"operation": "add", "date": "2026-03-01"}
+    lines = [
+        {**line, "turns": [1], "text": "There is a word that counts."},
+        {**line, "turns": [2], "text": "Planted a pear tree."},
+    ]
+    Mind(server).answers("user", json.dumps({"operations": lines}))
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say(f"My word is {MARKER}.")
         first.say("I planted a pear tree.")
-        server.script("They told me a word.", "I keep a confidence.", "Has a secret word.\nHides something.")
         first.save()
+        assert first.memory.image("user") == "There is a word that counts.\nPlanted a pear tree."
         chosen = first.memory.scope_of_words(MARKER)
-        assert [summary.summary for summary in chosen.summaries] == ["They told me a word."]
-        assert chosen.lines == ("Has a secret word.",)
+        assert "There is a word that counts." in chosen.lines
         first.memory.erase(first.memory.refreshed_scope(chosen))
-        assert (first.memory.image("self"), first.memory.image("user")) == (
-            "I keep a confidence.",
-            "Hides something.",
-        )
-        assert [noted.what for noted in first.memory.renewals()] == ["summary", "user"]
-        server.script("They planted a tree.", "Planted a pear tree.")
-        list(renew(first.memory, first.llm, Stop()))
         assert first.memory.image("user") == "Planted a pear tree."
+        assert first.memory.image("self") == "self: “I planted a pear tree.”"
+        assert [noted.what for noted in first.memory.renewals()] == ["summary"]
+        list(renew(first.memory, first.llm, Stop()))
         assert first.memory.renewals() == []

@@ -193,9 +193,10 @@ def _play(order: Order, streams: Sequence[int]) -> None:
         os.dup2(stream, place)
         os.close(stream)
     kind: dict[str, Any] = {"encoding": "utf-8", "newline": "\n", "closefd": False}
-    sys.stdin = sys.__stdin__ = open(0, errors="surrogateescape", **kind)  # noqa: SIM115
-    sys.stdout = sys.__stdout__ = open(1, "w", errors="surrogateescape", **kind)  # noqa: SIM115
-    sys.stderr = sys.__stderr__ = open(2, "w", buffering=1, errors="backslashreplace", **kind)  # noqa: SIM115
+    sys.stdin = open(0, errors="surrogateescape", **kind)  # noqa: SIM115
+    sys.stdout = open(1, "w", errors="surrogateescape", **kind)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", **kind)  # noqa: SIM115
+    vars(sys).update(__stdin__=sys.stdin, __stdout__=sys.stdout, __stderr__=sys.stderr)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv, sys.path[0] = [PROGRAM, *order.arguments], str(ROOT)
     runpy.run_path(PROGRAM, run_name="__main__")

@@ -17,10 +17,12 @@ from interfaces.terminal.messages import Words
 class Options:
     """What was asked for. ``say`` is the text of ``-p``, ``batch`` the file of ``--batch``, ``-`` stdin.
 
+    ``ask`` is a question that is answered from memory alone.
     ``here``: what ``-p`` says belongs to the present session.
     """
 
     say: str | None = None
+    ask: str | None = None
     batch: str | None = None
     here: bool = False
     json: bool = False
@@ -59,7 +61,7 @@ def parse(arguments: Sequence[str], words: Words) -> Options:
         raise errors.UsageError("usage.json_needs_p")
     if options.here and options.say is None:
         raise errors.UsageError("usage.here_needs_p")
-    if options.say is not None and options.batch is not None:
+    if sum(given is not None for given in (options.say, options.ask, options.batch)) > 1:
         raise errors.UsageError("usage.one_of_p_batch")
     return options
 
@@ -104,6 +106,7 @@ def _parser(words: Words) -> argparse.ArgumentParser:
 
     add("-p", dest="say", metavar="TEXT")
     add("--here", action="store_true")
+    add("--ask", metavar="QUESTION")
     add("--batch", metavar="FILE")
     add("--json", action="store_true")
     add("--new", action="store_true")

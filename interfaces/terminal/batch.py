@@ -1,4 +1,4 @@
-"""Conversations without a person at the keyboard: ``-p``, ``--batch``, ``--json`` and piped lines.
+"""Conversations without a person at the keyboard: ``-p``, ``--ask``, ``--batch``, ``--json`` and piped lines.
 
 Replies go to stdout, everything else to stderr; commands that would ask run without asking.
 """
@@ -21,7 +21,7 @@ from domain.text import clean, one_line
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext, explain
 from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.parsing import Farewell, Typed, TypedMessage, is_block_mark, parse
+from interfaces.terminal.parsing import Farewell, Typed, TypedCommand, TypedMessage, is_block_mark, parse
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.wiring import Streams
 
@@ -38,6 +38,8 @@ def run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
     _say_what_is_there(repl.context)
     if options.say is not None:
         return _say_alone(repl, said(options, streams, wishes), options)
+    if options.ask is not None:
+        return _ask(repl, clean(options.ask).strip())
     if options.batch in (None, "-"):
         return _run_lines(repl, lines_of(streams.stdin, wishes))
     try:
@@ -69,6 +71,14 @@ def _say_alone(repl: Repl, text: str, options: Options) -> Exit:
         if not text:
             raise errors.UsageError("input.empty")
         repl.do(TypedMessage(text, attaching=by_hand) if message else entered)
+    return repl.exit
+
+
+def _ask(repl: Repl, question: str) -> Exit:
+    """Answer what ``--ask`` asks; no session is touched."""
+    if not question:
+        raise errors.UsageError("input.empty")
+    repl.do(TypedCommand("ask", question))
     return repl.exit
 
 

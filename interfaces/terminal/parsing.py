@@ -28,6 +28,7 @@ ALIASES: Mapping[str, tuple[str, str]] = {
     "new": ("save", ""),
     "clear": ("reset", ""),
     "search": ("memory", "search"),
+    "question": ("ask", ""),
     "config": ("setup", ""),
 }
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Iterable
 
 from conversation import Recalled, Replied, TurnEvent
-from domain.events import Notice, ReasoningDelta, Retrying, TextDelta
-from domain.recollection import Recollection
+from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply, Retrying, TextDelta
+from domain.recollection import Looked, Planned, Recollection, Reflected, SearchStep
 from domain.text import Piece, QuotationSplitter, source_of, tells_enough
 from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.messages import Words
@@ -87,8 +87,9 @@ def show_text(screen: Screen, text: str, *, quiet: bool = False) -> None:
 
 
 class ReplyView:
-    """Shows the events of one turn as they come. ``moment`` tells seconds that only go forward.
+    """Shows the events of one turn, or of an answer from memory, as they come.
 
+    ``moment`` tells seconds that only go forward.
     ``whole``: nothing of a reply is written before it is known to be one, for readers that are programs.
     ``said`` tells whether anything that is stored holds a quotation; one that nothing holds is marked.
     """
@@ -117,9 +118,9 @@ class ReplyView:
         self._retry_at: float | None = None
         self._failed = ""
         self._notices: list[Notice] = []
-        self.replied: Replied | None = None
+        self.replied: Replied | MemoryAnswer | None = None
 
-    def show(self, events: Iterable[TurnEvent | Beat]) -> Replied | None:
+    def show(self, events: Iterable[TurnEvent | AskEvent | Beat]) -> None:
         """Show a whole turn; its errors pass through, after what was shown has been ended properly."""
         try:
             for event in events:
@@ -127,10 +128,9 @@ class ReplyView:
         finally:
             self._end()
         if self.replied:
-            self._after(self.replied)
-        return self.replied
+            self._after(self.replied.reply)
 
-    def _event(self, event: TurnEvent | Beat) -> None:
+    def _event(self, event: TurnEvent | AskEvent | Beat) -> None:
         match event:
             case TextDelta(text):
                 self._text(text)
@@ -145,8 +145,10 @@ class ReplyView:
             case Notice():
                 self._notices.append(event)
                 self._show_notices()
-            case Replied():
+            case Replied() | MemoryAnswer():
                 self.replied = event
+            case Planned() | Looked() | Reflected():
+                self._step(event)
 
     def _text(self, text: str) -> None:
         if self._quoted is None:
@@ -157,6 +159,11 @@ class ReplyView:
         self._heard = self._moment()
         if self._heard - self._wrote >= _FRAME:
             self._write()
+
+    def _step(self, step: SearchStep) -> None:
+        """A step of a search goes by on a quiet row, for whoever watches."""
+        if self._aside.file.isatty():
+            self._aside.one_row(step_line(self._words, step), "quiet")
 
     def _note_unknown(self, quotation: str) -> str:
         """A quiet mark where the companion quotes what nobody said."""
@@ -239,10 +246,12 @@ class ReplyView:
         self._aside.clear_status()
         self._show_notices()
 
-    def _after(self, replied: Replied) -> None:
-        """The quiet lines under a reply: how it ended, what it remembered."""
-        if replied.reply.finish != "stop":
-            self._aside.line(self._words.say(f"turn.{replied.reply.finish}"), "quiet")
+    def _after(self, reply: Reply | None) -> None:
+        """The quiet lines under a reply: how it ended, what it remembered. Without one, that there is none to give."""
+        if reply is None:
+            self._screen.line(self._words.say("ask.unknown"))
+        elif reply.finish != "stop":
+            self._aside.line(self._words.say(f"turn.{reply.finish}"), "quiet")
         if self._recollection:
             self._aside.line(recalled_line(self._words, self._recollection), "quiet")
 
@@ -252,3 +261,20 @@ def recalled_line(words: Words, recollection: Recollection) -> str:
     counts = {"summary": len(recollection.summaries), "turn": sum(turn.hit for turn in recollection.turns)}
     some = [words.count(thing, count) for thing, count in counts.items() if count]
     return words.say("turn.recalled", what=words.say("turn.and").join(some))
+
+
+def step_line(words: Words, step: SearchStep) -> str:
+    """A step of a search, on one line."""
+    match step:
+        case Planned(_, queries):
+            return words.say("step.planned", queries=" · ".join(queries))
+        case Looked(found, new):
+            return words.say("step.looked", turns=words.count("turn", found), new=new)
+        case Reflected(enough=True):
+            return words.say("step.enough")
+        case Reflected(_, missing, ()):
+            return words.say("step.nowhere", missing=" · ".join(missing) or "…")
+        case Reflected(_, missing, queries):
+            return words.say(
+                "step.missing", missing=" · ".join(missing or queries), queries=" · ".join(queries)
+            )

@@ -76,7 +76,7 @@ def wired(
     settings = conversation.settings
     stdout, stderr = steady(streams.stdout), steady(streams.stderr)
     screen = Screen(stdout, plain=wants_plain(stdout, streams.environment, options.plain))
-    by_hand = not (streams.alone or options.say is not None or options.batch is not None)
+    by_hand = not streams.alone and all(given is None for given in (options.say, options.ask, options.batch))
     aside = screen
     if not by_hand or not stdout.isatty():
         aside = Screen(stderr, plain=wants_plain(stderr, streams.environment, options.plain))

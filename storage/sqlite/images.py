@@ -84,8 +84,8 @@ class EvidenceTables(ImageTables):
     def line_evidence(self, image: Image) -> list[LineEvidence]:
         """What the lines of an image as it is now rest on, in their order; lines that rest on nothing are left out."""
         newest = self.newest_version(image)
-        known = self._newest_evidence(image)
-        lines = dict.fromkeys(_lines(newest.text)) if newest else {}
+        lines = list(dict.fromkeys(_lines(newest.text))) if newest else []
+        known = self._newest_evidence(image, lines)
         return [known[line] for line in lines if line in known and known[line].turns]
 
     def every_line_evidence(self, image: Image) -> list[LineEvidence]:
@@ -95,14 +95,20 @@ class EvidenceTables(ImageTables):
 
     def lines_resting_on(self, image: Image, turns: Sequence[str]) -> list[str]:
         """The lines of an image as it is now that rest on any of these turns."""
-        wanted = set(turns)
-        return [one.line for one in self.line_evidence(image) if not wanted.isdisjoint(one.turns)]
+        query = (
+            "SELECT 1 FROM line_turn t JOIN conversation c ON c.seq = t.turn WHERE c.text_id IN ({}) LIMIT 1"
+        )
+        if not self._read_parts(query, turns):
+            return []
+        return [one.line for one in self.line_evidence(image) if not set(turns).isdisjoint(one.turns)]
 
-    def _newest_evidence(self, image: Image, before: int | None = None) -> dict[str, LineEvidence]:
-        """What counts for each line, or counted before a version."""
-        query = f"{_EVIDENCE} AND (?2 IS NULL OR l.version < ?2) ORDER BY l.version"
-        rows = self._read(query.replace("image = ?", "image = ?1"), image, before)
-        return {row["line"]: _evidence(row) for row in rows}
+    def _newest_evidence(
+        self, image: Image, lines: Sequence[str], before: int | None = None
+    ) -> dict[str, LineEvidence]:
+        """What counts for each of these lines, or counted before a version."""
+        rows = self._read_parts(f"{_EVIDENCE} AND l.line IN ({{}})", lines, image)
+        told = [row for row in rows if before is None or row["version"] < before]
+        return {row["line"]: _evidence(row) for row in sorted(told, key=lambda row: int(row["version"]))}
 
     def _add_draft(self, image: Image, draft: ImageDraft | str, now: str, session_id: str | None) -> int:
         """A version that a model made, with what its lines rest on. Returns its number."""
@@ -121,7 +127,8 @@ class EvidenceTables(ImageTables):
 
     def _add_evidence(self, version: ImageVersion, lines: Iterable[LineEvidence]) -> None:
         """Keep what is new about lines of a version."""
-        known, there = self._newest_evidence(version.image), set(_lines(version.text))
+        there = list(dict.fromkeys(_lines(version.text)))
+        known = self._newest_evidence(version.image, there)
         for one in lines:
             line = one.line.strip()
             if line in there and one.turns and not _alike(known.get(line), one):
@@ -144,8 +151,9 @@ class EvidenceTables(ImageTables):
         text = rows[-1]["text"] if rows else ""
         with self._database.write():
             restored = self.add_version(image, text, "restore", now)
-            before, after = self._newest_evidence(image, save), self._newest_evidence(image)
-            for line in dict.fromkeys(_lines(text)):
+            lines = list(dict.fromkeys(_lines(text)))
+            before, after = self._newest_evidence(image, lines, save), self._newest_evidence(image, lines)
+            for line in lines:
                 was = before.get(line, LineEvidence(line, ()))
                 if line in after and not _alike(after[line], was):
                     self._write_evidence(restored, was)

@@ -203,7 +203,8 @@ class FactTables(SessionTables, FactReader):
             " VALUES (?1, ?2, EXISTS (SELECT 1 FROM save_stage WHERE session_id = ?2), ?3)",
             (window.name, window.session_id, now),
         )
-        sql("DELETE FROM kept_reply WHERE window = ?", (window.name,))
+        read = "SELECT text_id FROM conversation WHERE window = ?"
+        sql(f"DELETE FROM kept_reply WHERE window IN ({read})", (window.name,))
 
     # -- by hand -------------------------------------------------------------------------------------------------
 

@@ -53,6 +53,10 @@ class RewritingTables(Tables):
         with self._database.write() as sql:
             sql("DELETE FROM renewal WHERE what = 'summary' AND session_id = ?", (session_id,))
 
+    def _drop_image_renewals(self, session_id: str) -> None:
+        with self._database.write() as sql:
+            sql("DELETE FROM renewal WHERE what <> 'summary' AND session_id = ?", (session_id,))
+
     def _settle(self, renewals: Sequence[Renewal]) -> bool:
         """Let go of wishes that are being fulfilled in this commit. False, and nothing, when one is not there now."""
         if not {one.number for one in renewals} <= {one.number for one in self.renewals()}:

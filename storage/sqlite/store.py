@@ -166,7 +166,12 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
                 self.drop_stages(session_id)
 
     def archive(
-        self, session_id: str, summary: NewSummary, images: ImageDrafts, next_id: str | None
+        self,
+        session_id: str,
+        summary: NewSummary,
+        images: ImageDrafts,
+        next_id: str | None,
+        waiting: Sequence[Image] = (),
     ) -> list[str]:
         """Close a session with summary and images, and start the next. Returns what is gone."""
         with self._database.write():
@@ -180,6 +185,8 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
             self.drop_stages(session_id)
             self.drop_in_flight(session_id)
             self._close_session(session_id, now)
+            for image in waiting:
+                self._ask_anew(image, session_id, now)
             if next_id:
                 self.start_session(next_id, now)
         return gone
@@ -200,6 +207,7 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
             if was.summary:
                 self._restore([], was.summary)
                 self._index_summary(was.summary)
+            self._drop_image_renewals(session_id)
             self._unfold_from(session_id, was.context)
             self._count(session_id)
             self.resume(session_id, present, now)
@@ -265,23 +273,13 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
         self._drop_undoable_saves()
 
     def _ask_for_what_goes(self, chosen: ErasureScope) -> None:
-        """Ask for the summaries that go, and for the images that lose a line of their newest version."""
+        """Ask for the summaries that go. Of an image only lines go, and what is left of it needs no model."""
         gone = {session.session_id for session in chosen.sessions}
         for session_id in chosen.affected:
             self._ask_again(session_id)
         for summary in chosen.summaries:
             if summary.session_id not in gone:
                 self._ask_anew("summary", summary.session_id, summary.timestamp)
-        for image in IMAGES:
-            if self.newest_version(image) in chosen.versions:
-                for session_id in chosen.affected:
-                    self._ask_for_image(image, session_id)
-
-    def _ask_for_image(self, image: Image, session_id: str) -> None:
-        """Images are made from the summaries of sessions that have ended."""
-        session = self.session(session_id)
-        if session is not None and session.end_timestamp is not None:
-            self._ask_anew(image, session_id, session.end_timestamp)
 
     def _take_out_drafts(self, chosen: ErasureScope) -> None:
         """What is on its way; the stages of any save hold images as they were."""
@@ -310,6 +308,7 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
             if self.newest_version(image) != base or not self._settle(renewals):
                 return False
             self._make_of(image, base, draft, now)
+            self._drop_undoable_saves()
         return True
 
     def erasure_note(self) -> ErasureNote | None:

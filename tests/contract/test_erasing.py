@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from domain.records import ErasureScope, ImageVersion, Removed, Round, Summary
+from domain.records import ErasureScope, Image, ImageVersion, Removed, Round, Summary
 from storage.store import NewSummary, Store
 from tests.contract.stores import FORMS, Opens, Teller, at, holding, said
 from tests.contract.test_finding import embed_all, kept
@@ -84,30 +84,34 @@ def test_an_archived_session_goes_whole_and_the_others_stay(store: Store, teller
     assert store.session_counts() == (0, 1)
 
 
-def archived(store: Store, teller: Teller) -> tuple[Summary, ImageVersion]:
+def archived(store: Store, teller: Teller, waiting: tuple[Image, ...] = ()) -> tuple[Summary, ImageVersion]:
     """A session with a secret, archived long ago with an image; its summary and the image."""
     for words in ("a secret", "plain words"):
         teller.say("s1", words)
     store.archive(
-        "s1", NewSummary("m", at(30), "a secret and plain words"), {"user": "A secret.\nPlain."}, "s2"
+        "s1",
+        NewSummary("m", at(30), "a secret and plain words"),
+        {"user": "A secret.\nPlain."},
+        "s2",
+        waiting,
     )
     (summary,), version = store.every_summary(), store.newest_version("user")
     assert version is not None
     return summary, version
 
 
-def test_what_is_to_be_made_anew_is_asked_for_in_the_commit_that_takes_it_out(
+def test_what_is_to_be_made_anew_is_asked_for_in_the_commit_that_makes_it_so(
     store: Store, teller: Teller, reopen: Callable[[], Store]
 ) -> None:
-    summary, version = archived(store, teller)
+    summary, version = archived(store, teller, ("user",))
     store.take_out(ErasureScope(tuple(store.turns_of("s1")[:2]), (summary,), (version,), ("Plain.",)))
     store.close()
     again = reopen()
     assert [(one.what, one.session_id, one.timestamp) for one in again.renewals()] == [
-        ("summary", "s1", at(30)),
         ("user", "s1", at(30)),
+        ("summary", "s1", at(30)),
     ]
-    anew, image = again.renewals()
+    image, anew = again.renewals()
     assert again.make_summary_anew(anew, NewSummary("m2", anew.timestamp, "plain words"), 2) == []
     assert again.make_summary_anew(anew, NewSummary("m3", anew.timestamp, "twice"), 2) is None
     (made,) = again.every_summary()
@@ -124,13 +128,13 @@ def test_what_is_to_be_made_anew_is_asked_for_in_the_commit_that_takes_it_out(
 
 
 def test_an_image_that_was_edited_meanwhile_is_not_written_over(store: Store, teller: Teller) -> None:
-    summary, version = archived(store, teller)
+    summary, version = archived(store, teller, ("user",))
     store.take_out(ErasureScope(tuple(store.turns_of("s1")[:2]), (summary,), (version,), ("Plain.",)))
     base = store.newest_version("user")
     store.add_version("user", "By hand.", "hand", at(40))
-    image = store.renewals()[1]
+    image = store.renewals()[0]
     assert not store.make_image_anew([image], base, "By a model.", at(50))
-    assert store.renewals()[1] == image
+    assert store.renewals()[0] == image
     assert store.make_image_anew([image], store.newest_version("user"), "By hand.", at(50))
     assert [one.text for one in store.versions("user")] == ["Plain.", "By hand."]
 

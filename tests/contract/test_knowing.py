@@ -201,10 +201,11 @@ def test_a_kept_reply_is_there_until_its_window_is_learned_or_a_turn_goes(
     store.keep_reply("a1", "notes", "digest", "the reply", at(3))
     store.keep_reply("a1", "notes", "digest", "the later reply", at(3))
     store.keep_reply("a2", "notes", "digest", "another", at(3))
+    store.keep_reply("u1", "notes", "digest", "of a shorter window", at(3))
     (kept,) = store.kept_replies("a1").items()
     assert (kept[0], kept[1].base, kept[1].reply) == ("notes", "digest", "the later reply")
     learn(store, one)
-    assert store.kept_replies("a1") == {}
+    assert (store.kept_replies("a1"), store.kept_replies("u1")) == ({}, {})
     assert store.kept_replies("a2") != {}
     store.undo("s1", 1)
     assert store.kept_replies(two.assistant.text_id) == {}

@@ -73,16 +73,16 @@ def test_a_line_that_is_not_named_keeps_what_it_rested_on_and_plain_text_takes_n
 
 
 def test_an_image_that_is_made_anew_says_what_it_rests_on(store: Store, teller: Teller) -> None:
-    one, two, *spare = (teller.say("s1", word) for word in ("one", "two", "three", "four"))
+    one, two = (teller.say("s1", word) for word in ("one", "two"))
     save(store, teller, "s1", "s2", "A cat.", line("A cat.", one.user))
     drafts = (
         ImageDraft("A cat.", (line("A cat.", two.user),)),
         ImageDraft("A cat.\nIn Lyon.", (line("In Lyon.", one.user),)),
     )
-    for gone, draft in zip(spare, drafts, strict=True):
+    for number, draft in enumerate(drafts, 2):
         base = store.newest_version("user")
         assert base is not None
-        store.take_out(ErasureScope(gone.turns, versions=(base,), left=(base.text,)))
+        store.archive(f"s{number}", teller.summary("later"), {}, f"s{number + 1}", ("user",))
         wishes = [wish for wish in store.renewals() if wish.what == "user"]
         assert store.make_image_anew(wishes, base, draft, at(70))
     assert store.line_evidence("user") == [line("A cat.", two.user), line("In Lyon.", one.user)]
@@ -189,6 +189,11 @@ def say_more(store: Store, teller: Teller) -> None:
     teller.say("s3", "and then")
 
 
+def say_elsewhere(store: Store, teller: Teller) -> None:
+    store.start_session("s4", at(55))
+    teller.say("s4", "and then")
+
+
 def say_and_undo(store: Store, teller: Teller) -> None:
     teller.say("s3", "and then")
     store.undo("s3", 1)
@@ -206,7 +211,9 @@ def erase_words(store: Store, teller: Teller) -> None:
     store.take_out(ErasureScope(words="anything"))
 
 
-@pytest.mark.parametrize("meanwhile", [say_more, say_and_undo, type_more, erase_a_turn, erase_words])
+@pytest.mark.parametrize(
+    "meanwhile", [say_more, say_elsewhere, say_and_undo, type_more, erase_a_turn, erase_words]
+)
 def test_a_save_is_not_taken_back_when_anything_was_said_or_went_since(
     store: Store, teller: Teller, meanwhile: Callable[[Store, Teller], None]
 ) -> None:

@@ -11,7 +11,7 @@ from domain.events import Notice, Stop
 from interfaces.debug_log import DebugLog
 from jobs.erasing import Erased, Erasing
 from storage import proof
-from tests.house import House, friend, house, marked
+from tests.house import House, friend, house
 from tests.server import ScriptedServer, say, status
 
 MARKER = "Quintessenz-7731 的秘密"
@@ -75,19 +75,19 @@ def test_everything_that_holds_a_word_goes_from_every_file(tmp_path, server, clo
     assert holding(tmp_path) == []
 
 
-def test_what_was_made_from_it_is_made_anew_from_what_is_left(tmp_path, server, clock, new_id, log):
+def test_what_was_made_from_it_is_made_anew_from_what_is_left_and_images_without_a_model(
+    tmp_path, server, clock, new_id, log
+):
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         chosen = first.memory.scope_of_words(MARKER)
-        assert (len(chosen.summaries), {version.image for version in chosen.versions}) == (
-            1,
-            {"self", "user"},
-        )
+        assert (len(chosen.summaries), {version.image for version in chosen.versions}) == (1, {"user"})
+        before = len(server.chats)
         erased = erase(first, chosen)
-        assert (erased.summaries_anew, erased.images_anew) == (1, ("self", "user"))
+        assert (erased.summaries_anew, erased.images_anew) == (1, ())
+        assert len(server.chats) - before == 1
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain. | The kettle is red."]
-        left = "user: I like rain. | The kettle is red."
-        assert first.memory.image("user") == f"{left}\n{left}"
+        assert first.memory.image("user") == "user: “I like rain.”\nuser: “The kettle is red.”"
 
 
 def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
@@ -99,7 +99,7 @@ def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
         events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
         assert "erase.not_made_anew" in [getattr(event, "key", "") for event in events]
         assert first.rows("summary") == []
-        assert first.memory.image("user") == "user: I like rain. | The kettle is red."
+        assert first.memory.image("user") == "user: “I like rain.”\nuser: “The kettle is red.”"
         assert holding(tmp_path) == []
 
 
@@ -120,7 +120,7 @@ def test_rounds_that_the_filter_refuses_are_left_out_of_what_is_made_anew_and_th
         plant(first)
         server.script(*[filtered] * 20)
         events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
-        assert keys(events) == ["fold.left_out", "save.image_refused", "save.image_refused"]
+        assert keys(events) == ["fold.left_out"]
         assert events[-1].summaries_anew == 1
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain."]
 
@@ -133,32 +133,6 @@ def test_where_every_round_is_refused_no_summary_is_claimed(tmp_path, server, cl
         assert keys(events) == ["fold.left_out"]
         assert (events[-1].summaries_anew, events[-1].images_anew) == (0, ())
         assert first.rows("summary") == []
-
-
-@pytest.mark.parametrize(
-    ("answer", "key"),
-    [
-        (status(400, "flagged", error_code="content_filter"), "save.image_refused"),
-        (say("Ann."), "save.image_kept.shrunk"),
-    ],
-    ids=["refused", "lost"],
-)
-def test_an_image_that_cannot_be_made_anew_well_stays_as_it_is_left_and_that_is_told(
-    tmp_path, server, clock, new_id, log, answer, key
-):
-    def own(exchange):
-        (answer if marked(exchange.json, "user") else say(friend(exchange.json)))(exchange)
-
-    kept = "Ann has a sister in Lund. Ann fears heights. Ann sings alto on Thursdays."
-    with house(tmp_path, server, clock, new_id, log) as first:
-        first.memory.write_image("user", kept, "hand")
-        plant(first)
-        server.script(*[own] * 20)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
-        assert keys(events) == [key]
-        assert (events[-1].summaries_anew, events[-1].images_anew) == (1, ("self",))
-        assert first.memory.image("user") == f"{kept}\nuser: I like rain. | The kettle is red."
-        assert first.memory.renewals() == []
 
 
 def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, log):
@@ -175,7 +149,9 @@ def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, lo
 
 @pytest.mark.parametrize("by_hand", ["", "I said something once."])
 def test_a_session_of_which_only_a_reply_is_left_can_be_saved(tmp_path, server, clock, new_id, log, by_hand):
-    server.answer = lambda request: friend(request) if marked(request, "self") else "ok"
+    server.answer = lambda request: (
+        friend(request) if request["messages"][0]["content"].startswith("Task") else "ok"
+    )
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say(f"My word is {MARKER}.")
         first.memory.set_summary(first.talk.session.session_id, by_hand)

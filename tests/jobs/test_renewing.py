@@ -9,20 +9,15 @@ import pytest
 from domain.events import Stop
 from jobs.erasing import Erased, Erasing, renew
 from jobs.renewing import Renewed
-from tests.house import House, friend, house, marked
+from tests.house import House, Mind, friend, house, marked
 from tests.server import ScriptedServer, status
 
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as running:
-        running.answer = lined
+        running.answer = friend
         yield running
-
-
-def lined(request) -> str:
-    """The friend whose images take a line for each thing that was said."""
-    return friend(request).replace(" | ", "\n") if marked(request, "user") else friend(request)
 
 
 def keys(events) -> list[str]:
@@ -42,7 +37,19 @@ def forget(open_house: House, words: str = "PLUM77") -> list:
     )
 
 
-def test_when_the_rewrite_fails_the_images_still_say_who_anna_is_and_the_next_start_makes_them_anew_once(
+ANNA = "user: “I am Anna, a nurse in Turku”"
+
+
+def leave_images(open_house: House, server: ScriptedServer, said: str) -> None:
+    """A save whose notes and images are left for later."""
+    mind = Mind(server)
+    mind.answers("notes", status(401))
+    open_house.say(said)
+    open_house.save()
+    server._chats.clear()
+
+
+def test_when_a_summary_cannot_be_made_anew_the_images_say_what_is_left_and_the_next_start_makes_it_once(
     tmp_path, server, clock, new_id, log
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
@@ -53,20 +60,20 @@ def test_when_the_rewrite_fails_the_images_still_say_who_anna_is_and_the_next_st
         assert isinstance(events[-1], Erased)
         assert keys(events) == ["erase.not_made_anew"]
         assert events[-1].proof.traces == ()
-        assert first.memory.image("user") == "user: I am Anna, a nurse in Turku"
-        assert first.memory.image("self") == "self: I am Anna, a nurse in Turku"
+        assert first.memory.image("user") == ANNA
+        assert first.memory.image("self") == ANNA.replace("user", "self")
         assert [version.version for version in first.memory.image_versions("user")] == versions
         assert first.memory.summary(first.rows("session")[0]["session_id"]) is None
     server._chats.clear()
     with house(tmp_path, server, clock, new_id, log) as second:
         before = len(server.chats)
         assert keys(renew(second.memory, second.llm, Stop())) == []
-        assert len(server.chats) - before == 3
+        assert len(server.chats) - before == 1
         assert [row["summary"] for row in second.rows("summary")] == ["I am Anna, a nurse in Turku"]
-        assert second.memory.image("user").count("Anna") == 2
+        assert second.memory.image("user") == ANNA
         assert second.memory.renewals() == []
         assert list(renew(second.memory, second.llm, Stop())) == []
-        assert len(server.chats) - before == 3
+        assert len(server.chats) - before == 1
 
 
 def test_what_is_left_of_an_older_version_can_be_restored(tmp_path, server, clock, new_id, log):
@@ -76,7 +83,7 @@ def test_what_is_left_of_an_older_version_can_be_restored(tmp_path, server, cloc
         first.save()
         forget(first)
         older = first.memory.image_versions("user")[0]
-        assert older.text == "user: I am Anna, a nurse in Turku"
+        assert older.text == ANNA
         first.memory.restore_image(older.version)
         assert first.memory.image("user") == older.text
 
@@ -87,6 +94,7 @@ def test_a_kill_between_any_two_of_them_loses_none_and_doubles_none(
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
         tell(first)
+        leave_images(first, server, "I sing alto.")
         server.script(*[status(503)] * 20)
         forget(first)
         server._chats.clear()
@@ -100,8 +108,9 @@ def test_a_kill_between_any_two_of_them_loses_none_and_doubles_none(
             event.what for event in renew(second.memory, second.llm, Stop()) if isinstance(event, Renewed)
         ]
         assert made == ["summary", "self", "user"][done:]
-        assert second.memory.image("user").count("user: I am Anna") == 2
-        assert [row["summary"] for row in second.rows("summary")] == ["I am Anna, a nurse in Turku"]
+        assert second.memory.image("user") == f"{ANNA}\nuser: “I sing alto.”"
+        summaries = [row["summary"] for row in second.rows("summary")]
+        assert sorted(summaries) == ["I am Anna, a nurse in Turku", "I sing alto."]
 
 
 def test_a_summary_made_anew_keeps_its_place_and_date(tmp_path, server, clock, new_id, log):
@@ -120,43 +129,35 @@ def test_a_summary_made_anew_keeps_its_place_and_date(tmp_path, server, clock, n
         assert anew.timestamp < later.timestamp
 
 
-def test_images_are_made_anew_from_the_summaries_of_all_sessions_that_lost_something(
+def test_an_image_that_waits_for_several_sessions_takes_them_in_turn_and_nothing_that_changed_since(
     tmp_path, server, clock, new_id, log
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
-        tell(first)
-        first.say("I sing alto.")
-        first.save()
-        for line in ("PLUM77 is still my code", "I fear heights."):
-            first.say(line)
-        first.save()
-        server.answer = lambda request: "Anna." if marked(request, "user") else lined(request)
-        events = forget(first)
-        assert keys(events) == ["save.image_kept.shrunk"]
-        told = [str(request) for request in server.chats if marked(request, "user")][-1]
-        assert told.index("a nurse in Turku") < told.index("I fear heights.")
+        for said in ("I sing alto.", "I fear heights."):
+            leave_images(first, server, said)
+        assert [one.what for one in first.memory.renewals()] == ["self", "user"] * 2
+        assert keys(renew(first.memory, first.llm, Stop())) == []
+        assert first.memory.image("user") == "user: “I sing alto.”\nuser: “I fear heights.”"
+        assert [version.origin for version in first.memory.image_versions("user")] == ["model"]
         assert first.memory.renewals() == []
 
 
 def test_an_edit_by_hand_while_an_image_is_made_anew_stays(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
-        tell(first)
-        server.script(*[status(503)] * 20)
-        forget(first)
-        server._chats.clear()
+        leave_images(first, server, "I sing alto.")
 
         def edited(request):
             if marked(request, "user"):
                 first.memory.image_path("user").write_text("Anna, by hand.", encoding="utf-8")
                 first.memory.image("user")
-            return lined(request)
+            return friend(request)
 
         server.answer = edited
         list(renew(first.memory, first.llm, Stop()))
         assert first.memory.image("user") == "Anna, by hand."
-        server.answer = lined
+        server.answer = friend
         list(renew(first.memory, first.llm, Stop()))
-        assert first.memory.image("user").startswith("Anna, by hand.\n")
+        assert first.memory.image("user") == "Anna, by hand.\nuser: “I sing alto.”"
 
 
 def test_before_a_save_what_was_to_be_made_anew_is_made(tmp_path, server, clock, new_id, log):
@@ -172,21 +173,6 @@ def test_before_a_save_what_was_to_be_made_anew_is_made(tmp_path, server, clock,
         assert first.memory.renewals() == []
 
 
-def test_a_line_goes_that_was_drawn_from_what_is_erased_in_other_words(tmp_path, server, clock, new_id, log):
-    written = "\n".join(
-        ("Anna is a nurse in Turku.", "Josef owes Anna £2,000. Annika has no idea.", "Anna sings alto.")
-    )
-    server.answer = lambda request: written if marked(request, "user") else friend(request)
-    with house(tmp_path, server, clock, new_id, log) as first:
-        first.say("I am Anna, a nurse in Turku")
-        first.say("Josef borrowed two thousand pounds and Annika has no idea")
-        first.save()
-        turn = first.memory.rounds(first.rows("session")[0]["session_id"])[1].user
-        server.script(*[status(503)] * 20)
-        list(Erasing(first.memory, first.llm).run(first.memory.scope_of_round(turn.text_id), Stop()))
-        assert first.memory.image("user") == "Anna is a nurse in Turku.\nAnna sings alto."
-
-
 def test_a_line_by_hand_and_a_line_of_another_session_stay(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.memory.write_image("user", "Her router stands in the hall.", "hand")
@@ -197,7 +183,7 @@ def test_a_line_by_hand_and_a_line_of_another_session_stay(tmp_path, server, clo
         server.script(*[status(503)] * 20)
         list(Erasing(first.memory, first.llm).run(first.memory.scope_of_round(turn.text_id), Stop()))
         assert first.memory.image("user") == (
-            "Her router stands in the hall.\nuser: I am Anna, a nurse in Turku\nuser: I moved to Oulu."
+            f"Her router stands in the hall.\n{ANNA}\nuser: “I moved to Oulu.”"
         )
 
 

@@ -12,8 +12,9 @@ from domain.events import ReasoningDelta, Reply, Stop, TextDelta
 from llm import Layers, Message
 from models.chat import Patience
 from models.client import Client
+from tests.known import image_task
 from tests.server import ScriptedServer, delta, hang, say, status, stream
-from tests.talking import ASKED, KEY, NOW, models_at, played
+from tests.talking import ASKED, KEY, NOW, models_at, played, turn
 
 
 @pytest.fixture
@@ -185,7 +186,7 @@ def test_only_the_stand_in_is_told_more_than_the_prompt(server, llm):
 
     answered(llm, Layers(text="Hello?", now=NOW))
     llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", Stop())
-    llm.rewrite_image("user", "", "Li Wei has a cat.", (), "en", Stop())
+    llm.image_operations(image_task("user", "", "Li Wei has a cat."), "en", Stop())
     assert [sorted(request) for request in server.chats] == [
         ["messages", "model", "stream", "stream_options"]
     ] * 3
@@ -271,17 +272,19 @@ def test_a_summary_that_was_cut_loses_its_half_sentence(server, llm):
     assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", Stop()) == "Li Wei has a cat."
 
 
-def test_an_image_that_was_cut_is_not_taken(server, llm):
-    server.script(say("Li Wei has a cat. She is called Mi", "length"))
+def test_what_the_program_reads_itself_comes_as_it_was_written_also_where_it_was_cut(server, llm):
+    server.script(say('{"notes": [{"turns": [1], "te', "length"))
+    assert llm.notes([turn("user", "Hi")], [], "en", Stop()) == '{"notes": [{"turns": [1], "te'
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_answer_that_stands_in_the_thinking_alone_is_taken_where_it_holds_json(server, stream):
+    llm = models_at(server.base, stream=stream, patience=Patience(tries=1))
+    server.script(say("", reasoning='Well. {"notes": []}'), say("", reasoning="Hm, what now?"))
+    assert llm.notes([turn("user", "Hi")], [], "en", Stop()) == 'Well. {"notes": []}'
     with pytest.raises(errors.BadReply):
-        llm.rewrite_image("user", "", "Li Wei has a cat.", (), "en", Stop())
-
-
-def test_a_pinned_line_stays_also_when_the_model_forgets_it(server, llm):
-    server.script("Li Wei has a cat.", "Call her Ann.\nLi Wei has a cat.")
-    pins = ("Call her Ann.",)
-    assert llm.rewrite_image("user", "", "s", pins, "en", Stop()) == "Li Wei has a cat.\nCall her Ann."
-    assert llm.rewrite_image("user", "", "s", pins, "en", Stop()) == "Call her Ann.\nLi Wei has a cat."
+        llm.notes([turn("user", "Hi")], [], "en", Stop())
+    llm.close()
 
 
 def test_a_summary_that_is_stopped_is_none(server, llm):

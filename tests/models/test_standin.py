@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +13,7 @@ from domain.recollection import RecalledTurn, Recollection, Why
 from domain.text import quotations
 from llm import Layers, Message
 from models.standin import MODEL, StandIn, reply_to
+from tests.known import fact, image_task, new_fact
 from tests.talking import answered, models_at, played, settings, spoken
 
 NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
@@ -115,14 +117,6 @@ def test_its_own_words_are_not_kept_as_facts(llm):
     assert "stand-in" not in llm.summarise("", [spoken("I live in Berlin.", own)], "en", Stop())
 
 
-SUMMARY = """2026-05-01 Ann said: I moved to Berlin.
-2026-05-01 Ann said: The trains are late.
-2026-05-01 Ann said: Please call me Annie, and be less formal when you answer.
-2026-05-01 Sam said: I shall be less formal.
-2026-05-01 Sam said: Berlin is large.
-2026-05-01 Ann说：我喜欢喝茶。"""
-
-
 @pytest.fixture
 def named():
     opened = models_at("", openai_api_key="", openai_api_base="", companion_name="Sam", user_name="Ann")
@@ -130,20 +124,32 @@ def named():
     opened.close()
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_an_image_keeps_what_it_had_and_gets_only_what_concerns_it(named, language):
-    before = "Ann has a cat.\nAnn likes tea."
-    lines = SUMMARY.splitlines()
-    user = named.rewrite_image("user", before, SUMMARY, (), language, Stop())
-    assert user.splitlines() == [*before.splitlines(), lines[0], lines[2], lines[5]]
-    own = named.rewrite_image("self", "Sam is calm.", SUMMARY, (), language, Stop())
-    assert own.splitlines() == ["Sam is calm.", lines[2], lines[3]]
-    assert named.rewrite_image("user", user, SUMMARY, (), language, Stop()) == user
+@pytest.mark.parametrize(
+    ("language", "said", "form"),
+    [("en", "I moved to Berlin.", "Ann said: “{}”"), ("zh", "我喜欢喝茶。", "Ann说：“{}”")],
+)
+def test_each_statement_of_the_person_is_noted_as_said_and_nothing_else(named, language, said, form):
+    rounds = [spoken(f"{said} Is it?", "I shall be less formal.", 1), spoken("You are kind.", "Oh.", 2)]
+    window = [turn for one in rounds for turn in one.turns]
+    found = json.loads(named.notes(window, [], language, Stop()))["notes"]
+    assert [(one["turns"], one["text"], one["facts"][0]["about"]) for one in found] == [
+        ([1], form.format(said), "person"),
+        ([3], form.format("You are kind."), "companion"),
+    ]
+    assert json.loads(named.notes([], window, language, Stop())) == {"notes": []}
 
 
-def test_an_image_of_which_nothing_is_known_says_no_more_than_that(named):
-    assert named.rewrite_image("self", "", "", (), "en", Stop()) == "Sam is an old friend of Ann."
-    assert named.rewrite_image("user", "", "", (), "zh", Stop()) == "Ann和Sam聊天。"
+def test_an_image_gets_a_line_for_each_note_that_stands_in_none(named):
+    about = image_task("user", "Ann has a cat.", "Ann said: “I moved to Berlin.”")
+    (added,) = json.loads(named.image_operations(about, "en", Stop()))["operations"]
+    assert (added["operation"], added["turns"]) == ("add", [1])
+    assert added["text"] == "2026-05-01 Ann said: “I moved to Berlin.”"
+    again = image_task("user", added["text"], "Ann said: “I moved to Berlin.”")
+    assert json.loads(named.image_operations(again, "en", Stop())) == {"operations": []}
+
+
+def test_it_compares_nothing(named):
+    assert json.loads(named.compare([new_fact("a")], [fact("b")], "en", Stop())) == {"verdicts": []}
 
 
 def test_sentences_are_whole_and_neither_questions_nor_its_own_phrases(llm):

@@ -66,9 +66,9 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a model changes what a person put right",
         "P7",
-        "storage/fact_states.py",
-        '        if event.what in _BY_HAND or state.decided != "hand":\n',
-        "        if True:\n",
+        LEARNING,
+        '            if known and known[0]["decided"] != "hand":\n',
+        "            if known:\n",
         (
             KNOWING + "test_what_a_person_put_in_its_place_wins_for_good",
             KNOWING + "test_what_a_person_called_wrong_never_was_and_no_model_changes_that",
@@ -112,7 +112,7 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a save that is taken back leaves what its lines rested on",
         "P5",
-        "storage/sqlite/line_evidence.py",
+        "storage/sqlite/images.py",
         "                    self._write_evidence(restored, was)\n",
         "                    pass\n",
         (LINES + "test_a_save_that_is_taken_back_leaves_everything_as_it_was",),

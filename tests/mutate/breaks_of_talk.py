@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutate.breaks import Break
 
+NOTING = "tests/jobs/test_noting.py::"
 SURVIVORS = "tests/test_survivors.py::"
 PROMISES = "tests/test_promises.py::"
 PLEAS = "tests/test_pleas_heard.py::"
@@ -48,22 +49,30 @@ OF_TALK: tuple[Break, ...] = (
         "jobs/saving.py",
         '        return str(kept["text"]) if kept["base"] == base else None\n',
         "        return None\n",
-        (PROMISES + "test_p5_a_save_that_failed_goes_on_and_ends_as_an_undisturbed_one",),
+        (PROMISES + "test_p5_a_save_that_was_stopped_goes_on_and_ends_as_an_undisturbed_one",),
     ),
     Break(
-        "a rewrite that loses the image is taken",
+        "an answer that cannot be read empties the image",
         "P6",
-        "jobs/renewing.py",
-        "    if reason := refusal(current, text, pins):\n",
-        "    if (reason := refusal(current, text, pins)) and not text:\n",
-        (PROMISES + "test_p6_a_rewrite_that_loses_the_image_is_not_taken",),
+        "jobs/updating.py",
+        "        return ImageDraft(made.text, made.lines)\n",
+        '        return ImageDraft(made.text if found.understood else "", made.lines)\n',
+        (PROMISES + "test_p6_no_answer_of_a_model_loses_what_stands_in_an_image",),
+    ),
+    Break(
+        "a reply that is kept is asked for again",
+        "P21",
+        "jobs/noting.py",
+        "        if kept is not None:\n            return read(kept)\n",
+        "",
+        (NOTING + "test_a_reply_that_came_before_a_failure_is_used_and_not_asked_for_again",),
     ),
     Break(
         "a save writes over an edit made since its stage",
         "P7",
         "jobs/saving.py",
-        '            if kept["base"] == _digest(before, summary) and kept["text"] != before:\n',
-        '            if kept["text"] != before:\n',
+        '            if kept["of"] == _digest(before) and draft.text != before:\n',
+        "            if draft.text != before:\n",
         (
             PROMISES + "test_p5_a_hand_edit_between_two_tries_of_a_save_wins",
             SURVIVORS + "test_p7_an_edit_that_is_made_while_a_save_archives_wins",

@@ -41,6 +41,29 @@ def test_the_whole_block_stays_inside_the_budget_with_summaries_and_wrapping(lif
     assert tokens * 0.3 < _block(recalled, asked) <= tokens
 
 
+def test_a_text_that_grows_when_it_is_written_as_json_stays_inside_the_budget_too(life):
+    code = 'print("a")\n\t"\\"\n' * 30
+    for number in range(12):
+        rounds = [(f"The harbour script {number} {at}:\n{code}", f"Harbour:\n{code}") for at in range(3)]
+        life.live(f"s{number}", rounds, NOW - timedelta(days=30 - number), summary=f"harbour\n{code}")
+    asked = "Which harbour script did I show you?"
+    recalled = life.recall(asked, limits=replace(LIMITS, turns=30, tokens=2000))
+    assert len(recalled.turns) > 3
+    assert _block(recalled, asked) <= 2000
+
+
+def test_the_best_hits_have_room_to_be_read_and_those_after_them_are_cut_shorter(life):
+    for number in range(9):
+        rounds = [(f"The lighthouse of isle {number} burned. {_PAGE * 40}", "Oh.")]
+        life.live(f"s{number}", rounds, NOW - timedelta(days=30 - number))
+    recalled = life.recall("Which lighthouse burned?", limits=replace(LIMITS, turns=30, tokens=2000))
+    sizes = {turn.text_id: size_of(turn.text) for turn in recalled.turns if turn.hit}
+    best_first = [sizes[text_id] for text_id in recalled.ranked]
+    assert len(best_first) > 6
+    assert min(best_first[:3]) > 500
+    assert max(best_first[3:]) < 450
+
+
 def test_hits_fill_the_budget_and_neighbours_do_not_take_their_room(life):
     rounds = [
         (f"My boat is called Swallow and lies in dock {at}.", "A fine place for it.") for at in range(20)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
 from domain import errors
 from domain.recollection import RecallLimits
 from domain.records import Turn
+from models.sentence_embedder import SentenceEmbedder
 from recall import words
-from recall.embedding import HashedEmbedder, turn_key
-from recall.finder import Finder
+from recall.embedding import HashedEmbedder, style_for, turn_key
+from recall.finder import Finder, Signs, is_relevant
 from recall.selection import FRAME, RECORD
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn
@@ -69,7 +71,8 @@ class Vectors:
 class StoredLife:
     """A database that sessions are stored in, and a finder over it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, embedder=None):
+        self.embedder = embedder or HashedEmbedder()
         self.store = SqliteStore(folder / "memory.db", words.tokens, LOG)
         self.vectors = Vectors()
         self.finder = Finder(self.store, self.vectors, self.store, LOG)
@@ -92,7 +95,7 @@ class StoredLife:
             NewTurn(f"{session_id}-{number}a", at, "assistant", spoken[1]),
         )
         for turn in self.store.store_round(session_id, told, "stop", at).turns:
-            (vector,) = HashedEmbedder().embed([turn_key(turn, [])])
+            (vector,) = self.embedder.embed([turn_key(turn, (), style_for(self.embedder.model))])
             self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
 
     def recall(self, *queries, embed=_EMBED, **options):
@@ -123,6 +126,56 @@ def test_what_was_said_is_found_with_where_and_when_and_why(life):
     assert dict(best.why.parts)
     assert recalled.summaries[0].session_id == "old"
     assert recalled.degraded == ()
+
+
+WORK = (
+    ("我在城南一家卖乐器的铺子当学徒，铺子叫回声。", "听着就热闹，学的是修琴吗？"),
+    ("周末带狗去河边跑了一圈，它追了半天鸭子。", "鸭子没受惊吧？"),
+    ("回声关门了，房东涨租，我们几个上个月底散的伙。", "可惜了，那些琴怎么办？"),
+    ("妈妈的膝盖好多了，能自己上楼。", "那太好了。"),
+    ("昨晚梦见小学的操场，醒来还记得单杠的味道。", "铁锈味吧。"),
+    ("楼下新开的面馆太咸。", "少喝汤。"),
+    ("我开始学游泳，憋气还是不行。", "慢慢来。"),
+    ("表弟考上了西安的大学，学地质。", "石头也有意思。"),
+)
+
+
+def test_who_asks_about_themselves_is_given_what_has_a_few_of_the_words_and_is_somewhat_near(tmp_path):
+    lived = StoredLife(tmp_path, SentenceEmbedder())
+    lived.live("work", WORK, NOW - timedelta(days=60))
+    asked = partial(lived.recall, embed=lived.embedder.embed, limits=_tokens(500))
+    assert "work-0u" in {turn.text_id for turn in asked("我原来在哪家店？怎么走的？").turns}
+    assert not asked("我的血型是什么？")
+    lived.store.close()
+
+
+@pytest.mark.parametrize(("across", "given"), [(True, True), (False, False)])
+def test_who_asks_about_themselves_in_a_language_that_nothing_was_said_in_is_refused_less(across, given):
+    found = Signs(0.0, 0.0, 0.0, 0.0, 0.0, 4, 200, likeness=0.0, apart=0.12, across=across)
+    assert is_relevant(found, "What did my grandfather teach me?") is given
+
+
+FRIENDS = (
+    ("Oona is a midwife in Tampere.", "A good trade."),
+    ("She drove north with her brother.", "In winter?"),
+    ("老周开了一家修表店。", "手很稳吧。"),
+    ("The bread did not rise today.", "Old yeast, perhaps."),
+    ("It rained on the tents.", "All night?"),
+)
+
+
+@pytest.mark.parametrize(("known", "stranger"), [("Oona", "Marit"), ("老周", "老郑")])
+def test_a_question_about_somebody_who_was_spoken_of_is_refused_less_than_one_about_a_stranger(
+    tmp_path, known, stranger
+):
+    lived = StoredLife(tmp_path)
+    lived.live("friends", FRIENDS, NOW - timedelta(days=60))
+    for number in range(30):
+        lived.live(f"d{number}", [(f"Day {number} was long.", "Rest.")], NOW - timedelta(days=30 - number))
+    asked = "{}是哪里人？" if known == "老周" else "Which places has {} been travelling to?"
+    assert any(known in turn.text for turn in lived.recall(asked.format(known), limits=_tokens(500)).turns)
+    assert not lived.recall(asked.format(stranger), limits=_tokens(500))
+    lived.store.close()
 
 
 def test_turns_stand_oldest_first_with_their_neighbours_and_hits_are_named_best_first(life):

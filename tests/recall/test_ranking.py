@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from models.sentence_embedder import SentenceEmbedder
 from recall.embedding import HashedEmbedder
+from recall.questions import read
 from recall.ranking import (
     Evidence,
     blended,
@@ -60,6 +62,7 @@ def _evidence(**changed):
         has_number=nothing,
         near=nothing,
         meant=nothing,
+        later=np.array([1, 0], np.float32),
         word_length=10.0,
         remark=False,
         asks_when=False,
@@ -204,3 +207,28 @@ def test_neighbours_count_as_far_as_turns_that_follow_each_other_are_akin():
     assert cohesion(scattered, None, joined) == 0.0
     assert cohesion(scattered[:6], None, joined[:5]) == 1.0
     assert cohesion(scattered, together, joined) > 0.0
+
+
+def test_what_goes_on_with_work_means_the_newer_of_two_sessions_and_no_other_question_does():
+    both = np.zeros((1, 6), np.float32)
+    both[0, [1, 4]] = 1
+    alike = _evidence(counts=both, session_counts=np.array([[1, 1]], np.float32))
+    work = replace(alike, word_length=70.0)
+    going_on = rank(replace(work, goes_on=True), weigh).turns
+    assert going_on[4] > going_on[1]
+    for other in (work, replace(alike, goes_on=True)):
+        turns = rank(other, weigh).turns
+        assert turns[4] == turns[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "goes_on"),
+    [
+        ("Hello. The list is done. What is next?", True),
+        ("清单写好了。接下来做什么？", True),
+        ("How did I organise the sprint?", False),
+        ("我当时怎么安排的？", False),
+    ],
+)
+def test_a_message_that_opens_by_saying_something_goes_on_with_what_was_done_last(text, goes_on):
+    assert read(text, date(2026, 11, 20)).goes_on is goes_on

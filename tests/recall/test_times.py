@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall.times import Window, windows
+from recall.times import Period, windows
 
 TODAY = date(2026, 11, 20)  # a Friday
 
@@ -43,7 +43,7 @@ TODAY = date(2026, 11, 20)  # a Friday
 )
 def test_a_time_in_words_is_a_window_of_days(text, first, last):
     assert windows(f"What about {text}?", TODAY) == (
-        Window(date.fromisoformat(first), date.fromisoformat(last)),
+        Period(date.fromisoformat(first), date.fromisoformat(last)),
     )
 
 
@@ -61,7 +61,7 @@ def test_what_names_no_time_has_no_window(text):
 
 
 def test_nearness_falls_with_the_distance_and_never_hides_anything():
-    window = Window(date(2026, 5, 1), date(2026, 5, 31))
+    window = Period(date(2026, 5, 1), date(2026, 5, 31))
     near = [
         window.nearness(date(2026, 5, 15)),
         window.nearness(date(2026, 6, 5)),

@@ -54,6 +54,15 @@ def test_turns_are_joined_only_with_what_follows_them_in_their_session():
     assert table.joined(rows[[0, 2]]).tolist() == [False]
 
 
+def test_a_session_is_older_by_the_sessions_that_went_on_after_it():
+    table, asked = _table([(5, 0), (6, 0), (7, 0)], []), np.array([5, 6, 7])
+    assert table.sessions_after(asked).tolist() == [2, 1, 0]
+    table.extend([Row(4, 7, 1)])
+    assert table.sessions_after(asked).tolist() == [2, 1, 0]
+    table.extend([Row(5, 5, 1), Row(6, 5, 2)])
+    assert table.sessions_after(asked).tolist() == [0, 2, 1]
+
+
 def test_taking_in_a_round_does_not_touch_what_is_known():
     table = _table([(session, place) for session in range(2000) for place in range(10)], [])
     known = table.next[:-1].copy()

@@ -34,6 +34,16 @@ _ROWS = (
     ("/history 3", "the last three rounds of this session", "本次会话的最后三轮"),
     ("/memory", "all of it, on one screen", "一屏看完"),
     ("/memory Oslo", "where Oslo was spoken of, the newest first", "哪里谈到过 Oslo，最新的在前"),
+    (
+        "/ask When did I move, and what did I say of it?",
+        "searched step by step, then answered in your own words of then",
+        "一步步查找，再用你当时的原话回答",
+    ),
+    (
+        "/ask 我去过哪些城市？",
+        "Chinese or English, whatever you talked in",
+        "中文英文都可以，不论当时用哪种语言说的",
+    ),
     ("/why", "what came to mind, one line each", "想起了什么，每份一行"),
     ("/why full", "with queries, scores and whole texts", "连同查询、得分和全文"),
     ("/forget last", "the last round", "最后一轮"),

@@ -92,13 +92,15 @@ def _counts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:
     return {
         "turns": count("turn", len(chosen.turns)),
         "summaries": count("summary", len(chosen.summaries)),
+        "notes": count("note", len(chosen.notes)),
+        "facts": count("fact", len(chosen.facts)),
         "versions": count("version", len(chosen.versions)),
     }
 
 
 def _erase(context: CommandContext, chosen: ErasureScope) -> None:
     context.begin()
-    steps = ["erase", *(["summaries"] if chosen.summaries else []), *(["images"] if chosen.versions else [])]
+    steps = ["erase", *(["summaries"] if chosen.summaries else [])]
     for text in chosen.texts:
         context.forget_typed(text)
     for event in context.pumped(context.conversation.erase(chosen, context.stop), patience=None):

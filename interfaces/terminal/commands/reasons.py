@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
 from domain.text import one_line, quotations, source_of
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.memories import said_anywhere, said_here, who, words_of
 from interfaces.terminal.excerpts import excerpt
+from interfaces.terminal.reply import step_line
 from interfaces.terminal.session_view import local, moment
 
 _SNIPPET = 240
@@ -16,27 +19,43 @@ _PARTS_SHOWN, _LEAST_PART = 5, 0.005
 
 def why(context: CommandContext, argument: str) -> Next:
     """``/why [full]``"""
-    last = context.conversation.last
-    if last is None:
+    last, asked = context.conversation.last, context.conversation.asking.last
+    if asked is not None:
+        _explain(context, asked.text, asked.recollection, argument)
+        _unfounded(context, asked.text, asked.recollection, lambda quotation: False)
+    elif last is not None:
+        _explain(context, last.answered.reply.text, last.recollection, argument)
+        here = said_here(context)[:-1]
+        _unfounded(
+            context,
+            last.answered.reply.text,
+            last.recollection,
+            lambda quotation: said_anywhere(context, quotation, here),
+        )
+    else:
         context.tell("why.nothing_yet")
-        return None
-    full, reply = argument.strip().lower() == "full", last.answered.reply.text
+    return None
+
+
+def _explain(context: CommandContext, reply: str, recollection: Recollection, argument: str) -> None:
+    """How the memories of a reply were found, and each of them."""
+    full = argument.strip().lower() == "full"
+    for step in recollection.steps:
+        context.aside.line(step_line(context.words, step), "quiet")
     if full:
-        _queries(context, last.recollection)
-    if not last.recollection:
+        _queries(context, recollection)
+    if not recollection:
         context.tell("why.nothing")
-    sources = [source_of(quotation, last.recollection) for quotation in quotations(reply)]
+    sources = [source_of(quotation, recollection) for quotation in quotations(reply)]
     quoted = {source.text_id for source in sources if source}
-    recalled: list[RecalledTurn | RecalledSummary] = [*last.recollection.summaries, *last.recollection.turns]
+    recalled: list[RecalledTurn | RecalledSummary] = [*recollection.summaries, *recollection.turns]
     for memory in recalled:
         if full:
             _in_full(context, memory, memory.text_id in quoted)
         elif isinstance(memory, RecalledSummary) or memory.hit or memory.text_id in quoted:
             _in_short(context, memory, memory.text_id in quoted)
-    if last.recollection and not full:
+    if recollection and not full:
         context.tell("why.more", "quiet")
-    _unfounded(context, reply, last.recollection)
-    return None
 
 
 def _queries(context: CommandContext, recollection: Recollection) -> None:
@@ -89,9 +108,10 @@ def _largest(context: CommandContext, why: Why) -> str:
     return context.words.say("why.comma").join(told) or "–"
 
 
-def _unfounded(context: CommandContext, reply: str, recollection: Recollection) -> None:
-    """Call out what the reply quotes and nothing that is stored says."""
-    here = said_here(context)[:-1]
+def _unfounded(
+    context: CommandContext, reply: str, recollection: Recollection, said: Callable[[str], bool]
+) -> None:
+    """Call out what the reply quotes, and neither what was recalled holds nor anybody ``said``."""
     for quotation in quotations(reply):
-        if source_of(quotation, recollection) is None and not said_anywhere(context, quotation, here):
+        if source_of(quotation, recollection) is None and not said(quotation):
             context.tell("why.unfounded", "warning", text=one_line(quotation, _SNIPPET))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from interfaces.terminal.command_context import Choice, Choices, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
+    asking,
     forgetting,
     helping,
     inspecting,
@@ -46,6 +47,7 @@ TABLE: tuple[Command, ...] = (
     Command("redo", "", talk.redo),
     Command("history", "[n]", talk.history),
     Command("memory", "[search] [WORDS]", memories.memory, choices=_first("search")),
+    Command("ask", "QUESTION", asking.ask),
     Command("why", "[full]", reasons.why, choices=_first("full")),
     Command(
         "forget",

@@ -29,7 +29,7 @@ def spoke(terminal: Terminal, server: ScriptedServer, text: str, reply: str = "I
 def saved(terminal: Terminal, server: ScriptedServer, summary: str) -> None:
     """``/save``."""
     before = terminal.text().count("is archived")
-    server.script(summary, "I am a friend.", "Somebody.")
+    server.script(summary, '{"notes": []}')
     terminal.say("/save")
     terminal.see("is archived", times=before + 1)
     terminal.prompt()
@@ -201,7 +201,7 @@ def test_pin_lists_by_number_and_a_number_lets_go_and_is_never_pinned(chat: Chat
     terminal.prompt()
     for text in ("I am allergic to peanuts", "I live in Oslo"):
         terminal.say(f"/pin {text}")
-        terminal.see(f"Stands in the image of you now, and stays through every rewrite: {text[:4]}")
+        terminal.see(f"Stands in the image of you now, and stays whatever changes in it: {text[:4]}")
         terminal.prompt()
     terminal.say("/pin")
     terminal.see("  1  image of you · I am allergic to peanuts")

@@ -15,7 +15,7 @@ from tests.server import ScriptedServer
 
 #: What each command shows when it is typed in a session with one round, after one session was archived.
 SHOWN = {
-    "save": ("1/3 writing the summary", "1/3 写摘要"),
+    "save": ("1/4 writing the summary", "1/4 写摘要"),
     "reset": ("Clear this session (1 round)?", "清空本次会话（1 轮）吗？"),
     "exit": ("", ""),
     "help": ("this session", "本次会话"),
@@ -27,6 +27,7 @@ SHOWN = {
     "undo": ("Took back 1 round.", "已撤回 1 轮。"),
     "history": ("> where do I live", "> where do I live"),
     "memory": ("Kept: 1 session archived", "归档 1 次会话"),
+    "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: why", "/why full：为什么"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
     "pin": ("Nothing is pinned.", "没有固定的内容。"),
@@ -49,16 +50,22 @@ SHOWN = {
 ANSWERED = {"reset": ("[y/N]", "n\r"), "setup": ("[1]", "\x03"), "edit": ("> where do I live", "\x03")}
 
 
+LIVES = {"turns": [1], "text": "Ann lives in Oslo."}
+HOME = {**LIVES, "subject": "Ann", "attribute": "home", "value": "Oslo", "about": "person"}
+NOTED = json.dumps({"notes": [{**LIVES, "facts": [HOME]}]})
+CHANGED = json.dumps({"operations": [{**LIVES, "operation": "add"}]})
+
+
 def talked(chat: Chat, server: ScriptedServer, settings: dict[str, str]) -> Terminal:
     """A chat with one archived session and one round in the present one."""
-    server.script("Nice to meet you.", "Ann lives in Oslo.", "I am a friend of Ann.", "Ann lives in Oslo.")
+    server.script("Nice to meet you.", "Ann lives in Oslo.", NOTED, CHANGED)
     terminal = chat(columns=110, rows=50, **settings)
     terminal.prompt()
     terminal.say("I am Ann and I live in Oslo")
     terminal.see("Nice to meet you.")
     terminal.prompt()
     terminal.say("/save")
-    terminal.see("3/3")
+    terminal.see("4/4")
     terminal.prompt()
     terminal.say("where do I live")
     terminal.see("You said:")
@@ -78,7 +85,7 @@ def test_every_command_says_its_piece(
     monkeypatch.chdir(tmp_path)
     assert set(SHOWN) == {command.name for command in TABLE}
     terminal = talked(chat, server, {"LANGUAGE": language, **connected})
-    last = ["retry", "reindex", "edit", "undo", "save", "exit"]
+    last = ["ask", "retry", "reindex", "edit", "undo", "save", "exit"]
     for name in [*sorted(set(SHOWN) - set(last)), *last]:
         before = len(terminal.text())
         shown = SHOWN[name][language == "zh"]
@@ -132,8 +139,8 @@ def test_forget_shows_asks_erases_and_proves(
     terminal.see("[y/N]", times=2)
     terminal.send("y\r")
     terminal.see("0 found")
-    steps = [line[:3] for line in terminal.text().split("[y/N]")[-1].splitlines() if line[1:3] == "/3"]
-    assert steps == ["1/3", "2/3", "3/3"]
+    steps = [line[:3] for line in terminal.text().split("[y/N]")[-1].splitlines() if line[1:3] == "/2"]
+    assert steps == ["1/2", "2/2"]
     terminal.prompt()
     terminal.send("\x04")
     assert terminal.ended() == 0

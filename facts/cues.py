@@ -1,0 +1,212 @@
+"""Cues in a sentence, in English and Chinese: it asks, supposes, jokes, wishes, denies, agrees; it points at somebody.
+
+Cues are strict where a wrong one would lose a truth ("Ha, mine's spring" is no joke) and only ever make less of what
+was said: nothing becomes more certain by them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from domain.facts import Stance
+
+_SENTENCE = re.compile(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
+_CLAUSE = re.compile(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
+#: Quoted words are somebody's own: a title, a name, a form of words.
+QUOTED = re.compile(
+    r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
+)
+
+_QUOTE = re.compile('["“「『《‘]')
+
+# --- asking
+
+_TAG = re.compile(
+    r",\s*(?:right|ok|okay|did i say|you know|would you|will you|could you|can you|isn't it|don't you think|remember|eh|huh"
+    r"|promise|i think|aren't i|haven't i|do you remember)\s*\?+$"
+    r"|[,，]?\s*(?:行吗|好吗|可以吗|行不行|好不好|可以不|对吧|是吧|对吗|是吗|怎么样|知道吗|你说呢|好吧|行吧)\s*[?？]+$",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"[?？][\"”’」』)）]*$")
+_ASKS_HAN = re.compile(r"(?:吗|呢|什么来着|怎么说的来着)[。！]*$")
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text, in order. A point inside of a number or a name ends none."""
+    return tuple(sentence for found in _SENTENCE.finditer(text) if (sentence := found[0].strip()))
+
+
+def clauses(sentence: str) -> tuple[str, ...]:
+    """The clauses of a sentence."""
+    return tuple(clause for part in _CLAUSE.split(sentence) if (clause := part.strip()))
+
+
+def asks(sentence: str) -> bool:
+    """Whether a sentence is a question; one that only asks for agreement behind a statement is none.
+
+    >>> asks("Is Rafe a baker?"), asks("Rafe has a daughter, did I say?")
+    (True, False)
+    """
+    if not _ASKS.search(sentence):
+        return bool(_ASKS_HAN.search(sentence))
+    return not _TAG.search(sentence)
+
+
+# --- how it was said
+
+_SUPPOSED = re.compile(
+    r"(?<!ask )(?<!asked )(?<!asks )(?<!wonder )(?<!know )(?<!see )(?<!as )\bif\b|\bsuppose\b|\bsupposing\b|\bimagine\b|\bwhat if\b|\bhypothetically\b|\bin theory\b|\bwould(?:n't)?\b(?! (?:like|love))"
+    r"|\bmaybe\b|\bperhaps\b|\bmight\b|\ballegedly\b|\brumou?r(?:s|ed)?\b|\bsuspects?\b|\bsupposedly\b|\bi guess\b"
+    r"|\bsay i (?:won|had|were|was)\b|\bunless\b|\bapparently\b|\bi(?:'ve)? heard\b|\bif only\b|\bpretend\b"
+    r"|如果|要是|假如|假设|倘若|(?<![一二三四五六七八九十百千两几\d])万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|假装|传言|传闻|说不定|的话|没准",
+)
+_JOKED = re.compile(
+    r"\b(?:just )?(?:kidding|joking)\b|\bjk\b|\boh (?:brilliant|great|sure|wonderful|perfect|fantastic|lovely|joy)\b|\byeah,? right\b"
+    r"|^as if\b|\bthat'?ll solve everything\b|\bonly joking\b|\b(?:i'?m|was) being (?:sarcastic|ironic)\b|(?<!\w)/s\b|😂|🤣|😜"
+    r"|开玩笑|逗你的|骗你的|说着玩|干脆.{0,16}(?:算了|得了)|要不我?.{0,16}算了|才怪|呵呵",
+)
+#: Laughter before a statement is joy; behind it, it takes the statement back.
+_LAUGHS = re.compile(r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b|\blol\b|\blmao\b)[\s!！。.~～)）]*$")
+_WISHED = re.compile(
+    r"\bi wish\b|\bi(?:'d| would) (?:like|love)\b|\bi hope\b|\bhop(?:e|es|ing) to\b|\bdream(?:s|ing)? of\b|\bone day\b|\bsome ?day\b"
+    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能",
+)
+_PLANNED = re.compile(
+    r"\bthinking (?:of|about)\b|\bplan(?:s|ning)? (?:to|on|for)\b|\bintend(?:s|ing)? to\b|\bconsidering\b|\bi(?:'m| am) going to\b"
+    r"|\bwe(?:'re| are) going to\b|\bi(?:'ll| will)\b(?! call you)|\bwe(?:'ll| will)\b|打算|计划|准备去|准备要|想带|想去|考虑|想跟|想和|想在",
+)
+
+
+def stance_of(sentence: str, following: str = "") -> Stance:
+    """How a sentence was said, as far as its words tell; what follows it may take it back with a laugh."""
+    sentence = sentence.casefold().replace("’", "'")
+    if _JOKED.search(sentence) or _LAUGHS.search(sentence) or _only_laughs(following.casefold()):
+        return "joked"
+    if _SUPPOSED.search(sentence):
+        return "supposed"
+    if _WISHED.search(sentence):
+        return "wished"
+    return "planned" if _PLANNED.search(sentence) else "stated"
+
+
+def _only_laughs(sentence: str) -> bool:
+    found = _LAUGHS.search(sentence) or _JOKED.search(sentence)
+    return bool(found) and len(sentence) - len(found[0] if found else "") < 6
+
+
+# --- denying
+
+_DENIES = re.compile(
+    r"n't\b|\b(?:not|no(?! idea)|never|nobody|nothing|none|neither|nor|cannot)\b"
+    r"|(?<![要差了好是对能可行])不(?![错过仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)"
+)
+#: What ends or lacks is told with or without a "not".
+_ENDS = re.compile(
+    r"\b(?:stop(?:s|ped)?|quit|g[ai]ve(?:n|s)? up|over|off|cancel\w*|without|died?|dead|left|leav\w+|hat(?:e|es|ed)|dislik\w+"
+    r"|refus\w+|avoid\w*|free|lack\w*|lost|forbid\w*|fail\w*|ended?|sold|broken? up|split|hardly|secret|instead|unable|beyond"
+    r"|dread\w*|unnoticed|straight)\b|[戒停离死黄忌缺少免辞裁]|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以"
+)
+
+
+#: Of these the plain ends of a habit, a plan, a bond: what they end cannot be told as going on.
+_ENDED = re.compile(
+    r"\b(?:stop(?:s|ped)(?! (?:at|by|in|for|off|over)\b)|quit|g[ai]ven? up|cancel\w*|called off|broken? up)\b"
+    r"|戒[了烟酒掉]|分手|取消|放弃|辞了|不再"
+)
+
+
+def denies(text: str) -> bool:
+    """Whether a clause says that something is not so."""
+    return _DENIES.search(_unquoted(text).casefold()) is not None
+
+
+def ends_or_denies(text: str) -> bool:
+    """Whether a clause says that something is not so, or is no more."""
+    plain = _unquoted(text).casefold()
+    return _DENIES.search(plain) is not None or _ENDS.search(plain) is not None
+
+
+def takes_back(text: str) -> bool:
+    """Whether a clause denies or ends what it speaks of."""
+    plain = _unquoted(text).casefold()
+    return _DENIES.search(plain) is not None or _ENDED.search(plain) is not None
+
+
+def _unquoted(text: str) -> str:
+    return QUOTED.sub(" ", text) if _QUOTE.search(text) else text
+
+
+# --- agreeing
+
+_AGREES = re.compile(
+    r"^\W*(?:yes|yeah|yep|yup|right|exactly|correct|true|indeed|sure|definitely|absolutely|that's (?:right|it|true)|of course"
+    r"|you're right|spot on|it is|i do|i did|she is|he is|she does|he does)\b(?!\W+but\b)"
+    r"|^\W*(?:对|是的|是啊|是呀|嗯+|没错|当然|正是|就是|可不是|确实|说得对|行啊?|好的?|可以|有啊?|是)(?=$|[，。！,.!~～\s的啊呀])(?!不)",
+    re.IGNORECASE,
+)
+
+
+def agrees(text: str) -> bool:
+    """Whether somebody says yes to what was said before.
+
+    >>> agrees("Yes, every morning."), agrees("对，就是那只"), agrees("对不起"), agrees("Yes, but not now")
+    (True, True, False, False)
+    """
+    return _AGREES.match(text) is not None
+
+
+# --- pointing
+
+_OWN = re.compile(
+    r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]"
+)
+_SOMEBODY = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im)\b|[他她](?![们的乡人])")
+_SEVERAL = re.compile(r"\b(?:[Tt]hey|[Tt]hem)\b|[他她]们(?!的)")
+_SOMEBODYS = re.compile(r"\b(?:[Hh]is|[Hh]er|[Hh]ers|[Tt]heir|[Tt]heirs)\b|[他她]们?(?=的)")
+_POINTS_FIRST = re.compile(
+    r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)"
+)
+_RELATIVE = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|last night)\b|\b(?:last|next|this|past|coming) (?:week|weekend|month|year|night|morning"
+    r"|evening|afternoon|spring|summer|autumn|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february"
+    r"|march|april|may|june|july|august|september|october|november|december)\b|\bago\b|\b(?:from|until) now\b|\bday after\b|\brecently\b|\bin (?:a|two|three|four|five|six|\d+) (?:days?|weeks?|months?)(?= time|$|[.,])"
+    r"|[昨明]天|前天|后天|今[天晚早年]|昨[晚夜]|明[年晚早]|去年|前年|后年|[上下]个?(?:周|星期|礼拜|月)|[这本]个?(?:周|星期|礼拜|月)|刚才|最近|\d天前|[一二三四五六七八九十几]天[前后]",
+    re.IGNORECASE,
+)
+
+
+_DATE_BEHIND = re.compile(r"\s?[,，]?\s?[(（][^()（）]{0,20}\d[^()（）]{0,20}[)）]")
+
+
+def points_away(statement: str, named: Sequence[str]) -> bool:
+    """Whether a statement leaves open whom it speaks of: "I", "你", or "she" where not one person was named before.
+
+    >>> points_away("She lives in York.", ()), points_away("Pickle died while she was asleep.", ["Pickle"])
+    (True, False)
+    """
+    plain = _unquoted(statement)
+    if _OWN.search(plain):
+        return True
+    if found := _SOMEBODY.search(plain):
+        return _named_before(plain, found.start(), named) != 1
+    if found := _SOMEBODYS.search(plain) or _SEVERAL.search(plain):
+        return _named_before(plain, found.start(), named) == 0
+    return bool(_POINTS_FIRST.match(plain)) and not any(name in plain for name in named)
+
+
+def is_relative(statement: str) -> bool:
+    """Whether a statement holds a day that only its own day explains; one with its date behind it is explained.
+
+    >>> is_relative("Tom left last Sunday."), is_relative("Tom left last Sunday (2025-07-06).")
+    (True, False)
+    """
+    plain = _unquoted(statement)
+    return any(not _DATE_BEHIND.match(plain, found.end()) for found in _RELATIVE.finditer(plain))
+
+
+def _named_before(text: str, end: int, named: Sequence[str]) -> int:
+    """How many different people are named before a place; a name inside of a longer one is the same."""
+    before = text[:end]
+    found = [name for name in dict.fromkeys(named) if name and name in before]
+    return sum(not any(name != other and name in other for other in found) for name in found)

@@ -1,0 +1,344 @@
+"""A model's reply, read as drafts: what it wants to note, how it compares, before anything is believed.
+
+Turns are named by small numbers, 1 for the first of the window; the caller knows which turn each is. Every entry is
+validated on its own, so that a bad one costs only itself; what is lost is counted by its reason.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from domain.facts import About, MemoryType, Stance, Verdict
+from facts.reading import Entries, entries, first_of, handles_of, line_of, objects, truth_of, words_of
+
+_Draft = TypeVar("_Draft")
+#: Longer than this a statement is no single matter, and a value no value.
+_LONGEST_STATEMENT, _LONGEST_VALUE = 1_000, 300
+
+
+@dataclass(frozen=True, slots=True)
+class RelationDraft:
+    """How two things stand to each other, as a model says."""
+
+    source: str
+    relation: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactDraft:
+    """One statement, as a model says. ``turns`` are numbers of the window."""
+
+    restatement: str
+    subject: str
+    attribute: str
+    value: str
+    about: About
+    stance: Stance
+    keywords: tuple[str, ...]
+    persons: tuple[str, ...]
+    entities: tuple[str, ...]
+    location: str
+    start: str
+    end: str
+    turns: tuple[int, ...]
+    relations: tuple[RelationDraft, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoteDraft:
+    """One matter, as a model says, with the facts in it. ``turns`` are numbers of the window."""
+
+    text: str
+    topic: str
+    importance: int
+    memory_type: MemoryType
+    private: bool
+    turns: tuple[int, ...]
+    facts: tuple[FactDraft, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictDraft:
+    """What a new fact does to a known one, as a model says; both by the numbers under which they were shown."""
+
+    new: int
+    known: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtDraft:
+    """A known fact that may no longer hold, as a model says, and the new fact (0: unsaid) because of which."""
+
+    known: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotesRead:
+    """The drafts of a reply. ``understood``: it was JSON; if not, it is as good as no reply."""
+
+    notes: tuple[NoteDraft, ...]
+    rejected: Counter[str]
+    understood: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRead:
+    """The verdicts and doubts of a reply. ``understood``: it was JSON; if not, it is as good as no reply."""
+
+    verdicts: tuple[VerdictDraft, ...]
+    doubts: tuple[DoubtDraft, ...]
+    rejected: Counter[str]
+    understood: bool
+
+
+def read_notes(reply: str, finish: str = "stop", examples: Sequence[str] = ()) -> NotesRead:
+    """The notes of a reply, each with its facts. ``examples`` are the statements of the prompt's own example."""
+    found = entries(reply, finish, "notes", "entries", "memories", "items")
+    rejected: Counter[str] = Counter()
+    echoes = frozenset(map(_bare, examples))
+    checks = _Checks(echoes, rejected)
+    drafts = [_note(value, checks, cut) for value, cut in _with_cut(found)]
+    return NotesRead(tuple(draft for draft in drafts if draft), rejected, found.understood)
+
+
+def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
+    """The verdicts of a reply, and what it says may no longer hold."""
+    found = entries(reply, finish, "verdicts", "comparisons", "results", "items")
+    rejected: Counter[str] = Counter()
+    checks = _Checks(frozenset(), rejected)
+    rows = [value for value, cut in _with_cut(found) if not cut]
+    listed = first_of(objects(reply), "doubts", "doubtful", "may_no_longer_hold")
+    doubts = listed if isinstance(listed, list) else [listed]
+    verdicts = [checks.valid(VerdictDraft, _verdict_fields(row), "shape") for row in rows if _is_verdict(row)]
+    return ComparisonRead(
+        tuple(verdict for verdict in verdicts if verdict),
+        tuple(_doubts(rows, doubts)),
+        rejected,
+        found.understood,
+    )
+
+
+class _Checks:
+    """Validates drafts one at a time, and counts what does not hold."""
+
+    def __init__(self, echoes: frozenset[str], rejected: Counter[str]) -> None:
+        from pydantic import TypeAdapter, ValidationError
+
+        self._adapter: Callable[[type[Any]], TypeAdapter[Any]] = TypeAdapter
+        self._invalid = ValidationError
+        self._adapters: dict[type[Any], TypeAdapter[Any]] = {}
+        self._echoes = echoes
+        self.rejected = rejected
+
+    def valid(self, shape: type[_Draft], fields: Mapping[str, object], reason: str) -> _Draft | None:
+        """A draft of these fields; None, counted, where they are no such draft."""
+        if shape not in self._adapters:
+            self._adapters[shape] = self._adapter(shape)
+        try:
+            draft: _Draft = self._adapters[shape].validate_python(fields)
+        except self._invalid:
+            self.lost(reason)
+            return None
+        return draft
+
+    def lost(self, reason: str) -> None:
+        """Count what goes."""
+        self.rejected[reason] += 1
+
+    def is_echo(self, text: str) -> bool:
+        """Whether a text is the prompt's own example, or a blank to be filled in."""
+        return _bare(text) in self._echoes or _is_placeholder(text)
+
+
+def _with_cut(found: Entries) -> Iterable[tuple[object, bool]]:
+    """Every entry, and whether it is the one in which the reply was cut off."""
+    last = len(found.values) - 1
+    return ((value, found.cut and at == last) for at, value in enumerate(found.values))
+
+
+def _note(value: object, checks: _Checks, cut: bool) -> NoteDraft | None:
+    if not isinstance(value, Mapping):
+        checks.lost("shape")
+        return None
+    rows = value.get("facts")
+    rows = list(rows) if isinstance(rows, list) else []
+    if cut:
+        checks.lost("cut")
+        if not rows:
+            return None
+        rows = rows[:-1]
+    facts = tuple(fact for row in _of_note(value, rows) if (fact := _fact(row, checks, value)))
+    text = line_of(first_of(value, "text", "note", "statement", "restatement", "content"))
+    fields = _note_fields(value, text or " ".join(fact.restatement for fact in facts), facts)
+    if not fields["text"] or not fields["turns"]:
+        checks.lost("shape")
+        return None
+    if checks.is_echo(str(fields["text"])):
+        checks.lost("echo")
+        return None
+    return checks.valid(NoteDraft, fields, "shape")
+
+
+def _of_note(note: Mapping[str, object], rows: list[object]) -> list[object]:
+    """The facts of a note; an entry that is a fact itself is a note of one fact."""
+    return rows or ([note] if "attribute" in note or "restatement" in note else [])
+
+
+def _note_fields(value: Mapping[str, object], text: str, facts: tuple[FactDraft, ...]) -> dict[str, object]:
+    turns = handles_of(first_of(value, "turns", "turn", "evidence", "ids"))
+    importance = handles_of(value.get("importance")) or (5,)
+    asked = line_of(first_of(value, "memory_type", "type")).casefold()
+    return {
+        "text": text[:_LONGEST_STATEMENT],
+        "topic": line_of(value.get("topic"))[:80],
+        "importance": min(10, max(1, importance[0])),
+        "memory_type": "passive" if asked == "passive" else "active",
+        "private": truth_of(value.get("private"), True),
+        "turns": turns or tuple(dict.fromkeys(turn for fact in facts for turn in fact.turns)),
+        "facts": facts,
+    }
+
+
+def _fact(value: object, checks: _Checks, note: Mapping[str, object]) -> FactDraft | None:
+    if not isinstance(value, Mapping):
+        checks.lost("shape")
+        return None
+    fact = {str(key).strip().casefold(): each for key, each in value.items()}
+    fields = _fact_fields(fact, note)
+    if not fields["restatement"] or not fields["turns"] or not (fields["attribute"] or fields["value"]):
+        checks.lost("shape")
+        return None
+    texts = (str(fields["restatement"]), str(fields["value"]))
+    if any(map(checks.is_echo, filter(None, texts))) or fields["value"] == fields["attribute"]:
+        checks.lost("echo")
+        return None
+    return checks.valid(FactDraft, fields, "shape")
+
+
+def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict[str, object]:
+    turns = first_of(fact, "turns", "turn", "evidence", "ids")
+    return {
+        "restatement": line_of(first_of(fact, "restatement", "statement", "text", "fact"))[
+            :_LONGEST_STATEMENT
+        ],
+        "subject": line_of(first_of(fact, "subject", "who"))[:120],
+        "attribute": line_of(first_of(fact, "attribute", "predicate", "property", "key"))[:80],
+        "value": (line_of(first_of(fact, "value", "object")) or "、".join(words_of(fact.get("value"))))[
+            :_LONGEST_VALUE
+        ],
+        "about": _about(line_of(fact.get("about"))),
+        "stance": _stance(line_of(fact.get("stance"))),
+        "keywords": words_of(fact.get("keywords"))[:20],
+        "persons": words_of(fact.get("persons"))[:20],
+        "entities": words_of(fact.get("entities"))[:20],
+        "location": line_of(fact.get("location"))[:120],
+        "start": line_of(first_of(fact, "start", "since", "date"))[:40],
+        "end": line_of(first_of(fact, "end", "until"))[:40],
+        "turns": handles_of(turns if turns is not None else first_of(note, "turns", "turn")),
+        "relations": tuple(_relations(fact.get("relations"))),
+    }
+
+
+def _about(said: str) -> About:
+    """Whom a fact is about, whatever a model calls the two."""
+    word = said.strip().casefold()
+    if word in {"", "person", "user", "the user", "the person", "用户", "本人"}:
+        return "person"
+    return (
+        "companion" if word in {"companion", "assistant", "the assistant", "ai", "助手", "老友"} else "other"
+    )
+
+
+def _stance(said: str) -> str:
+    """How it was said, in one of our words; what is none of them is left to the validation."""
+    word = said.strip().casefold() or "stated"
+    return _STANCE_FORMS.get(word, word)
+
+
+_STANCE_FORMS = {
+    "fact": "stated", "asserted": "stated", "past": "stated", "plan": "planned", "plans": "planned", "wish": "wished",
+    "hypothetical": "supposed", "supposition": "supposed", "reported": "supposed", "joke": "joked", "irony": "joked",
+}  # fmt: skip
+
+
+def _relations(value: object) -> Iterable[RelationDraft]:
+    for row in value if isinstance(value, list) else []:
+        parts = _triple(row)
+        if len(parts) == 3 and all(parts):
+            yield RelationDraft(*(part[:120] for part in parts))
+
+
+def _triple(row: object) -> tuple[str, ...]:
+    if isinstance(row, Mapping):
+        return tuple(line_of(row.get(key)) for key in ("source", "relation", "target"))
+    return words_of(row)
+
+
+def _is_verdict(row: object) -> bool:
+    return isinstance(row, Mapping) and "verdict" in row
+
+
+def _verdict_fields(row: object) -> dict[str, object]:
+    assert isinstance(row, Mapping)
+    new = handles_of(first_of(row, "new", "fact", "new_fact"))
+    known = handles_of(first_of(row, "known", "old", "known_fact"))
+    verdict = line_of(row.get("verdict")).casefold()
+    return {
+        "new": new[0] if new else None,
+        "known": known[0] if known else 0,
+        "verdict": _VERDICT_FORMS.get(verdict, verdict),
+    }
+
+
+_VERDICT_FORMS = {
+    "add": "adds", "new": "adds", "change": "changes", "changed": "changes", "update": "changes", "updates": "changes",
+    "end": "ends", "ended": "ends", "correct": "corrects", "corrected": "corrects", "duplicate": "same", "none": "adds",
+}  # fmt: skip
+
+
+def _doubts(rows: Iterable[object], listed: Iterable[object]) -> Iterable[DoubtDraft]:
+    """Doubts of a list of their own, and those that stand inside of a verdict."""
+    for row in listed:
+        if isinstance(row, Mapping):
+            if "verdict" not in row:
+                because = handles_of(first_of(row, "new", "because", "by"))
+                yield from (
+                    DoubtDraft(known, because[0] if because else 0)
+                    for known in handles_of(first_of(row, "known", "doubts", "fact"))
+                )
+        else:
+            yield from (DoubtDraft(known, 0) for known in handles_of(row))
+    for row in rows:
+        if isinstance(row, Mapping) and "verdict" in row and "doubts" in row:
+            because = handles_of(first_of(row, "new", "fact", "new_fact"))
+            yield from (
+                DoubtDraft(known, because[0] if because else 0) for known in handles_of(row["doubts"])
+            )
+
+
+def _bare(text: str) -> str:
+    return "".join(
+        character for character in unicodedata.normalize("NFKC", text).casefold() if character.isalnum()
+    )
+
+
+_BLANKS = frozenset(
+    """
+    text topic value subject attribute string name restatement statement unknown null na placeholder
+    johndoe 示例 文本 未知
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
+)
+
+
+def _is_placeholder(text: str) -> bool:
+    """Whether a text is a blank that was not filled in: "<name>", "...", "{value}", "unknown"."""
+    bare = _bare(text)
+    held = text.strip()
+    return not bare or bare in _BLANKS or (held[:1], held[-1:]) in {("<", ">"), ("{", "}"), ("[", "]")}

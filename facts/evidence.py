@@ -1,0 +1,233 @@
+"""What the turns of a window say, read once: which may bear a statement out, and what stands in each.
+
+A turn that the person asked to have forgotten bears nothing out, nor does the plea; a quotation of an old memory is not
+read; a companion's turn speaks for the companion alone, unless the person said yes to it in the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from functools import cached_property
+from typing import Literal
+
+from domain.facts import Stance
+from domain.languages import Language, is_unspaced, language_of
+from domain.pleas import heard
+from domain.records import Turn
+from domain.text import day_of, without_quotations
+from facts.ages import birth_years
+from facts.cues import agrees, asks, clauses, ends_or_denies, sentences, stance_of, takes_back
+from facts.dates import Days, told_days
+from facts.numbers import mentioned
+from facts.slots import Names, folded
+from recall.words import terms
+
+
+class Sentence:
+    """A sentence of a turn, the one after it, and what its words tell, each worked out once."""
+
+    def __init__(self, text: str, following: str) -> None:
+        self.text = text
+        self.following = following
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The terms that tell what it is about."""
+        return telling(self.text)
+
+    @cached_property
+    def stance(self) -> Stance:
+        """How it was said at the most; what is asked is only supposed."""
+        return "supposed" if asks(self.text) else stance_of(self.text, self.following)
+
+    def stance_of(self, wanted: frozenset[str]) -> Stance:
+        """How it says what these terms tell: what stands in another clause than a plan or a wish is stated."""
+        if self.stance not in ("planned", "wished"):
+            return self.stance
+        scored = [(len(wanted & telling(clause)), stance_of(clause)) for clause in clauses(self.text)]
+        most = max((score for score, _ in scored), default=0)
+        return (
+            "stated" if any(score == most and stance == "stated" for score, stance in scored) else self.stance
+        )
+
+    @cached_property
+    def ends_or_denies(self) -> bool:
+        """Whether it says that something is not so, or is no more."""
+        return ends_or_denies(self.text)
+
+    @cached_property
+    def clauses_taken_back(self) -> tuple[tuple[frozenset[str], bool], ...]:
+        """The terms of each clause, with whether it denies or ends what it speaks of; none where no clause does."""
+        parts = [(clause, takes_back(clause)) for clause in clauses(self.text)]
+        return (
+            tuple((telling(clause), taken) for clause, taken in parts)
+            if any(taken for _, taken in parts)
+            else ()
+        )
+
+
+class Source:
+    """One turn as evidence: its words without quotations, and what stands in them."""
+
+    def __init__(self, turn: Turn, place: int, in_window: bool, barred: bool) -> None:
+        self.turn = turn
+        self.place = place
+        self.in_window = in_window
+        self.barred = barred
+        self.text = without_quotations(turn.words) if "<" in turn.text else turn.words
+        self.spoken_by_person = turn.role == "user"
+
+    @cached_property
+    def folded(self) -> str:
+        """The words as names are looked up in them."""
+        return folded(self.text)
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """Its sentences, in order."""
+        found = sentences(self.text)
+        return tuple(map(Sentence, found, (*found[1:], "")))
+
+    @cached_property
+    def only_asks(self) -> bool:
+        """Whether it says nothing but questions."""
+        found = sentences(self.text)
+        return bool(found) and all(map(asks, found))
+
+    @cached_property
+    def agrees(self) -> bool:
+        """Whether it begins by saying yes."""
+        return self.spoken_by_person and agrees(self.text.strip())
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The numbers that stand in it."""
+        return mentioned(self.text)
+
+    @cached_property
+    def said(self) -> date:
+        """The day on which it was said."""
+        return day_of(self.turn.timestamp) or date.min.replace(year=1970)
+
+    @cached_property
+    def days(self) -> tuple[Days, ...]:
+        """The days that it may speak of."""
+        return told_days(self.text, self.said)
+
+    @cached_property
+    def years_of_birth(self) -> frozenset[int]:
+        """The years that follow from the ages in it."""
+        return birth_years(self.text, self.said)
+
+    @cached_property
+    def language(self) -> Language:
+        """What it is written in."""
+        return language_of(self.text)
+
+
+class SpokenWindow:
+    """The turns of a window with those before it, and the names that may stand in a statement."""
+
+    def __init__(self, window: Sequence[Turn], before: Sequence[Turn], names: Names) -> None:
+        turns = (*before, *window)
+        barred = _barred(turns)
+        self._sources = [
+            Source(turn, place, place >= len(before), turn.text_id in barred)
+            for place, turn in enumerate(turns)
+        ]
+        self._first = len(before)
+        known = [*names.person, *names.companion, *names.known]
+        self._known = frozenset(
+            part for name in known for part in (folded(name), *folded(name).split()) if part
+        )
+        self._own = telling(" ".join((*names.person, *names.companion)))
+
+    def named(self, handles: Iterable[int]) -> tuple[Source, ...]:
+        """The turns of these numbers that stand in the window, in order."""
+        size = len(self._sources) - self._first
+        places = sorted({handle for handle in handles if 0 < handle <= size})
+        return tuple(self._sources[self._first + place - 1] for place in places)
+
+    def bearing(self, sources: Sequence[Source], of_companion: bool) -> tuple[Source, ...]:
+        """Those of these turns that may bear a statement out, with what their speaker said yes to."""
+        found: dict[int, Source] = {}
+        for source in sources:
+            for each in self._with_agreement(source, of_companion):
+                found[each.place] = each
+        return tuple(found[place] for place in sorted(found))
+
+    def source_of(
+        self, name: str, sources: Sequence[Source], of_companion: bool
+    ) -> Source | Literal[True] | None:
+        """Where a name stands: True for these turns or what is known, another turn of the person; None: nowhere."""
+        wanted = folded(name)
+        if not wanted or wanted in self._known or any(stands_in(wanted, source.folded) for source in sources):
+            return True
+        others = [
+            each
+            for each in reversed(self._sources)
+            if not each.barred and (each.spoken_by_person or of_companion)
+        ]
+        last = sources[-1].place if sources else 0
+        for other in sorted(others, key=lambda each: (each.place > last, abs(each.place - last))):
+            if stands_in(wanted, other.folded):
+                return other
+        return None
+
+    def without_own_names(self, found: frozenset[str]) -> frozenset[str]:
+        """Terms without the names of the two who talk, which stand in every statement."""
+        return found - self._own
+
+    def _with_agreement(self, source: Source, of_companion: bool) -> tuple[Source, ...]:
+        around = self._sources
+        if source.spoken_by_person:
+            earlier = around[source.place - 1] if source.place else None
+            said_yes = source.agrees and earlier and not earlier.spoken_by_person and _speaks(earlier)
+            return (earlier, source) if said_yes and earlier else (source,)
+        later = around[source.place + 1] if source.place + 1 < len(around) else None
+        if later and later.agrees and not later.barred and _speaks(source):
+            return (source, later)
+        return (source,) if of_companion and _speaks(source) else ()
+
+
+def telling(text: str) -> frozenset[str]:
+    """The terms of a text that tell something: words, and pairs of characters where there are no spaces."""
+    return frozenset(term for term in terms(text) if len(term) > 1 or not is_unspaced(term))
+
+
+def stands_in(name: str, text: str) -> bool:
+    """Whether a name stands in a text as whole words; both are folded."""
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (_joins(name[0], before) or _joins(name[-1], after)):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _joins(edge: str, neighbour: str) -> bool:
+    """Whether a letter goes on into its neighbour; characters without spaces never do."""
+    return bool(neighbour) and neighbour.isalnum() and not is_unspaced(edge) and not is_unspaced(neighbour)
+
+
+def _speaks(source: Source) -> bool:
+    return not source.barred and not source.turn.standin
+
+
+def _barred(turns: Sequence[Turn]) -> frozenset[str]:
+    """The turns that bear nothing out: withheld ones, and what a plea speaks of with the round of the plea."""
+    barred = {turn.text_id for turn in turns if turn.withheld}
+    for at, turn in enumerate(turns):
+        plea = heard(turn.words) if turn.role == "user" else None
+        if plea:
+            first = _round_before(turns, at) if plea.alone else at
+            barred |= {each.text_id for each in turns[first : at + 1]}
+            barred |= {each.text_id for each in turns[at + 1 : at + 2] if each.role == "assistant"}
+    return frozenset(barred)
+
+
+def _round_before(turns: Sequence[Turn], at: int) -> int:
+    """Where the person's message before this one begins."""
+    return next((place for place in range(at - 1, -1, -1) if turns[place].role == "user"), at)

@@ -1,0 +1,160 @@
+"""The numbers and days that some turns bear out, and whether those of a statement are among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+from functools import cached_property
+
+from facts.ages import birth_years
+from facts.dates import DAY_NAMES, MONTH_NAMES, Days, derivable, span_of, told_days, weekday_of, written_dates
+from facts.evidence import Source
+from facts.numbers import asserted, mentioned, value_of
+
+_NAMES = "|".join(MONTH_NAMES)
+_DAY_AND_MONTH = re.compile(
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_NAMES})\b"
+    rf"|\b(?P<month2>{_NAMES}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b"
+    r"|(?P<month3>\d{1,2}|[一二三四五六七八九十]{1,2})月(?P<day3>\d{1,2}|[一二三四五六七八九十]{1,3})[日号]?",
+    re.IGNORECASE,
+)
+_MONTH = re.compile(
+    rf"\b(?:in|of|since|until|till|by|from|during|early|late|mid|to|for)[ -](?P<month>{_NAMES})\b"
+    r"|(?<![\d个一二三四五六七八九十])(?P<han>\d{1,2}|[一二三四五六七八九十]{1,2})月(?!\d)",
+    re.IGNORECASE,
+)
+_WEEKDAY = re.compile(
+    rf"\b(?P<day>{'|'.join(DAY_NAMES)})s?\b|(?:周|星期|礼拜)(?P<han>[一二三四五六日天])", re.IGNORECASE
+)
+_HAN_DAYS = {**{c: n for n, c in enumerate("一二三四五六")}, "日": 6, "天": 6}
+#: A text without any of these holds no figure.
+_MAY_HOLD_ONE = re.compile(
+    r"[\d一二两三四五六七八九十百千零〇月周日天]|day|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twel|teen|ty\b"
+    r"|hundred|thousand|million|" + _NAMES,
+    re.IGNORECASE,
+)
+_LUNAR = re.compile(
+    r"(?:农历|阴历|旧历)[正一二三四五六七八九十冬腊]{1,2}月(?:初|廿)?[一二三四五六七八九十]{0,3}"
+)
+
+
+class Figures:
+    """The numbers that stand in some texts, the days they may speak of, and the years of birth that follow from ages.
+
+    Each is worked out when it is first asked for, since most statements hold no day.
+    """
+
+    def __init__(
+        self, sources: Sequence[Source], texts: Iterable[str] = (), written: date | None = None
+    ) -> None:
+        self._sources = tuple(sources)
+        self._texts = tuple(texts)
+        self._written = written or (sources[-1].said if sources else date.min)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Every number that stands in them."""
+        return frozenset().union(*(source.numbers for source in self._sources), *map(mentioned, self._texts))
+
+    @cached_property
+    def days(self) -> tuple[Days, ...]:
+        """The days that they may speak of."""
+        spoken = [day for source in self._sources for day in source.days]
+        written = [day for text in self._texts for day in told_days(text, self._written)]
+        return tuple(dict.fromkeys((*spoken, *written)))
+
+    @cached_property
+    def years_of_birth(self) -> frozenset[int]:
+        """The years that follow from the ages in them."""
+        spoken = (source.years_of_birth for source in self._sources)
+        return frozenset().union(*spoken, *(birth_years(text, self._written) for text in self._texts))
+
+    @cached_property
+    def lunar(self) -> frozenset[str]:
+        """The days of the lunar calendar in them."""
+        texts = (*(source.text for source in self._sources), *self._texts)
+        return frozenset(found for text in texts for found in _LUNAR.findall(text))
+
+    def bears(self, iso: str) -> bool:
+        """Whether a date follows from them."""
+        return derivable(iso, self.days) or self._is_birth(iso)
+
+    @cached_property
+    def weekdays(self) -> frozenset[int]:
+        """The weekdays of the days that they speak of."""
+        return frozenset(each.first.weekday() for each in self.days if each.first == each.last)
+
+    def holds_day(self, month: int, day: int) -> bool:
+        """Whether they speak of such a day, in any year."""
+        return any(
+            each.first == each.last and (each.first.month, each.first.day) == (month, day)
+            for each in self.days
+        )
+
+    def holds_month(self, month: int) -> bool:
+        """Whether they speak of such a month or of a day in it, in any year."""
+        return any(
+            (each.last - each.first).days < 34 and month in {each.first.month, each.last.month}
+            for each in self.days
+        )
+
+    def _is_birth(self, iso: str) -> bool:
+        """Whether a date is a day of birth: its year follows from an age, its day was told."""
+        days = span_of(iso)
+        if days is None or days.first.year not in self.years_of_birth:
+            return False
+        return len(iso) == 4 or (
+            self.holds_day(days.first.month, days.first.day)
+            if len(iso) == 10
+            else self.holds_month(days.first.month)
+        )
+
+
+def wrong_figure(text: str, figures: Figures) -> str:
+    """What a text holds that does not follow from these figures: a "date" (a day, month or weekday), a "number", or
+    nothing."""
+    if not _MAY_HOLD_ONE.search(text):
+        return ""
+    rest = _without_lunar(text, figures)
+    written = written_dates(rest)
+    if any(not figures.bears(each.iso) for each in written):
+        return "date"
+    for each in written:
+        rest = rest.replace(each.words, " ")
+    days = list(_DAY_AND_MONTH.finditer(rest))
+    if any(not _holds(found, figures) for found in days):
+        return "date"
+    rest = _DAY_AND_MONTH.sub(" ", rest) if days else rest
+    months = [_month_of(found["month"], found["han"]) for found in _MONTH.finditer(rest)]
+    if any(month is not None and not figures.holds_month(month) for month in months):
+        return "date"
+    rest = _MONTH.sub(" ", rest) if months else rest
+    weekdays = {_weekday_number(found) for found in _WEEKDAY.finditer(rest)}
+    if weekdays and not weekdays <= figures.weekdays | {weekday_of(each.iso) for each in written}:
+        return "date"
+    rest = _WEEKDAY.sub(" ", rest) if weekdays else rest
+    return "number" if any(figures.numbers.isdisjoint(forms) for forms in asserted(rest)) else ""
+
+
+def _without_lunar(text: str, figures: Figures) -> str:
+    """A day of the lunar calendar is only ever repeated, never worked out."""
+    if text.isascii():
+        return text
+    return _LUNAR.sub(lambda found: " " if found[0] in figures.lunar else found[0], text)
+
+
+def _holds(found: re.Match[str], figures: Figures) -> bool:
+    month = _month_of(found["month"] or found["month2"], found["month3"])
+    day = value_of(found["day"] or found["day2"] or found["day3"]) or 0
+    return month is not None and figures.holds_day(month, day)
+
+
+def _month_of(name: str | None, han: str | None) -> int | None:
+    if name:
+        return MONTH_NAMES.index(name.casefold()) + 1
+    return value_of(han) if han else None
+
+
+def _weekday_number(found: re.Match[str]) -> int:
+    return DAY_NAMES.index(found["day"].casefold()) if found["day"] else _HAN_DAYS[found["han"]]

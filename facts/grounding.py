@@ -1,0 +1,373 @@
+"""Believes of a model's drafts only what stands in the turns that they name.
+
+Every name, number and day of a statement must stand in its turns or follow from when they were said; nothing becomes
+more certain than it was said; whatever does not hold goes, counted by its reason. No model is asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from domain.facts import About, NewFact, NewNote, NewRelation, Stance
+from domain.languages import language_of, unspaced_length
+from domain.records import Turn
+from facts.ages import birth_years
+from facts.cues import denies, ends_or_denies, is_relative, points_away
+from facts.dates import iso_of, written_dates
+from facts.drafts import FactDraft, NoteDraft
+from facts.evidence import Sentence, Source, SpokenWindow, telling
+from facts.figures import Figures, wrong_figure
+from facts.naming import latin_names, names_in
+from facts.numbers import mentioned
+from facts.slots import COMPANION, PERSON, Names, slot_of
+
+_ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
+#: So many facts may rest on one turn; a model that finds more is making them up.
+MOST_FACTS_A_TURN = 12
+#: A sentence that shares so much of what the best one shares may be what a statement rests on, too.
+_NEARLY_BEST = 0.6
+#: Values that say that there is none, and stand in no turn.
+_NOTHING = frozenset(
+    """
+    none nothing nobody ended end over stopp stop quit single singl former past cancel cancelled dead
+    deceas true yes 没有 已戒 单身 结束 取消 已经 不再 已故
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What holds of a model's drafts, ready to be stored, and how much went for which reason."""
+
+    notes: tuple[NewNote, ...]
+    facts: tuple[NewFact, ...]
+    relations: tuple[NewRelation, ...]
+    rejected: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """What a statement was found to rest on, and how it was said at the most."""
+
+    sources: tuple[Source, ...]
+    stance: Stance
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        return tuple(source.turn.text_id for source in self.sources)
+
+
+def grounded(
+    drafts: Sequence[NoteDraft],
+    window: Sequence[Turn],
+    before: Sequence[Turn],
+    names: Names,
+    new_id: Callable[[], str],
+) -> Checked:
+    """The drafts that rest on turns of this window, as notes, facts and relations.
+
+    ``window`` are the turns 1 to n of the drafts, ``before`` those that only stood there as context. ``new_id`` names
+    what is new. A note whose own text does not hold is told by those of its facts that do.
+    """
+    ground = _Ground(SpokenWindow(window, before, names), names, new_id)
+    for draft in drafts:
+        ground.take(draft)
+    return Checked(tuple(ground.notes), tuple(ground.facts), tuple(ground.relations), ground.rejected)
+
+
+class _Ground:
+    """Checks drafts against one window, and gathers what holds."""
+
+    def __init__(self, window: SpokenWindow, names: Names, new_id: Callable[[], str]) -> None:
+        self._window = window
+        self._names = names
+        self._new_id = new_id
+        self._of_turn: Counter[str] = Counter()
+        self._figures: dict[tuple[int, ...], Figures] = {}
+        self.notes: list[NewNote] = []
+        self.facts: list[NewFact] = []
+        self.relations: list[NewRelation] = []
+        self.rejected: Counter[str] = Counter()
+
+    def take(self, draft: NoteDraft) -> None:
+        """A note and its facts, as far as they hold."""
+        if not draft.private:
+            self.rejected["common knowledge"] += 1 + len(draft.facts)
+            return
+        name = self._new_id()
+        basis = self._basis(draft.text, draft.turns, self._is_of_companion(draft), "stated")
+        facts = [fact for each in draft.facts if (fact := self._fact(each, name))]
+        if isinstance(basis, str):
+            self.rejected[basis] += 1
+        if not isinstance(basis, str) or (facts and basis != "forgotten"):
+            self.notes.append(_note(draft, name, basis, facts))
+            self.facts += facts
+        elif facts:
+            self.rejected[basis] += len(facts)
+
+    def _fact(self, draft: FactDraft, note: str) -> NewFact | None:
+        slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
+        about = _ABOUT.get(slot.subject, "other")
+        basis = self._basis(draft.restatement, draft.turns, about == "companion", draft.stance, draft)
+        if isinstance(basis, str):
+            self.rejected[basis] += 1
+            return None
+        last = basis.sources[-1].turn
+        if self._of_turn[last.text_id] >= MOST_FACTS_A_TURN:
+            self.rejected["too many"] += 1
+            return None
+        self._of_turn[last.text_id] += 1
+        bare = NewFact(
+            self._new_id(), note, draft.restatement, draft.subject, draft.attribute, draft.value, slot, single,
+            about, basis.stance, last.timestamp, basis.turns,
+        )  # fmt: skip
+        fact = self._with_details(bare, draft, basis)
+        self.relations += self._relations(draft, fact, basis)
+        return fact
+
+    def _is_of_companion(self, draft: NoteDraft) -> bool:
+        """Whether a note speaks of the companion: as its facts say, or as it begins."""
+        if draft.facts:
+            return all(fact.about == "companion" for fact in draft.facts)
+        return any(name and draft.text.startswith(name) for name in self._names.companion)
+
+    # --- one statement
+
+    def _basis(
+        self,
+        statement: str,
+        handles: Sequence[int],
+        of_companion: bool,
+        stance: Stance,
+        draft: FactDraft | None = None,
+    ) -> _Basis | str:
+        """What a statement rests on; the reason why not where it rests on nothing."""
+        named = self._window.named(handles)
+        if not named:
+            return "no turn"
+        if any(source.barred for source in named):
+            return "forgotten"
+        sources = self._window.bearing(named, of_companion)
+        if not sources:
+            return "companion's words"
+        telling_ones = tuple(
+            source for source in sources if not source.only_asks or _is_answered(source, sources)
+        )
+        if not telling_ones:
+            return "question"
+        return self._told(statement, telling_ones, of_companion, stance, draft)
+
+    def _told(
+        self,
+        statement: str,
+        sources: tuple[Source, ...],
+        of_companion: bool,
+        stance: Stance,
+        draft: FactDraft | None,
+    ) -> _Basis | str:
+        value = draft.value if draft else ""
+        if points_away(statement, self._people(statement, draft)):
+            return "pronoun"
+        if is_relative(statement):
+            return "relative day"
+        if _is_foreign(statement, sources):
+            return "language"
+        figures = self._figures_of(sources)
+        for text in filter(None, (statement, value)):
+            if wrong := wrong_figure(text, figures):
+                return wrong
+        found = self._with_names(statement, draft, sources, of_companion)
+        if found is None:
+            return "name"
+        return self._judged(statement, value, found, of_companion, stance)
+
+    def _figures_of(self, sources: tuple[Source, ...]) -> Figures:
+        """The figures of some turns, worked out once."""
+        places = tuple(source.place for source in sources)
+        if places not in self._figures:
+            self._figures[places] = Figures(sources)
+        return self._figures[places]
+
+    def _judged(
+        self, statement: str, value: str, sources: tuple[Source, ...], of_companion: bool, stance: Stance
+    ) -> _Basis | str:
+        """The basis, with the stance that the best sentence allows; a reason where nothing there says so."""
+        wanted = telling(statement)
+        best = _best(self._window.without_own_names(wanted), sources) or _of_ages(statement, sources)
+        if not best:
+            return "unsupported"
+        known = bool(value) and self._window.source_of(value, sources, of_companion) is not None
+        if value and not known and not _is_told(value, wanted, sources):
+            return "value"
+        if _is_reversed(statement, wanted, best, sources):
+            return "polarity"
+        said = _weakest(wanted, best, of_companion)
+        return _Basis(sources, said if stance == "stated" else stance)
+
+    # --- names
+
+    def _people(self, statement: str, draft: FactDraft | None) -> tuple[str, ...]:
+        """The names in a statement, as far as they can be told from words."""
+        listed = (*draft.persons, draft.subject) if draft else ()
+        own = (*self._names.person, *self._names.companion)
+        return tuple(
+            dict.fromkeys(name for name in (*listed, *own, *latin_names(statement)) if name in statement)
+        )
+
+    def _with_names(
+        self, statement: str, draft: FactDraft | None, sources: tuple[Source, ...], of_companion: bool
+    ) -> tuple[Source, ...] | None:
+        """The turns together with those where its names stand; None where one stands nowhere."""
+        found = {source.place: source for source in sources}
+        for name in _names_of(statement, draft):
+            place = self._window.source_of(name, sources, of_companion)
+            if place is None and not _is_a_word(name, sources):
+                return None
+            if isinstance(place, Source):
+                found[place.place] = place
+        return tuple(found[place] for place in sorted(found))
+
+    def _stands(self, name: str, basis: _Basis) -> bool:
+        parts = (name, *latin_names(name)) if unspaced_length(name) else (latin_names(name) or (name,))
+        return all(self._window.source_of(part, basis.sources, True) is True for part in parts[-3:])
+
+    def _is_keyword(self, keyword: str, basis: _Basis) -> bool:
+        """Whether a keyword may stand: any plain word, and of names those that are borne out."""
+        names = [word for word in keyword.split() if word[0].isupper()]
+        return all(self._stands(name, basis) or _is_a_word(name, basis.sources) for name in names)
+
+    # --- what goes with a fact
+
+    def _with_details(self, fact: NewFact, draft: FactDraft, basis: _Basis) -> NewFact:
+        """The fact with its details, as far as they hold; a detail that does not hold costs only itself."""
+        figures = self._figures_of(basis.sources)
+        dates = [written.iso for written in written_dates(draft.restatement) if len(written.iso) == 10]
+        start, end = (self._day(day, figures) for day in (draft.start, draft.end))
+        return replace(
+            fact,
+            keywords=tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
+            persons=tuple(name for name in draft.persons if self._stands(name, basis)),
+            entities=tuple(name for name in draft.entities if self._stands(name, basis)),
+            location=draft.location if draft.location and self._stands(draft.location, basis) else "",
+            start=start or (dates[0] if len(dates) == 1 and not end else ""),
+            end=end,
+        )
+
+    def _day(self, day: str, figures: Figures) -> str:
+        iso = iso_of(day)
+        if iso and figures.bears(iso):
+            return iso
+        if day:
+            self.rejected["start or end"] += 1
+        return ""
+
+    def _relations(self, draft: FactDraft, fact: NewFact, basis: _Basis) -> Iterator[NewRelation]:
+        for each in draft.relations:
+            if self._stands(each.source, basis) and self._stands(each.target, basis):
+                yield NewRelation(each.source, each.relation, each.target, fact.text_id)
+            else:
+                self.rejected["relation"] += 1
+
+
+def _note(draft: NoteDraft, name: str, basis: _Basis | str, facts: Sequence[NewFact]) -> NewNote:
+    own = () if isinstance(basis, str) else basis.turns
+    separator = "" if unspaced_length(draft.text) else " "
+    text = separator.join(fact.restatement for fact in facts) if isinstance(basis, str) else draft.text
+    turns = dict.fromkeys((*own, *(turn for fact in facts for turn in fact.turns)))
+    return NewNote(name, text, draft.topic, draft.importance, draft.memory_type, tuple(turns), draft.private)
+
+
+def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
+    """Whether a question of the companion was said yes to."""
+    return not source.spoken_by_person and any(
+        other.place == source.place + 1 and other.agrees for other in sources
+    )
+
+
+def _is_foreign(statement: str, sources: Sequence[Source]) -> bool:
+    """Whether a statement is in another language than its turns; a name in another script makes none of it."""
+    if statement.isascii():
+        return all(source.language == "zh" for source in sources) and len(telling(statement)) > 2
+    tongue = language_of(statement)
+    return all(source.language != tongue for source in sources) and _is_prose(statement, sources)
+
+
+def _is_prose(statement: str, sources: Sequence[Source]) -> bool:
+    """Whether what is in another language is more than a name that stands in the turns."""
+    there = sum(unspaced_length(source.text) for source in sources)
+    return (
+        unspaced_length(statement) > there if language_of(statement) == "zh" else len(telling(statement)) > 2
+    )
+
+
+def _names_of(statement: str, draft: FactDraft | None) -> Iterator[str]:
+    """Every name that a statement asserts, in either script."""
+    yield from names_in(statement)
+    if draft:
+        yield from latin_names(draft.value) if " " in draft.value or unspaced_length(draft.value) else ()
+        for name in (*draft.persons, *draft.entities, draft.location):
+            if name and (name in statement or name == draft.value):
+                yield from [name] if unspaced_length(name) else name.split()
+
+
+# --- what the turns say of it
+
+
+def _best(wanted: frozenset[str], sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:
+    """The sentences that share most with a statement, the best first, with how much; none where none does."""
+    scored = [(sentence, len(wanted & sentence.terms)) for source in sources for sentence in source.sentences]
+    most = max((score for _, score in scored), default=0)
+    kept = [each for each in scored if each[1] and each[1] >= most * _NEARLY_BEST]
+    return tuple(sorted(kept, key=lambda each: -each[1]))
+
+
+def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:
+    """The sentences that tell an age, where a statement tells the year of birth that follows from it."""
+    told = [source for source in sources if any(str(year) in statement for year in source.years_of_birth)]
+    return tuple(
+        (one, 1) for source in told for one in source.sentences if birth_years(one.text, source.said)
+    )
+
+
+def _is_a_word(name: str, sources: Sequence[Source]) -> bool:
+    """Whether what looks like a name is a word of the turns in another form: "Climbing" beside "I climb"."""
+    wanted = telling(name)
+    return bool(wanted) and wanted <= frozenset().union(
+        *(one.terms for each in sources for one in each.sentences)
+    )
+
+
+def _is_told(value: str, stated: frozenset[str], sources: Sequence[Source]) -> bool:
+    """Whether half of what a value says stands in its turns or in the statement that was found to hold."""
+    wanted = frozenset(term for term in telling(value) if not mentioned(term)) - _NOTHING
+    told = stated.union(*(sentence.terms for source in sources for sentence in source.sentences))
+    return not wanted or 2 * len(wanted & told) >= len(wanted)
+
+
+def _is_reversed(
+    statement: str, wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], sources: Sequence[Source]
+) -> bool:
+    """Whether a statement denies what its turns say, or says what they deny."""
+    if denies(statement):
+        said = [sentence for source in sources for sentence in source.sentences if wanted & sentence.terms]
+        return not any(sentence.ends_or_denies for sentence in said)
+    if ends_or_denies(statement):
+        return False
+    tops = [sentence for sentence, score in best if score == best[0][1]]
+    if not all(sentence.clauses_taken_back for sentence in tops):
+        return False
+    scored = [
+        (len(wanted & terms), denied) for sentence in tops for terms, denied in sentence.clauses_taken_back
+    ]
+    most = max((score for score, _ in scored), default=0)
+    return bool(most) and all(denied for score, denied in scored if score == most)
+
+
+def _weakest(wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:
+    """How it was said at the most: as the best sentences allow; of a plan only the clauses that tell it are one."""
+    found = [sentence.stance_of(wanted) for sentence, score in best if score == best[0][1]]
+    if of_companion:
+        found = ["stated" if stance in ("planned", "wished") else stance for stance in found]
+    return "stated" if "stated" in found else found[0]

@@ -1,0 +1,184 @@
+"""Finds the JSON in a model's reply, whatever stands around it and however it is broken.
+
+Nothing here judges what the entries say. A reply that was cut off loses the entry that it was cut in; a reply that
+holds no JSON is told apart from one that says there is nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+#: Of a longer reply only so much is read; no window comes to as much.
+_LONGEST = 400_000
+_THOUGHT = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_OPEN_THOUGHT = re.compile(r"^.*?</(?:think|thinking|reasoning|thought)>", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
+_START = re.compile(r"[\[{]")
+_RANGE = re.compile(r"(\d+)\s*(?:-|–|~|to|到|至)\s*(\d+)")
+_INTEGER = re.compile(r"\d+")
+_BETWEEN = re.compile(r"[,，、;；|]")
+#: A span of turns longer than this is no evidence but "all of it".
+_LONGEST_SPAN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """The entries of a reply. ``understood``: there was JSON; ``cut``: it ended before it was whole."""
+
+    values: tuple[object, ...]
+    understood: bool
+    cut: bool
+
+
+def entries(reply: str, finish: str, *keys: str) -> Entries:
+    """The entries of a reply: those of a list, of a list under one of ``keys``, or one object alone."""
+    text = _json_of(reply)
+    if not text:
+        return Entries((), False, False)
+    value, whole = _loaded(text)
+    if not isinstance(value, dict | list):
+        return Entries((), False, False)
+    return Entries(tuple(_listed(value, keys)), True, not whole and (finish == "length" or not _closed(text)))
+
+
+def objects(reply: str) -> Mapping[str, object]:
+    """The one object that a reply is; empty where it is none."""
+    value, _ = _loaded(_json_of(reply))
+    return _keyed(value) if isinstance(value, dict) else {}
+
+
+def without_thoughts(reply: str) -> str:
+    """A reply without what the model thought aloud before it."""
+    reply = _THOUGHT.sub(" ", reply)
+    return _OPEN_THOUGHT.sub(" ", reply, count=1)
+
+
+def words_of(value: object) -> tuple[str, ...]:
+    """A list of words, also where they came as one string with commas or as one value."""
+    if isinstance(value, str):
+        return tuple(word for part in _BETWEEN.split(value) if (word := part.strip()))
+    if isinstance(value, list | tuple):
+        return tuple(word for each in value if (word := line_of(each)))
+    return (line_of(value),) if line_of(value) else ()
+
+
+def line_of(value: object) -> str:
+    """One line of text out of a string or a number; nothing out of anything else."""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return ""
+
+
+def handles_of(value: object) -> tuple[int, ...]:
+    """The small numbers by which turns or lines are named: ``[3, "4", "#5", "6-8"]``.
+
+    >>> handles_of("3, #4, 6-8")
+    (3, 4, 6, 7, 8)
+    """
+    if isinstance(value, bool) or value is None:
+        return ()
+    if isinstance(value, int | float):
+        return (int(value),) if -(10**9) < value < 10**9 else ()
+    if isinstance(value, str):
+        return tuple(dict.fromkeys(_handles_in(value)))
+    if isinstance(value, list | tuple):
+        return tuple(dict.fromkeys(handle for each in value for handle in handles_of(each)))
+    return ()
+
+
+def truth_of(value: object, otherwise: bool) -> bool:
+    """A yes or a no, also where it came as a word."""
+    if isinstance(value, str):
+        word = value.strip().casefold()
+        return word in {"true", "yes", "1", "是"} if word in _TRUTHS else otherwise
+    return bool(value) if isinstance(value, bool | int) else otherwise
+
+
+_TRUTHS = frozenset({"true", "false", "yes", "no", "1", "0", "是", "否"})
+
+
+def first_of(entry: Mapping[str, object], *keys: str) -> object:
+    """The value under the first of these names that is there."""
+    return next((entry[key] for key in keys if entry.get(key) is not None), None)
+
+
+def _handles_in(text: str) -> Iterator[int]:
+    for first, last in _RANGE.findall(text[:400]):
+        yield from _span(first, last)
+    rest = _RANGE.sub(" ", text[:400])
+    yield from (int(found) for found in _INTEGER.findall(rest) if len(found) < 7)
+
+
+def _span(first: str, last: str) -> Iterable[int]:
+    if len(first) > 6 or len(last) > 6 or int(last) - int(first) > _LONGEST_SPAN:
+        return ()
+    return range(int(first), int(last) + 1)
+
+
+def _json_of(reply: str) -> str:
+    """The stretch of a reply that begins like JSON."""
+    text = without_thoughts(reply[:_LONGEST])
+    fenced = [block for block in _FENCE.findall(text) if _START.search(block)]
+    text = fenced[-1] if fenced else text
+    found = _START.search(text)
+    return text[found.start() :].strip() if found else ""
+
+
+def _loaded(text: str) -> tuple[object, bool]:
+    """The value of JSON, mended where it is broken, and whether it was whole."""
+    try:
+        return json.loads(text), True
+    except (ValueError, RecursionError):
+        return _mended(text), False
+
+
+def _mended(text: str) -> object:
+    lines = [line for line in text.splitlines() if line.startswith("{")]
+    if len(lines) > 1 and all(line.rstrip().rstrip(",").endswith("}") for line in lines[:-1]):
+        return [_mended_json(line) for line in lines]
+    return _mended_json(text)
+
+
+def _mended_json(text: str) -> object:
+    import json_repair
+
+    try:
+        return json_repair.loads(text, skip_json_loads=True)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _listed(value: dict[object, object] | list[object], keys: tuple[str, ...]) -> Iterator[object]:
+    """Lists inside lists and under ``keys`` are opened; anything else is an entry."""
+    if isinstance(value, dict):
+        entry = _keyed(value)
+        held = next((entry[key] for key in keys if isinstance(entry.get(key), list)), None)
+        if held is None:
+            yield from [entry] if entry else []
+        else:
+            yield from _listed(list(held), keys)  # type: ignore[call-overload]
+        return
+    for each in value:
+        if isinstance(each, dict):
+            yield from _listed(each, keys)
+        elif isinstance(each, list):
+            yield from (_keyed(inner) if isinstance(inner, dict) else inner for inner in each)
+        else:
+            yield each
+
+
+def _keyed(value: dict[object, object]) -> dict[str, object]:
+    """An object with plain names: no case, no spaces, no dashes."""
+    return {
+        str(key).strip().casefold().replace(" ", "_").replace("-", "_"): each for key, each in value.items()
+    }
+
+
+def _closed(text: str) -> bool:
+    """Whether the text ends where JSON may end."""
+    return text.rstrip("`;. \n\t").endswith(("]", "}"))

@@ -1,0 +1,291 @@
+"""Slots: what a value is the value of, in one normal form, however a model calls it.
+
+A closed list of attributes with their names in English and Chinese says which hold one value at a time; an attribute that
+is not in it keeps its own name and may hold several. Equal matters have equal slots, in either language.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from domain.facts import About, Slot
+
+#: The subjects that stand for the two who talk.
+PERSON, COMPANION = "person", "companion"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Under which names the two who talk are known, and the names that are known from earlier talk."""
+
+    person: tuple[str, ...] = ()
+    companion: tuple[str, ...] = ()
+    known: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A matter of the closed list: its normal form, whether it holds one value at a time, and its other names."""
+
+    name: str
+    single: bool
+    aliases: tuple[str, ...]
+
+
+def slot_of(subject: str, attribute: str, about: About, names: Names) -> tuple[Slot, bool]:
+    """The slot of a fact, and whether it holds one value at a time.
+
+    >>> slot_of("Mara", "gym", "person", Names(("Mara",)))[0] == slot_of("用户", "健身房", "person", Names())[0]
+    True
+    """
+    form, single = attribute_of(attribute)
+    return Slot(subject_of(subject, about, names), form), single
+
+
+def subject_of(subject: str, about: About, names: Names) -> str:
+    """The normal form of a subject: the two who talk under one name each, anybody else under their own."""
+    plain = _plain(subject)
+    if not plain:
+        return {"person": PERSON, "companion": COMPANION, "other": ""}[about]
+    if plain in _COMPANION_WORDS or _is_called(plain, names.companion):
+        return COMPANION
+    if plain in _PERSON_WORDS or _is_called(plain, names.person):
+        return PERSON
+    return _related(plain, names)
+
+
+def attribute_of(attribute: str) -> tuple[str, bool]:
+    """The normal form of an attribute, and whether it holds one value at a time."""
+    plain = _plain(attribute.replace("_", " ").replace("-", " "))
+    if known := _form_of(plain):
+        return known
+    if favourite := _favourite(plain):
+        return favourite, True
+    if measured := _MEASURED.fullmatch(plain):
+        return f"{measured['what']} time", True
+    return " ".join(map(_singular, plain.split())), False
+
+
+def depends_on(slot: Slot) -> frozenset[str]:
+    """The attributes of the same subject that may no longer hold when this slot gets another value."""
+    return frozenset(_DEPENDENTS.get(slot.attribute, ()))
+
+
+def folded(text: str) -> str:
+    """Text as names and values are compared: NFKC, no case, single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _plain(text: str) -> str:
+    """A subject or attribute without what only points at it."""
+    text = folded(text).replace("’", "'").strip(" .,:;。，：；“”\"'「」")
+    return _POINTING.sub("", text).strip()
+
+
+def _is_called(plain: str, names: tuple[str, ...]) -> bool:
+    """Whether this is one of these names, or one of them with a surname behind it."""
+    own = {_plain(name) for name in names if name.strip()}
+    return plain in own or plain.split(maxsplit=1)[0] in own or any(plain == name.split()[0] for name in own)
+
+
+def _related(plain: str, names: Names) -> str:
+    """Somebody else: "mara's sister annika" is annika, "陈默的女朋友" is 女朋友; "my sister" is sister."""
+    own = [re.escape(_plain(name)) for name in (*names.person, "the user", "user", "用户") if name.strip()]
+    rest = re.sub(rf"^(?:{'|'.join(own)})(?:'s |的)", "", plain)
+    words = rest.split()
+    if len(words) > 1 and words[0] in _KIN:
+        return " ".join(words[1:])
+    return rest
+
+
+def _favourite(plain: str) -> str:
+    """ "favorite books" and 最喜欢的书 are one matter."""
+    found = _FAVOURITE.fullmatch(plain)
+    if not found:
+        return ""
+    what = (found["what"] or found["han"] or found["behind"]).strip()
+    return f"favourite {_THINGS.get(what, _singular(what))}"
+
+
+def _singular(word: str) -> str:
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+_POINTING = re.compile(
+    r"^(?:the |a |an |my |his |her |their |current |present |new |我的?|现在的?|目前的?|当前的?)+(?=\S)"
+)
+_FAVOURITE = re.compile(
+    r"favou?rite (?P<what>.+)|最(?:喜欢|爱|喜爱)(?:的|喝的|吃的|看的|听的)?(?P<han>.+)|(?P<behind>.+) (?:preference|favou?rite)"
+)
+_MEASURED = re.compile(
+    r"(?:best |running |current )?(?P<what>\d+ ?k|half marathon|marathon)(?: run(?:ning)?)? (?:time|pb|best|record|result)"
+)
+_THINGS = {
+    "季节": "season", "茶": "tea", "书": "book", "颜色": "colour", "color": "colour", "菜": "food", "食物": "food", "吃的": "food",
+    "音乐": "music", "歌": "song", "电影": "film", "movie": "film", "乐器": "instrument", "饮料": "drink", "运动": "sport",
+    "城市": "city", "动物": "animal", "作家": "author", "游戏": "game", "花": "flower", "水果": "fruit",
+}  # fmt: skip
+_KIN = frozenset(
+    """
+    sister brother mother mum mom father dad wife husband girlfriend boyfriend partner friend cat dog
+    kitten boss colleague daughter son aunt uncle cousin grandmother grandfather neighbour neighbor teacher
+    doctor
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
+)
+_PERSON_WORDS = frozenset(
+    {
+        "user",
+        "the user",
+        "person",
+        "the person",
+        "user name",
+        "user_name",
+        "用户",
+        "本人",
+        "我",
+        "i",
+        "me",
+        "self",
+        "对方",
+    }
+)
+_COMPANION_WORDS = frozenset(
+    {
+        "assistant",
+        "the assistant",
+        "companion",
+        "the companion",
+        "ai",
+        "助手",
+        "ai助手",
+        "老友",
+        "old friend",
+        "you",
+        "你",
+    }
+)
+
+_SINGLE = """
+name: full name, first name, called | 姓名, 名字, 全名, 本名
+birth date: birthday, date of birth, birthdate, born, birth year | 生日, 出生日期, 出生年份, 出生
+age: years old | 年龄, 岁数, 年纪
+gender: sex | 性别
+home: lives in, lives at, live in, residence, place of residence, location, home city, city, home address, address, \
+current residence, living place, home location, moved to, hometown now | 住处, 住址, 居住地, 住在, 家庭住址, 地址, 所在城市, 现居地, 居住城市, 住所, 搬到, 家
+living with: lives with, roommate, flatmate, housemate, cohabitant | 同住, 同住人, 室友, 合租, 和谁住, 居住情况, 独居
+rent: monthly rent | 房租, 租金, 月租
+employer: company, works at, works for, workplace, place of work, organisation, organization | 公司, 雇主, 单位, 工作单位, 就职公司, 就职于, 上班的公司
+job title: job, occupation, profession, position, role, works as, work, job role, career | 职位, 职业, 岗位, 工作, 职务
+salary: income, pay, wage, monthly salary, annual salary, earns | 工资, 薪水, 月薪, 年薪, 收入, 薪资
+boss: manager, supervisor | 老板, 上司, 领导
+partner: boyfriend, girlfriend, wife, husband, spouse, fiance, fiancee, dating, seeing, romantic partner, in a relationship with | \
+男朋友, 女朋友, 男友, 女友, 对象, 伴侣, 妻子, 丈夫, 老婆, 老公, 爱人, 未婚妻, 未婚夫
+relationship status: marital status, relationship | 感情状况, 婚姻状况, 恋爱状况, 感情状态, 婚恋状态
+smoking: smoking habit, cigarettes, smokes, cigarettes per day | 抽烟, 吸烟, 烟, 烟量, 吸烟习惯, 抽烟习惯, 戒烟
+coffee: coffee habit, coffee consumption, coffee intake, coffee per day, drinks coffee | 咖啡, 喝咖啡, 咖啡习惯
+alcohol: drinking, drinking habit, drinks alcohol | 喝酒, 饮酒, 酒量, 饮酒习惯
+gym: climbing gym, fitness club, climbing wall, climbing place, where climbs, climbing location | 健身房, 攀岩馆, 岩馆
+gym days: climbing days, training days, climbing schedule, gym schedule, training schedule | 健身时间, 锻炼时间, 训练日
+commute: commuting, way to work, travel to work, commute time | 通勤, 上下班, 上班路程, 通勤方式, 通勤时间
+phone: phone number, telephone, mobile, mobile number | 电话, 手机, 手机号, 电话号码
+email: e mail, mail address, email address | 邮箱, 电子邮箱, 邮件地址
+wifi: wi fi, wifi password, wi fi password | 无线密码, wifi密码, 无线网络密码
+weight: body weight | 体重, 重量
+height: body height | 身高
+blood pressure: bp | 血压
+doctor: gp, family doctor, physician | 医生, 家庭医生, 主治医生
+car: drives, vehicle | 车, 汽车, 座驾
+school: university, college, studies at | 学校, 大学, 就读学校
+nickname: calls the person, form of address, how to address | 昵称, 小名, 外号, 称呼
+death: died, dies, passed away, death date, date of death | 去世, 死亡, 过世, 离世, 去世日期
+zodiac: star sign | 星座, 属相, 生肖
+religion: faith | 宗教, 信仰
+nationality: citizenship | 国籍
+hometown: native place, from, comes from, home town, birthplace | 老家, 家乡, 籍贯, 出生地
+"""
+_SEVERAL = """
+child: children, son, daughter, kid, kids | 孩子, 儿子, 女儿, 子女
+pet: pets, cat, dog, kitten, puppy, animal | 宠物, 猫, 狗, 养的宠物
+sibling: sister, brother, siblings, sisters, brothers | 兄弟, 姐妹, 姐姐, 妹妹, 哥哥, 弟弟, 兄弟姐妹
+parent: mother, father, mum, mom, dad, parents | 父母, 爸爸, 妈妈, 父亲, 母亲, 爸, 妈
+friend: friends | 朋友
+colleague: colleagues, coworker, coworkers, co worker | 同事
+neighbour: neighbours, neighbor, neighbors | 邻居
+health: health condition, medical condition, condition, illness, disease, injury, diagnosis | \
+健康, 健康状况, 疾病, 病, 伤病, 病情, 身体状况
+allergy: allergies, allergic to | 过敏, 过敏原, 过敏史
+medication: medicine, medicines, medications, drug, treatment, dose | 药, 用药, 药物, 服药, 治疗
+diet: dietary habit, food restriction, eating habit | 饮食, 饮食习惯, 忌口
+likes: like, preference, preferences, loves, enjoys, taste | 喜欢, 爱好的, 偏好, 喜好
+dislikes: dislike, hates, hate, aversion | 不喜欢, 讨厌, 反感
+fear: fears, afraid of | 害怕, 怕, 恐惧
+hobby: hobbies, interest, interests, sport, sports, pastime, leisure | 爱好, 兴趣, 运动, 业余爱好, 兴趣爱好
+plan: plans, intention, goal, goals, planned | 计划, 打算, 目标, 安排
+promise: promises, promised, commitment | 承诺, 答应, 诺言, 约定
+wish: wishes, dream, dreams | 愿望, 梦想, 心愿
+language: languages, speaks | 语言, 会说的语言
+appointment: appointments, meeting, interview | 预约, 约会时间, 面试
+trip: travel, travels, journey, trips, holiday, vacation | 旅行, 旅游, 出行, 行程
+event: events | 事件, 活动
+way of talking: tone, talking style, style of talking, how to talk, communication preference, form of talk | \
+说话方式, 语气, 交流方式, 沟通方式, 聊天方式
+skill: skills, can | 技能, 会的, 特长
+possession: owns, possessions, has, belonging | 物品, 拥有, 所有物
+routine: habit, habits, daily routine, schedule | 习惯, 日常, 作息
+worry: worries, concern | 担心, 烦恼, 担忧
+project: projects, working on | 项目
+work hours: working hours, office days | 上班时间, 工作时间
+"""
+
+
+def _table(rows: str, single: bool) -> dict[str, tuple[str, bool]]:
+    forms = {}
+    for row in rows.strip().splitlines():
+        name, _, aliases = row.partition(":")
+        for alias in (name, *re.split(r"[,|]", aliases)):
+            forms[alias.strip()] = (name, single)
+    return forms
+
+
+_FORMS = _table(_SEVERAL, False) | _table(_SINGLE, True)
+
+
+def _form_of(plain: str) -> tuple[str, bool] | None:
+    """The entry of the closed list that is called so."""
+    if found := _FORMS.get(plain):
+        return found
+    bare = plain.removesuffix("'s name").removesuffix(" name").removesuffix("的名字").removesuffix("名字")
+    return _FORMS.get(bare) or _FORMS.get(_singular(bare))
+
+
+_OF_HOME = (
+    "rent", "living with", "commute", "gym", "gym days", "neighbour", "doctor", "wifi", "address", "landlord", "flatmate",
+    "routine", "school",
+)  # fmt: skip
+_OF_WORK = ("salary", "boss", "colleague", "commute", "work hours", "job title", "project", "team", "office")
+_OF_PARTNER = (
+    "living with",
+    "relationship status",
+    "plan",
+    "trip",
+    "in law",
+    "engagement",
+    "wedding",
+    "partner job",
+)
+_OF_LIFE = (
+    "health", "medication", "weight", "age", "routine", "diet", "home", "living with", "plan", "partner", "job title",
+    "employer", "doctor", "appointment", "treatment", "hobby", "likes", "status",
+)  # fmt: skip
+_DEPENDENTS = {
+    "home": _OF_HOME,
+    "employer": _OF_WORK,
+    "job title": ("salary", "boss", "project", "team", "work hours"),
+    "partner": _OF_PARTNER,
+    "relationship status": _OF_PARTNER,
+    "death": _OF_LIFE,
+}

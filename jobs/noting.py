@@ -1,0 +1,290 @@
+"""Noting: a stretch of talk becomes what is known, a window at a time.
+
+    window -> notes (a call) -> checked -> compared with what is known near it (one more, where there is any) -> learned
+
+Promises: two calls a window at the most, none where nothing was said or all of it was read; each reply is kept as soon
+as it is there, so that a kill or a failure between the calls costs none of them twice; what a window comes to is one
+commit, and only while its turns are as they were; a model that fails leaves the window for later with one notice and
+holds up nobody. What is rejected is counted and logged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from domain import errors
+from domain.events import Notice, Stop
+from domain.facts import Fact, Learned, NewFact, Slot, Window
+from domain.languages import Language, language_of
+from domain.records import Turn
+from domain.settings import Settings
+from domain.text import own_words
+from facts.comparing import Outcome, changes, near
+from facts.drafts import NoteDraft, NotesRead, read_comparison, read_notes
+from facts.grounding import Checked, grounded
+from facts.slots import COMPANION, PERSON, Names, slot_of
+from llm import Llm
+from memory import Memory
+from prompts import TEMPLATES
+
+_Read = TypeVar("_Read")
+#: How many turns before a window are shown with it, for what "she" and "yes" mean.
+_BEFORE = 2
+#: Where the names of the two stand among what is known.
+_OWN_NAMES = (Slot(PERSON, "name"), Slot(COMPANION, "name"))
+#: A model that answered a window so often without any JSON is not asked again.
+_MOST_TRIES = 3
+_UNREADABLE = "model.no_json"
+#: What a comparison does that takes a statement back.
+_TAKES_BACK = ("changes", "ends", "corrects")
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A window was read and is learned. ``contradicted``: the companion's own statements that do not hold any more."""
+
+    window: Window
+    notes: int
+    facts: int
+    contradicted: tuple[Notice, ...]
+
+
+NotingEvent = Notice | Noted
+
+
+class _HopelessError(errors.BadReply):
+    """No JSON came however often a window was shown."""
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What stays the same through both calls for a window."""
+
+    turns: Sequence[Turn]
+    before: Sequence[Turn]
+    names: Names
+
+    @property
+    def window(self) -> Window:
+        """The window, named by its last turn."""
+        ids, before = (tuple(turn.text_id for turn in turns) for turns in (self.turns, self.before))
+        return Window(ids[-1], self.turns[0].session_id, ids, before)
+
+    @property
+    def language(self) -> Language:
+        """The language that the person speaks in it."""
+        return language_of(*(own_words(turn) for turn in self.turns if turn.role == "user"))
+
+    @property
+    def digest(self) -> str:
+        """Tells whether anything of what is read has changed."""
+        return _digest(*(turn.text for turn in (*self.before, *self.turns)))
+
+
+class Noting:
+    """Reads the windows of one memory."""
+
+    def __init__(self, memory: Memory, llm: Llm) -> None:
+        self._memory = memory
+        self._llm = llm
+        self._log = llm.log
+
+    def due(self, session_id: str) -> str:
+        """The name of a full window of a session that has left its context unread; "" when there is none."""
+        window = self._next(session_id, all_of_it=False)
+        return window[-1].text_id if window else ""
+
+    def run(self, session_id: str, stop: Stop, *, all_of_it: bool) -> Generator[NotingEvent, None, bool]:
+        """Read a session: all that was not read yet, or only full windows that have left the context.
+
+        Returns whether nothing is left for later. Raises Interrupted, StorageError.
+        """
+        try:
+            while window := self._next(session_id, all_of_it=all_of_it):
+                noted = yield from self._read(window, stop)
+                if noted is None:
+                    return False
+                yield noted
+        except errors.ModelError as fault:
+            self._log.warning("a window is left for later", exc_info=fault)
+            yield Notice("notes.left", {"error": fault})
+            return False
+        return True
+
+    def _next(self, session_id: str, *, all_of_it: bool) -> list[Turn]:
+        """The turns of the next window; none when it is not full and need not be read yet."""
+        size = self._llm.settings.window_size
+        unread = self._memory.unread(session_id)
+        if all_of_it:
+            return unread[:size]
+        window = [turn for turn in unread[:size] if turn.folded]
+        return window if len(window) == size else []
+
+    def _read(self, turns: list[Turn], stop: Stop) -> Generator[Notice, None, Noted | None]:
+        """One window, from its turns to what is learned of it; None when its turns went meanwhile."""
+        work = _Work(turns, self._before(turns[0]), names_of_both(self._memory, self._llm.settings))
+        try:
+            checked = self._checked(work, stop)
+            outcome = self._compared(work, checked, stop)
+        except (errors.ContentFiltered, errors.ContextTooLong, _HopelessError) as fault:
+            # It would be refused the next time as well, and nothing may be stuck on it for good.
+            yield Notice("notes.refused", {"error": fault})
+            checked, outcome = _nothing(), Outcome((), (), Counter())
+        stop.check()
+        kept = {fact.text_id for fact in outcome.facts}
+        relations = tuple(one for one in checked.relations if one.fact in kept)
+        learned = Learned(work.window, checked.notes, outcome.facts, relations, outcome.changes)
+        contradicted = tuple(self._contradicted(learned))
+        if not self._memory.learn(learned):
+            return None
+        self._log.info(
+            "window %s: %d notes, %d facts, %d changes; rejected: %s; ignored: %s",
+            work.window.name, len(learned.notes), len(learned.facts), len(learned.changes),
+            dict(checked.rejected), dict(outcome.ignored),
+        )  # fmt: skip
+        return Noted(work.window, len(learned.notes), len(learned.facts), contradicted)
+
+    # -- what was said -------------------------------------------------------------------------------------------
+
+    def _before(self, first: Turn) -> list[Turn]:
+        """The turns right before a window, as far as a model may be told of them."""
+        said = self._memory.turns_of(first.session_id)
+        told = [turn for turn in said if not turn.withheld and not turn.standin]
+        return [turn for turn in told if turn.position < first.position][-_BEFORE:]
+
+    # -- the two calls -------------------------------------------------------------------------------------------
+
+    def _checked(self, work: _Work, stop: Stop) -> Checked:
+        """The notes of a window, as far as they stand in its turns; none, and no call, where only the companion spoke.
+
+        Raises BadReply when the reply holds none.
+        """
+        if not any(turn.role == "user" for turn in work.turns):
+            return _nothing()
+
+        def ask() -> str:
+            return self._llm.notes(work.turns, work.before, work.language, stop)
+
+        def read(reply: str) -> NotesRead:
+            return _understood(read_notes(reply))
+
+        try:
+            drafts = self._asked(work, "notes", work.digest, ask, read)
+        except errors.BadReply as fault:
+            if fault.key == _UNREADABLE and self._is_hopeless(work):
+                raise _HopelessError(_UNREADABLE) from fault
+            raise
+        told = _with_own_subjects(work, drafts.notes)
+        checked = grounded(told, work.turns, work.before, work.names, self._memory.new_text_id)
+        checked.rejected.update(drafts.rejected)
+        return checked
+
+    def _is_hopeless(self, work: _Work) -> bool:
+        """Count a reply without any JSON; whether there were too many of them."""
+        tries = 1 + int(self._memory.kept_reply(work.window.name, "unreadable", work.digest) or 0)
+        self._memory.keep_reply(work.window.name, "unreadable", work.digest, str(tries))
+        return tries >= _MOST_TRIES
+
+    def _compared(self, work: _Work, checked: Checked, stop: Stop) -> Outcome:
+        """What the new facts do to known ones; a model is asked only where something known is near.
+
+        The slots alone decide where it refuses.
+        """
+        known = self._known(checked.facts)
+        shown = near(checked.facts, known)
+        if not shown:
+            return changes(checked.facts, known)
+
+        def ask() -> str:
+            return self._llm.compare(checked.facts, shown, work.language, stop)
+
+        base = _digest(*(f"{fact.text_id} {fact.restatement}" for fact in shown), work.digest)
+        try:
+            found = self._asked(work, "compare", base, ask, read_comparison)
+        except (errors.ContentFiltered, errors.ContextTooLong):
+            return changes(checked.facts, known)
+        return changes(checked.facts, known, shown, found.verdicts, found.doubts)
+
+    def _known(self, new: Sequence[NewFact]) -> list[Fact]:
+        """All that holds now, and what once stood in the slots of new facts."""
+        if not new:
+            return []
+        found = [*self._memory.facts(current=True), *self._memory.facts_in_slots(fact.slot for fact in new)]
+        return list({fact.text_id: fact for fact in found}.values())
+
+    def _asked(
+        self, work: _Work, stage: str, base: str, ask: Callable[[], str], read: Callable[[str], _Read]
+    ) -> _Read:
+        """What a reply says: the one that is kept, or a new one, which is kept before anything is done with it."""
+        kept = self._memory.kept_reply(work.window.name, stage, base)
+        if kept is not None:
+            return read(kept)
+        reply = ask()
+        found = read(reply)
+        self._memory.keep_reply(work.window.name, stage, base, reply)
+        return found
+
+    def _contradicted(self, learned: Learned) -> Iterator[Notice]:
+        """The companion's own statements that a new one takes back, with both."""
+        new = {fact.text_id: fact for fact in learned.facts}
+        taken = [one for one in learned.changes if one.verdict in _TAKES_BACK and one.by in new]
+        known = {fact.text_id: fact for fact in self._memory.facts_with_ids([one.fact for one in taken])}
+        for one in taken:
+            before = known.get(one.fact)
+            if before is not None and before.about == "companion":
+                now = new[one.by].restatement
+                yield Notice("canon.contradicted", {"before": before.restatement, "now": now})
+
+
+def names_of_both(memory: Memory, settings: Settings) -> Names:
+    """Under which names the two are known, from the settings and from what is known, and who else is."""
+    known, words = memory.facts(current=True), TEMPLATES.values()
+    person, companion = ([one.value for one in known if one.slot == slot] for slot in _OWN_NAMES)
+    return Names(
+        tuple(filter(None, [settings.user_name, *person, *(each.person for each in words)])),
+        tuple(filter(None, [settings.companion_name, *companion, *(each.companion for each in words)])),
+        frozenset(name for fact in known for name in (fact.subject, *fact.persons, *fact.entities)),
+    )
+
+
+def _with_own_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDraft]:
+    """The drafts with facts about the two under the names that are known, also where they get others in this window."""
+    words = TEMPLATES[work.language]
+    own = {PERSON: words.person, COMPANION: words.companion}
+    told: dict[str, str] = {}
+    for fact in (fact for note in notes for fact in note.facts):
+        slot, _ = slot_of(fact.subject, fact.attribute, fact.about, work.names)
+        if slot in _OWN_NAMES and fact.value:
+            told[fact.value] = own[slot.subject]
+    return [
+        replace(note, facts=tuple(replace(one, subject=_called(one.subject, told)) for one in note.facts))
+        for note in notes
+    ]
+
+
+def _called(subject: str, told: Mapping[str, str]) -> str:
+    """A subject by the name that is known for it; a first name stands for the whole one."""
+    known = (word for name, word in told.items() if subject in (name, name.split()[0]))
+    return next(known, subject)
+
+
+def _nothing() -> Checked:
+    return Checked((), (), (), Counter())
+
+
+def _understood(found: NotesRead) -> NotesRead:
+    """Notes that are JSON at least. What is none is as good as no reply, and is not kept."""
+    if not found.understood:
+        raise errors.BadReply(_UNREADABLE)
+    return found
+
+
+def _digest(*texts: str) -> str:
+    whole = hashlib.sha256()
+    for text in texts:
+        whole.update(str(len(text)).encode() + b":" + text.encode("utf-8", "surrogatepass"))
+    return whole.hexdigest()

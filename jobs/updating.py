@@ -1,0 +1,174 @@
+"""Bringing an image up to date: a model names operations on its numbered lines, the program applies them.
+
+Promises: a model never copies a line, so none is lost, translated or invented on the way; nothing is asked where a
+session came to nothing that concerns the image; what has since changed is not brought back; an answer that cannot be
+read, or that the model's filter refuses, changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from domain import errors
+from domain.events import Notice, Stop
+from domain.facts import About, Change, Fact, ImageDraft, Note
+from domain.languages import Language, language_of
+from domain.records import Image, Turn
+from facts.operations import OperationsRead, applied, numbered, read_operations
+from jobs.noting import names_of_both
+from llm import Llm
+from memory import Memory
+from models.tasks import Changed, ImageTask, language_of_image
+
+#: Which facts belong into which image.
+_BELONGS: Mapping[About, Image] = {"person": "user", "other": "user", "companion": "self"}
+
+#: What happened to a fact, as a comparison would say it.
+_DONE: Mapping[str, Literal["changes", "ends", "corrects"]] = {
+    "changed": "changes",
+    "ended": "ends",
+    "corrected": "corrects",
+}
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a session came to that concerns an image, and the turns that it rests on, oldest first."""
+
+    image: Image
+    notes: tuple[Note, ...]
+    changes: tuple[Changed, ...]
+    turns: tuple[Turn, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.notes or self.changes)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Everything that is told of it, in words."""
+        changed = [text for one in self.changes for text in _both(one)]
+        return (*(note.text for note in self.notes), *changed)
+
+    @property
+    def language(self) -> Language:
+        """The language in which it is written."""
+        return language_of(*self.told)
+
+
+class Updating:
+    """Brings the images of one memory up to date."""
+
+    def __init__(self, memory: Memory, llm: Llm) -> None:
+        self._memory = memory
+        self._llm = llm
+
+    def material(self, image: Image, session_id: str) -> Material:
+        """What of a session concerns an image and holds still."""
+        found = self._memory.notes_of(session_id)
+        facts = _by_note(self._memory.facts_of_turns(_turns_of(found)).values())
+        notes = [note for note in found if _concerns(note, facts[note.text_id], image)]
+        own = [fact for each in facts.values() for fact in each]
+        changes = [one for one in self._changed(own) if _BELONGS[one.known.about] == image]
+        rests = [*_turns_of(notes), *(turn for one in changes if one.by for turn in one.by.turns)]
+        turns = self._memory.turns(list(dict.fromkeys(rests)))
+        return Material(image, tuple(notes), tuple(changes), tuple(turns))
+
+    def _changed(self, by: Sequence[Fact]) -> Iterable[Changed]:
+        """The known facts to which these facts did something, as far as they hold themselves."""
+        new = {fact.text_id: fact for fact in by if fact.current}
+        for known in self._memory.facts():
+            if known.replaced_by in new:
+                yield Changed(self._change(known), known, new[known.replaced_by])
+            elif known.doubtful_since and known.current:
+                yield from self._doubted(known, new)
+
+    def _change(self, known: Fact) -> Change:
+        """What the fact that took its place did to a known one."""
+        done = [event for event in self._memory.history(known.text_id) if event.by == known.replaced_by]
+        verdict = _DONE.get(done[-1].what, "changes") if done else "changes"
+        return Change(known.text_id, verdict, known.until or known.seen, known.replaced_by)
+
+    def _doubted(self, known: Fact, new: Mapping[str, Fact]) -> Iterable[Changed]:
+        for event in self._memory.history(known.text_id):
+            if event.what == "doubted" and event.by in new:
+                change = Change(known.text_id, "doubts", event.when, event.by)
+                yield Changed(change, known, new[event.by])
+
+    def updated(
+        self, current: ImageDraft, material: Material, stop: Stop
+    ) -> Generator[Notice, None, ImageDraft]:
+        """The image after a session; as it is where the model's answer cannot be used, and the person is told.
+
+        Raises ModelError when the model cannot be asked now, or Interrupted.
+        """
+        language = language_of_image(current.text, material.language)
+        try:
+            reply = self._llm.image_operations(_task(current, material), language, stop)
+        except (errors.ContentFiltered, errors.ContextTooLong) as fault:
+            # It would be refused the next time as well, and nothing may be stuck on it for good.
+            yield Notice("save.image_refused", {"image": material.image, "error": fault})
+            return current
+        stop.check()
+        found = read_operations(reply)
+        if not found.understood:
+            unreadable = errors.BadReply("model.no_json")
+            yield Notice("save.image_refused", {"image": material.image, "error": unreadable})
+        return self._applied(current, material, found, language)
+
+    def _applied(
+        self, current: ImageDraft, material: Material, found: OperationsRead, language: Language
+    ) -> ImageDraft:
+        made = applied(
+            current.text,
+            current.lines,
+            found.operations,
+            material.turns,
+            self._memory.pins(material.image),
+            language,
+            self._llm.settings.image_tokens,
+            self._llm.clock().date(),
+            names=names_of_both(self._memory, self._llm.settings),
+            told=material.told,
+        )
+        self._llm.log.info(
+            "image %s: %d operations; rejected: %s; refused: %s; moved out: %d",
+            material.image, len(found.operations), dict(found.rejected), dict(made.refused), len(made.moved),
+        )  # fmt: skip
+        return ImageDraft(made.text, made.lines)
+
+
+def _task(current: ImageDraft, material: Material) -> ImageTask:
+    """What the model is shown: lines and turns by small numbers."""
+    return ImageTask(
+        material.image,
+        dict(enumerate(numbered(current.text), 1)),
+        material.notes,
+        material.changes,
+        {turn.text_id: number for number, turn in enumerate(material.turns, 1)},
+        (material.turns[0].timestamp, material.turns[-1].timestamp),
+    )
+
+
+def _both(one: Changed) -> tuple[str, ...]:
+    return (one.known.restatement, *((one.by.restatement,) if one.by else ()))
+
+
+def _turns_of(notes: Iterable[Note]) -> list[str]:
+    return list(dict.fromkeys(turn for note in notes for turn in note.turns))
+
+
+def _by_note(facts: Iterable[Sequence[Fact]]) -> defaultdict[str, list[Fact]]:
+    found: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in dict.fromkeys(fact for each in facts for fact in each):
+        found[fact.note].append(fact)
+    return found
+
+
+def _concerns(note: Note, facts: Sequence[Fact], image: Image) -> bool:
+    """Whether a note tells something of whom an image is of that holds still; one without facts is of the person."""
+    if not facts:
+        return image == "user"
+    return any(fact.current and _BELONGS[fact.about] == image for fact in facts)

@@ -1,0 +1,341 @@
+"""At most one value is current in a slot that holds one, whatever came in whichever order and whatever a model says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain.facts import Fact, NewFact
+from facts.comparing import MOST_SHOWN, changes, near
+from facts.drafts import DoubtDraft, VerdictDraft
+from facts.timeline import same_value
+from tests.facts.talk import new_fact, stored
+
+
+def arrived(*windows: Sequence[NewFact]) -> dict[str, Fact]:
+    """What is known after these windows, with no model at all."""
+    known: list[Fact] = []
+    for window in windows:
+        known = stored(known, changes(window, known))
+    return {fact.text_id: fact for fact in known}
+
+
+def current(known: dict[str, Fact]) -> list[str]:
+    return [fact.value for fact in known.values() if fact.current and fact.single and fact.stance == "stated"]
+
+
+LEEDS = new_fact("leeds", "home", "Headingley, Leeds", "2025-03-01T20:00:00+00:00")
+YORK = new_fact("york", "home", "Fishergate, York", "2025-08-30T18:00:00+00:00", start="2025-10-18")
+
+
+def test_a_new_value_takes_the_place_of_the_old_one_which_keeps_until_when_it_held() -> None:
+    known = arrived([LEEDS], [YORK])
+    assert current(known) == ["Fishergate, York"]
+    assert (known["leeds"].until, known["leeds"].replaced_by) == ("2025-10-18", "york")
+
+
+def test_an_older_statement_that_arrives_late_goes_into_the_past() -> None:
+    known = arrived([YORK], [LEEDS])
+    assert current(known) == ["Fishergate, York"]
+    assert (known["leeds"].until, known["leeds"].replaced_by) == ("2025-10-18", "york")
+
+
+def test_a_value_that_arrives_late_between_two_others_shortens_the_first() -> None:
+    bath = new_fact("bath", "home", "Bath", "2025-05-01T18:00:00+00:00")
+    known = arrived([LEEDS], [YORK], [bath])
+    assert [(known[name].until, known[name].replaced_by) for name in ("leeds", "bath", "york")] == [
+        ("2025-05-01T18:00:00+00:00", "bath"), ("2025-10-18", "york"), ("", ""),
+    ]  # fmt: skip
+
+
+def test_what_was_over_when_it_was_told_is_never_current() -> None:
+    rome = new_fact("rome", "home", "Rome", "2026-01-01T18:00:00+00:00", end="2019")
+    paris = new_fact(
+        "paris", "home", "Paris", "2026-01-02T18:00:00+00:00", text="Mara used to live in Paris."
+    )
+    for windows in permutations([[YORK], [rome], [paris]]):
+        assert current(arrived(*windows)) == ["Fishergate, York"]
+
+
+def test_what_arrives_late_from_before_an_end_ended_with_it() -> None:
+    tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
+    ended = replace(next(iter(arrived([tom]).values())), until="2025-07-06")
+    josef = new_fact("josef", "partner", "Josef", "2025-05-01T20:00:00+00:00")
+    rafe = new_fact("rafe", "partner", "Rafe", "2026-01-10T20:00:00+00:00")
+    later = stored([ended], changes([josef], [ended]))
+    assert [(fact.text_id, fact.until) for fact in later][1:] == [("josef", "2025-07-06")]
+    assert current({fact.text_id: fact for fact in stored(later, changes([rafe], later))}) == ["Rafe"]
+
+
+def test_what_a_person_decided_about_the_past_is_not_shortened_by_what_arrives_late() -> None:
+    known = [replace(fact, decided="hand") for fact in arrived([LEEDS], [YORK]).values()]
+    bath = new_fact("bath", "home", "Bath", "2025-05-01T18:00:00+00:00")
+    assert {change.fact for change in changes([bath], known).changes} == {"bath"}
+
+
+VALUES = ["Leeds", "York", "Bath", "Rome"]
+STATEMENTS = st.lists(
+    st.tuples(st.sampled_from(VALUES), st.sampled_from(["", "start", "end", "planned", "joked"])),
+    min_size=1,
+    max_size=6,
+)
+
+
+def _as_facts(told: Sequence[tuple[str, str]]) -> list[NewFact]:
+    found = []
+    for at, (value, how) in enumerate(told):
+        fact = new_fact(f"f{at}", "home", value, f"2025-0{at + 1}-10T18:00:00+00:00")
+        if how == "start":
+            fact = replace(fact, start=f"2025-0{at + 1}-25")
+        elif how == "end":
+            fact = replace(fact, end="2020")
+        elif how:
+            fact = replace(fact, stance=how)  # type: ignore[arg-type]
+        found.append(fact)
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(STATEMENTS, st.randoms(use_true_random=False), st.booleans())
+def test_the_current_value_is_the_same_in_whatever_order_the_statements_arrive(
+    told: list[tuple[str, str]], chance: object, together: bool
+) -> None:
+    facts = _as_facts(told)
+    expected = current(arrived(*[[fact] for fact in facts]))
+    assert len(expected) <= 1
+    mixed = list(facts)
+    chance.shuffle(mixed)  # type: ignore[attr-defined]
+    windows = [mixed[:2], mixed[2:]] if together else [[fact] for fact in mixed]
+    assert current(arrived(*windows)) == expected
+
+
+VERDICTS = st.lists(
+    st.builds(
+        VerdictDraft,
+        st.integers(-1, 4),
+        st.integers(-1, 5),
+        st.sampled_from(["same", "adds", "changes", "ends", "corrects"]),
+    ),
+    max_size=5,
+)
+DOUBTS = st.lists(st.builds(DoubtDraft, st.integers(-1, 6), st.integers(-1, 4)), max_size=3)
+
+
+@settings(max_examples=150, deadline=None)
+@given(STATEMENTS, STATEMENTS, VERDICTS, DOUBTS, st.integers(0, 5))
+def test_no_verdict_leaves_two_values_current_or_touches_what_a_person_decided(
+    before: list[tuple[str, str]],
+    after: list[tuple[str, str]],
+    verdicts: list[VerdictDraft],
+    doubts: list[DoubtDraft],
+    by_hand: int,
+) -> None:
+    known = list(arrived(*[[fact] for fact in _as_facts(before)]).values())
+    known = [replace(fact, decided="hand") if at == by_hand else fact for at, fact in enumerate(known)]
+    window = [
+        replace(fact, text_id=f"new {fact.text_id}", said=f"2026{fact.said[4:]}", start="")
+        for fact in _as_facts(after)
+    ]
+    outcome = changes(window, known, known, verdicts, doubts)
+    later = {fact.text_id: fact for fact in stored(known, outcome)}
+    assert len(current(later)) <= 1
+    for fact in known:
+        if fact.decided == "hand":
+            assert replace(later[fact.text_id], seen=fact.seen) == fact
+    assert {change.fact for change in outcome.changes} <= {*later}
+    assert len({change.fact for change in outcome.changes}) == len(outcome.changes)
+
+
+@pytest.mark.parametrize("stance", ["planned", "wished", "supposed", "joked"])
+def test_what_is_not_stated_takes_the_place_of_nothing(stance: str) -> None:
+    monaco = new_fact("monaco", "home", "Monaco", "2025-05-01T18:00:00+00:00", stance=stance)
+    known = list(arrived([LEEDS]).values())
+    outcome = changes([monaco], known, known, [VerdictDraft(1, 1, "changes")], [DoubtDraft(1, 1)])
+    assert outcome.changes == ()
+    assert outcome.ignored == {"not stated": 1, "doubt without a change": 1}
+
+
+def test_a_plan_that_came_true_is_no_plan_any_more() -> None:
+    plan = new_fact("plan", "home", "York", "2025-05-01T18:00:00+00:00", stance="planned")
+    done = new_fact("done", "home", "York", "2025-10-25T18:00:00+00:00")
+    known = arrived([plan], [done])
+    assert (known["plan"].until, known["done"].current) == ("2025-10-25T18:00:00+00:00", True)
+
+
+def test_what_is_said_again_confirms_and_is_not_stored_twice() -> None:
+    again = new_fact("again", "home", "headingley,  LEEDS", "2025-06-01T18:00:00+00:00")
+    outcome = changes([again], list(arrived([LEEDS]).values()))
+    assert outcome.facts == ()
+    assert [(one.fact, one.verdict, one.when) for one in outcome.changes] == [("leeds", "same", again.said)]
+    less = new_fact("less", "home", "Leeds", "2025-06-01T18:00:00+00:00")
+    assert changes([less], list(arrived([LEEDS]).values())).facts == ()
+
+
+def test_several_values_stand_beside_each_other_and_each_stands_once() -> None:
+    tea = new_fact("tea", "likes", "rooibos tea", "2025-03-01T20:00:00+00:00")
+    jazz = new_fact("jazz", "likes", "jazz", "2025-03-02T20:00:00+00:00")
+    again = new_fact("again", "likes", "Rooibos tea", "2025-03-03T20:00:00+00:00")
+    known = arrived([tea], [jazz], [again])
+    assert sorted(known) == ["jazz", "tea"]
+    assert known["tea"].seen == again.said
+
+
+def test_facts_that_repeat_each_other_in_one_window_are_one_with_the_turns_of_both() -> None:
+    one = new_fact("one", "likes", "rooibos", "2025-03-01T20:00:00+00:00", keywords=("tea",))
+    two = new_fact("two", "likes", "Rooibos", "2025-03-01T20:05:00+00:00", keywords=("drink",))
+    (fact,) = changes([one, two], []).facts
+    assert (fact.turns, fact.keywords, fact.said) == (("turn one", "turn two"), ("tea", "drink"), two.said)
+    homes = [replace(LEEDS, text_id=name, turns=(name,)) for name in ("a", "b")]
+    (home,) = changes(homes, []).facts
+    assert home.turns == ("a", "b")
+
+
+def test_a_habit_that_was_given_up_is_not_the_habit_again() -> None:
+    plays = new_fact("plays", "hobby", "cello", "2025-08-30T18:00:00+00:00", text="Mara takes cello lessons.")
+    quit_it = new_fact("quit", "hobby", "cello", "2026-01-10T18:00:00+00:00", text="Mara quit the cello.")
+    known = list(arrived([plays]).values())
+    assert [fact.text_id for fact in changes([quit_it], known).facts] == ["quit"]
+    outcome = changes([quit_it], known, known, [VerdictDraft(1, 1, "ends")])
+    assert [(one.fact, one.verdict, one.by) for one in outcome.changes] == [("plays", "ends", "quit")]
+
+
+def test_a_correction_says_that_the_old_one_never_was() -> None:
+    wrong = new_fact("wrong", "name", "Annette", "2025-03-29T19:30:00+00:00", subject="Annette")
+    right = new_fact("right", "name", "Annika", "2025-05-17T21:00:00+00:00", subject="Annika")
+    known = list(arrived([wrong]).values())
+    later = {
+        f.text_id: f for f in stored(known, changes([right], known, known, [VerdictDraft(1, 1, "corrects")]))
+    }
+    assert (later["wrong"].corrected, later["wrong"].current, later["right"].current) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "why"),
+    [
+        (VerdictDraft(1, 9, "changes"), "not shown"),
+        (VerdictDraft(1, 0, "ends"), "not shown"),
+        (VerdictDraft(7, 1, "changes"), "unknown fact"),
+        (VerdictDraft(1, 1, "same"), "not the same"),
+    ],
+)
+def test_a_verdict_that_cannot_be_is_ignored(verdict: VerdictDraft, why: str) -> None:
+    known = list(arrived([new_fact("rent", "rent", "780", "2025-03-01T20:00:00+00:00")]).values())
+    new = new_fact("more", "rent", "925", "2025-08-30T20:00:00+00:00")
+    outcome = changes([new], known, known, [verdict])
+    assert outcome.ignored == {why: 1}
+    assert [(one.fact, one.verdict) for one in outcome.changes] == [("rent", "changes")]
+
+
+def test_what_a_person_put_right_wins_for_good() -> None:
+    known = [replace(fact, decided="hand") for fact in arrived([LEEDS]).values()]
+    outcome = changes([YORK], known, known, [VerdictDraft(1, 1, "changes")])
+    assert outcome.ignored == {"decided by hand": 1}
+    assert [(one.fact, one.by) for one in outcome.changes] == [("york", "leeds")]
+    assert current({fact.text_id: fact for fact in stored(known, outcome)}) == ["Headingley, Leeds"]
+
+
+GYM = new_fact("gym", "gym", "The Foundry", "2025-03-01T20:00:01+00:00")
+TEA = new_fact("tea", "favourite tea", "rooibos", "2025-03-01T20:00:02+00:00")
+RENT = new_fact("rent", "rent", "780", "2025-03-01T20:00:03+00:00")
+
+
+def test_a_move_makes_doubtful_what_hangs_on_a_home_with_no_model() -> None:
+    new_rent = new_fact("more", "rent", "925", YORK.said, start="2025-10-18")
+    known = arrived([LEEDS, GYM, TEA, RENT], [YORK, new_rent])
+    assert known["gym"].doubtful_since == "2025-10-18"
+    assert known["tea"].doubtful_since == ""
+    assert (known["rent"].doubtful_since, known["rent"].until) == ("", "2025-10-18")
+
+
+def test_what_was_said_after_the_move_is_not_doubted_when_the_move_arrives_late() -> None:
+    wall = new_fact("wall", "gym", "Red Goat", "2025-11-16T21:00:00+00:00")
+    assert arrived([LEEDS], [wall], [YORK])["wall"].doubtful_since == ""
+
+
+def test_saying_it_again_takes_the_doubt_away() -> None:
+    still = new_fact("still", "gym", "The Foundry", "2025-11-16T21:00:00+00:00")
+    known = arrived([LEEDS, GYM], [YORK], [still])
+    assert known["gym"].doubtful_since == ""
+    assert "still" not in known
+
+
+def test_a_first_home_or_the_same_home_told_more_exactly_makes_nothing_doubtful() -> None:
+    exact = new_fact("exact", "home", "Cardigan Road, Headingley, Leeds", "2025-04-01T20:00:00+00:00")
+    known = arrived([GYM], [LEEDS], [exact])
+    assert known["gym"].doubtful_since == ""
+    assert current(known) == ["The Foundry", "Cardigan Road, Headingley, Leeds"]
+
+
+def test_a_doubt_of_the_model_is_followed_only_beside_a_change_on_which_things_hang() -> None:
+    friend = new_fact("friend", "neighbour's dog", "Rex", "2025-03-01T20:00:04+00:00")
+    known = list(arrived([LEEDS, GYM, friend]).values())
+    outcome = changes([YORK], known, known, [], [DoubtDraft(3, 1)])
+    assert {(one.fact, one.verdict) for one in outcome.changes} == {
+        ("leeds", "changes"), ("gym", "doubts"), ("friend", "doubts"),
+    }  # fmt: skip
+    tea = new_fact("tea", "favourite tea", "mint", "2025-04-01T20:00:00+00:00")
+    assert changes([tea], known, known, [], [DoubtDraft(3, 1)]).changes == ()
+
+
+def test_a_death_makes_doubtful_what_was_so_of_the_one_who_died() -> None:
+    pet = new_fact("pet", "pet", "Pickle", "2025-03-01T20:00:00+00:00")
+    dose = new_fact("dose", "medication", "Semintra", "2025-03-01T20:00:01+00:00", subject="Pickle")
+    death = new_fact(
+        "death", "died", "2025-11-09", "2025-11-16T21:00:00+00:00", subject="Pickle", start="2025-11-09"
+    )
+    known = arrived([pet, dose], [death])
+    assert [known[name].doubtful_since for name in ("pet", "dose")] == ["2025-11-09", "2025-11-09"]
+
+
+def test_what_a_person_keeps_is_not_doubted() -> None:
+    known = [replace(fact, kept=fact.text_id == "gym") for fact in arrived([LEEDS, GYM]).values()]
+    assert [one.fact for one in changes([YORK], known, known, [], [DoubtDraft(2, 1)]).changes] == ["leeds"]
+
+
+def test_the_nearest_known_facts_are_shown_and_only_so_many() -> None:
+    known = list(arrived([LEEDS, GYM, TEA, RENT]).values())
+    assert near([YORK], known)[0].text_id == "leeds"
+    assert {"gym", "rent"} <= {fact.text_id for fact in near([YORK], known)}
+    assert "tea" not in {fact.text_id for fact in near([YORK], known)}
+    many = [new_fact(f"n{n}", "likes", f"thing {n}", f"2025-03-01T20:{n:02}:00+00:00") for n in range(50)]
+    assert len(near([many[0]], list(arrived(many).values()))) == MOST_SHOWN
+    assert near([], known) == ()
+
+
+def test_a_name_that_was_misheard_is_near_by_its_rare_words() -> None:
+    wrong = new_fact(
+        "wrong",
+        "name",
+        "Annette",
+        "2025-03-29T19:30:00+00:00",
+        subject="Annette",
+        text="Annette is Mara's sister.",
+    )
+    right = new_fact(
+        "right",
+        "name",
+        "Annika",
+        "2025-05-17T21:00:00+00:00",
+        subject="Annika",
+        text="Mara's sister is Annika, not Annette.",
+    )
+    known = list(arrived([wrong, TEA, GYM]).values())
+    assert near([right], known)[0].text_id == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("£38,500", "38500 pounds", True), ("三万一", "31000元", True), ("The Foundry", "the foundry", True),
+        ("York", "Leeds", False), ("£925", "£960", False), ("半包", "一包", False), ("one a day", "three a day", False),
+        ("净尘科技", "蜀芯", False), ("34:10", "31:20", False),
+    ],
+)  # fmt: skip
+def test_values_are_equal_however_they_are_written(one: str, other: str, same: bool) -> None:
+    assert same_value(one, other) is same
+    assert same_value(other, one) is same

@@ -1,0 +1,154 @@
+"""The same in Chinese: only what stands in the turns that a note names is believed. Sentences of a Chinese life."""
+
+from __future__ import annotations
+
+import pytest
+
+from facts.slots import Names
+from tests.facts.talk import CHEN, checked, fact_draft, reason, talk
+
+FIRST = talk(
+    "2025-04-05",
+    "你好，我叫陈默，三十二岁，在杭州滨江一家做扫地机器人的公司当嵌入式工程师，公司叫净尘科技，月薪两万六。",
+    "> 陈默，你好。净尘忙不忙？你住在西湖边吗？",
+    "女朋友叫林晓，在西溪那边的小学教美术。我们养了一条柯基，叫豆包，三岁。",
+    "> 我最喜欢喝的是凤凰单丛，鸭屎香。",
+    "昨天清明，我回绍兴给外公上坟，他以前教我下围棋，我到现在还留着他那副云子。",
+    "> 云子越用越润。",
+    "我打算今年十月十二号跟林晓求婚，那天是她生日。对了，我生日是农历八月十五，到时候你记得跟我说声生日快乐，行吗？",
+    "> 行，八月十五那天我跟你说生日快乐。",
+)
+LATER = talk(
+    "2025-08-16",
+    "我找到新工作了，成都的蜀芯，三万一，九月八号入职。净尘裁员，上个月底走的人。",
+    "> 恭喜。",
+    "我大前天开始戒烟的，今天第四天。我爸下周三要放心脏支架，在绍兴人民医院。",
+    "> 八月二十号，是吧？",
+    "豆包带不走，先跟着林筱。唉，要不我干脆上峨眉山出家算了，反正离成都近。",
+    "> 峨眉山可不收带云子上山的人。",
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "turn"),
+    [
+        ("陈默在净尘科技当嵌入式工程师，月薪26000元。", 1),
+        ("陈默32岁，在杭州滨江上班。", 1),
+        ("陈默出生于1992年或1993年。", 1),
+        ("陈默的女朋友林晓在西溪的小学教美术。", 3),
+        ("陈默养了一条叫豆包的柯基。", 3),
+        ("陈默2025年4月4日回绍兴给外公上坟。", 5),
+        ("陈默留着外公的云子。", 5),
+        ("陈默打算2025年10月12日向林晓求婚。", 7),
+        ("陈默的生日是农历八月十五。", 7),
+    ],
+)
+def test_what_stands_in_its_turns_or_follows_from_their_day_is_believed(statement: str, turn: int) -> None:
+    assert reason(statement, FIRST, turn, names=CHEN) == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "turn"),
+    [
+        ("陈默的新工作在成都的蜀芯，月薪31000元，2025年9月8日入职。", 1),
+        ("陈默2025年7月底离开了净尘。", 1),
+        ("陈默2025年8月13日开始戒烟。", 3),
+        ("陈默的爸爸2025年8月20日在绍兴人民医院放心脏支架。", 3),
+    ],
+)
+def test_days_are_worked_out_from_when_they_were_spoken_of(statement: str, turn: int) -> None:
+    assert reason(statement, LATER, turn, names=CHEN) == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "turn", "why", "fields"),
+    [
+        ("陈默在Google当工程师。", 1, "name", {}),
+        ("陈默的女朋友叫王芳。", 3, "name", {}),
+        ("陈默跟王芳一起养狗。", 3, "name", {"persons": ("陈默", "王芳")}),
+        ("陈默月薪三万六。", 1, "number", {}),
+        ("陈默2025年4月3日回绍兴给外公上坟。", 5, "date", {}),
+        ("陈默的生日是2025年9月15日。", 7, "date", {}),
+        ("我在净尘科技当工程师。", 1, "pronoun", {}),
+        ("他以前教陈默下围棋。", 5, "pronoun", {}),
+        ("陈默昨天给外公上坟。", 5, "relative day", {}),
+        ("陈默住在西湖边。", 2, "companion's words", {}),
+        ("陈默喜欢滑雪和冲浪。", 3, "unsupported", {}),
+        ("Chen Mo works at a robot company as an engineer.", 1, "language", {}),
+        ("陈默在净尘科技上班。", 9, "no turn", {}),
+    ],
+)
+def test_what_is_invented_or_left_open_is_not_believed(
+    statement: str, turn: int, why: str, fields: dict[str, object]
+) -> None:
+    assert reason(statement, FIRST, turn, names=CHEN, **fields) == why
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "stance"),
+    [
+        (LATER[4].words, "陈默要上峨眉山出家。", "joked"),
+        (LATER[4].words, "豆包跟着林筱。", "stated"),
+        ("如果中了彩票，我就去火星买房。", "陈默去火星买房。", "supposed"),
+        ("要是搬去北京就好了。", "陈默搬去北京。", "supposed"),
+        ("据说公司要裁员。", "公司裁员。", "supposed"),
+        ("我升职当总裁了，哈哈哈！", "陈默升职当总裁。", "joked"),
+        ("哈哈，我升职当经理了。", "陈默升职当经理。", "stated"),
+        ("我打算明年学开车。", "陈默打算2026年学开车。", "planned"),
+        ("我打算今年十月十二号跟林晓求婚，那天是她生日。", "林晓的生日是10月12日。", "stated"),
+        ("我打算今年十月十二号跟林晓求婚，那天是她生日。", "陈默打算2025年10月12日向林晓求婚。", "planned"),
+        ("真想再养一条狗。", "陈默养一条狗。", "wished"),
+        ("我找到新工作了，一个月三万一。", "陈默的新工作一个月31000元。", "stated"),
+    ],
+)
+def test_nothing_becomes_more_certain_than_it_was_said(said: str, statement: str, stance: str) -> None:
+    found = checked(fact_draft(statement, 1), talk("2025-08-16", said), CHEN)
+    assert [fact.stance for fact in found.facts] == [stance]
+
+
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("我不再喝咖啡了。", "陈默喝咖啡。"),
+        ("我和林筱分手了，异地实在扛不住。", "陈默和林筱在一起。"),
+        ("我住在成都。", "陈默不住在成都。"),
+        ("婚没求成。", "陈默求成了婚。"),
+    ],
+)
+def test_a_statement_that_turns_its_evidence_round_is_not_believed(said: str, statement: str) -> None:
+    assert reason(statement, talk("2025-12-20", said), 1, names=CHEN) in ("polarity", "unsupported")
+
+
+def test_a_yes_makes_evidence_of_what_the_companion_said() -> None:
+    said = talk(
+        "2026-04-25", "小李今天请全组喝奶茶。", "> 测试的小李，那就是李楠了？", "对，就是她。", "> 替我道喜。"
+    )
+    (fact,) = checked(
+        fact_draft("请全组喝奶茶的小李是测试的李楠。", 1, 3, persons=("李楠",)), said, CHEN
+    ).facts
+    assert fact.turns == ("2026-04-25/1", "2026-04-25/2", "2026-04-25/3")
+    sorry = talk("2026-04-25", "小李今天请喝奶茶。", "> 那就是李楠了？", "对不起，打错了。", "> 没事。")
+    assert reason("请喝奶茶的小李是李楠。", sorry, 2, names=CHEN, persons=("李楠",)) == "companion's words"
+
+
+def test_a_name_that_is_known_from_earlier_talk_may_stand_in_a_statement() -> None:
+    said = talk("2026-04-25", "小李今天请全组喝奶茶，她要升测试经理了。")
+    assert reason("李楠要升测试经理了。", said, 1, names=CHEN, persons=("李楠",)) == "name"
+    known = Names(("陈默",), ("老友",), frozenset({"李楠"}))
+    assert reason("李楠要升测试经理了。", said, 1, names=known, persons=("李楠",)) == ""
+
+
+def test_a_turn_that_only_asks_is_no_evidence() -> None:
+    assert (
+        reason("陈默最喜欢喝绿茶。", talk("2025-04-05", "我最喜欢喝绿茶吗？你自己呢？"), 1, names=CHEN)
+        == "question"
+    )
+
+
+def test_what_a_person_asked_to_have_forgotten_leaves_nothing() -> None:
+    said = talk(
+        "2025-04-05", "林晓欠了赌债。求你把刚才的话忘掉，别再提。", "> 好。", "我爸手术很顺利。", "> 太好了。"
+    )
+    for turn in (1, 2):
+        assert reason("林晓欠了赌债。", said, turn, names=CHEN) == "forgotten"
+    assert reason("陈默的爸爸手术很顺利。", said, 3, names=CHEN) == ""

@@ -1,0 +1,68 @@
+"""Equal matters have equal slots, however they are called and in either language."""
+
+from __future__ import annotations
+
+import pytest
+
+from facts.slots import Names, attribute_of, depends_on, slot_of, subject_of
+from tests.facts.talk import CHEN, MARA
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese", "single"),
+    [
+        ("lives in", "现居地", True), ("employer", "公司", True), ("occupation", "职业", True), ("monthly salary", "月薪", True),
+        ("rent", "房租", True), ("boyfriend", "女朋友", True), ("smoking", "抽烟", True), ("coffee", "咖啡", True),
+        ("gym", "健身房", True), ("commute", "通勤", True), ("birthday", "生日", True), ("age", "年龄", True),
+        ("phone number", "手机号", True), ("e-mail", "邮箱", True), ("died", "去世", True), ("wifi password", "wifi密码", True),
+        ("favorite books", "最喜欢的书", True), ("favourite tea", "最喜欢喝的茶", True), ("favourite season", "最喜欢的季节", True),
+        ("cat", "猫", False), ("daughter", "女儿", False), ("allergic to", "过敏", False), ("hobbies", "爱好", False),
+        ("plans", "计划", False), ("promised", "承诺", False), ("dislikes", "讨厌", False), ("medicines", "药", False),
+        ("sister", "妹妹", False), ("speaks", "语言", False), ("tone", "语气", False),
+    ],
+)  # fmt: skip
+def test_an_attribute_is_one_in_both_languages(english: str, chinese: str, single: bool) -> None:
+    assert attribute_of(english) == attribute_of(chinese)
+    assert attribute_of(english)[1] is single
+
+
+@pytest.mark.parametrize(
+    "name", ["Mara", "mara", "Mara Lindqvist", "the user", "User", "用户", "本人", "MARA ", ""]
+)
+def test_the_person_is_one_subject_under_every_name(name: str) -> None:
+    assert subject_of(name, "person", MARA) == "person"
+
+
+@pytest.mark.parametrize("name", ["Juniper", "the assistant", "助手", "Old Friend", "老友"])
+def test_the_companion_is_one_subject_under_every_name(name: str) -> None:
+    assert subject_of(name, "companion", MARA) == "companion"
+
+
+def test_somebody_else_keeps_their_own_name() -> None:
+    assert subject_of("Tom", "other", MARA) == subject_of("tom", "other", MARA) == "tom"
+    assert subject_of("Tom Okafor", "other", MARA) != subject_of("Tom", "other", MARA)
+    assert subject_of("Mara's sister Annika", "other", MARA) == "annika"
+    assert subject_of("陈默的爸爸", "other", CHEN) == "爸爸"
+    assert subject_of("Annika Lindqvist", "other", MARA) == "annika lindqvist"
+
+
+def test_an_attribute_that_is_not_in_the_list_keeps_its_name_and_may_hold_several_values() -> None:
+    assert attribute_of("Bicycle names") == ("bicycle name", False)
+    assert attribute_of("bicycle_name") == ("bicycle name", False)
+    assert attribute_of("5K time") == attribute_of("best 5k run time") == ("5k time", True)
+
+
+def test_names_that_are_empty_match_nobody() -> None:
+    assert subject_of("Tom", "other", Names(("", " "), ("",))) == "tom"
+    assert slot_of("", "", "other", Names())[0].subject == ""
+
+
+def test_what_hangs_on_a_home_a_job_a_partner_a_life_is_named() -> None:
+    def of(attribute: str) -> frozenset[str]:
+        return depends_on(slot_of("Mara", attribute, "person", MARA)[0])
+
+    assert {"gym", "commute", "rent", "neighbour", "living with"} <= of("住处")
+    assert {"salary", "colleague", "commute", "boss"} <= of("公司")
+    assert {"living with", "plan"} <= of("girlfriend")
+    assert {"medication", "weight"} <= of("died")
+    assert of("favourite tea") == frozenset()

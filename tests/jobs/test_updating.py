@@ -1,0 +1,175 @@
+"""An image changes by operations on its lines, from what a session came to, and by nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from domain.events import Notice, Stop
+from jobs.saving import Saved
+from tests.house import House, Mind, house, records
+from tests.server import ScriptedServer, hang, say, status
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        yield running
+
+
+@pytest.fixture
+def mind(server: ScriptedServer) -> Mind:
+    return Mind(server)
+
+
+@pytest.fixture
+def opened(tmp_path, server, mind, clock, new_id, log) -> Callable[..., Any]:
+    """Opens the house again and again on one folder."""
+    return lambda **settings: house(tmp_path, server, clock, new_id, log, **settings)
+
+
+def home_of_the_user(place: str, **more: Any) -> str:
+    """A reply that notes where the user lives."""
+    fact = {
+        "turns": [1],
+        "restatement": f"the user lives in {place}.",
+        "subject": "the user",
+        "about": "person",
+    }
+    fact |= {"attribute": "home", "value": place, **more}
+    return json.dumps({"notes": [{"turns": [1], "text": fact["restatement"], "facts": [fact]}]})
+
+
+def operations(*wanted: dict[str, Any]) -> str:
+    """A reply that wants these operations, each resting on the first turn."""
+    return json.dumps({"operations": [{"turns": [1], "date": "2026-03-01", **one} for one in wanted]})
+
+
+def saved(home: House, said: str) -> tuple[Saved, list[str]]:
+    """What a ``/save`` came to after this was said, and the keys of its notices."""
+    home.say(said)
+    events = list(home.talk.save(Stop()))
+    home.settle()
+    assert isinstance(events[-1], Saved)
+    return events[-1], [event.key for event in events if isinstance(event, Notice)]
+
+
+def test_an_image_is_asked_for_only_where_the_session_came_to_something_that_concerns_it(opened, mind):
+    mind.answers("notes", home_of_the_user("Lyon"), '{"notes": []}')
+    with opened() as home:
+        saved(home, "I live in Lyon.")
+        assert (len(mind.asked("user")), len(mind.asked("self"))) == (1, 0)
+        saved(home, "Hm.")
+        assert (len(mind.asked("user")), len(mind.asked("self"))) == (1, 0)
+
+
+def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_stands(opened, mind):
+    mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo"))
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
+    change = {"operation": "change", "line": 2, "text": "The user lives in Oslo (since 2026-03-01)."}
+    mind.answers(
+        "user", operations({"operation": "add", "text": "The user lives in Lyon."}), operations(change)
+    )
+    with opened() as home:
+        home.memory.write_image("user", "Her own words stay.", "hand")
+        first, _ = saved(home, "I live in Lyon.")
+        assert first.changes[0].after == "Her own words stay.\nThe user lives in Lyon."
+        second, told = saved(home, "I live in Oslo now.")
+        assert told == []
+        (shown,) = [one for one in records(mind.asked("user")[-1]) if "change" in one]
+        assert (shown["change"], shown["before"], shown["now"], shown["turns"]) == (
+            "changes", "the user lives in Lyon.", "the user lives in Oslo.", [1]
+        )  # fmt: skip
+        (line,) = [change.after.splitlines()[1] for change in second.changes]
+        assert line == "The user lives in Oslo (since 2026-03-01)."
+        (evidence,) = home.memory.line_evidence("user")
+        assert evidence.line == line
+        assert home.memory.turns(evidence.turns)[-1].words == "I live in Oslo now."
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"operation": "add", "text": "The user lives in Lyon.", "turns": []},
+        {"operation": "add", "text": "The user lives in Lyon.", "turns": [7]},
+        {"operation": "add", "text": "The user lives in Lisbon."},
+        {"operation": "sing", "text": "The user lives in Lyon."},
+        {"operation": "change", "line": 9, "text": "The user lives in Lyon."},
+        {"operation": "drop", "line": 1},
+        {"operation": "change", "line": 1, "text": "She is lost in Lisbon."},
+    ],
+    ids=["no turn", "foreign turn", "invented", "no such deed", "no such line", "drops hand", "changes hand"],
+)
+def test_an_operation_that_does_not_hold_changes_nothing(opened, mind, wanted):
+    mind.answers("notes", home_of_the_user("Lyon"))
+    mind.answers("user", operations(wanted))
+    with opened() as home:
+        home.memory.write_image("user", "Her own words stay.", "hand")
+        done, told = saved(home, "I live in Lyon.")
+        assert (done.changes, told) == ((), [])
+        assert home.memory.image("user") == "Her own words stay."
+
+
+@pytest.mark.parametrize(
+    ("play", "key", "waits"),
+    [
+        (say("No."), "save.image_refused", []),
+        (status(400, "flagged", error_code="content_filter"), "save.image_refused", []),
+        (status(401), "save.image_left", ["user"]),
+        (hang, "save.image_left", ["user"]),
+    ],
+    ids=["prose", "filter", "401", "silence"],
+)
+def test_an_image_that_a_model_fails_stays_as_it_is_and_waits_where_another_try_may_help(
+    opened, mind, play, key, waits
+):
+    mind.answers("notes", home_of_the_user("Lyon"))
+    mind.answers("user", play)
+    with opened(REQUEST_TIMEOUT="0.5") as home:
+        _, told = saved(home, "I live in Lyon.")
+        assert told == [key]
+        assert home.memory.image("user") == ""
+        assert [one.what for one in home.memory.renewals()] == waits
+    mind.answers("user", operations({"operation": "add", "text": "The user lives in Lyon."}))
+    with opened() as home:
+        asked = len(mind.asked("notes"))
+        home.talk.keep_silent()
+        home.talk._keeping.wait()
+        assert home.memory.image("user") == ("The user lives in Lyon." if waits else "")
+        assert len(mind.asked("notes")) == asked
+        assert home.memory.renewals() == []
+
+
+def test_what_has_changed_since_is_not_brought_back_by_an_image_that_had_to_wait(opened, mind):
+    mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo"))
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
+    mind.answers("user", status(401))
+    with opened() as home:
+        saved(home, "I live in Lyon.")
+        saved(home, "I live in Oslo now.")
+        asked = len(mind.asked("user"))
+    mind.answers("user", operations({"operation": "add", "text": "The user lives in Oslo."}))
+    with opened() as home:
+        home.talk.keep_silent()
+        home.talk._keeping.wait()
+        shown = [one for request in mind.asked("user")[asked:] for one in records(request) if "note" in one]
+        assert [one["note"] for one in shown] == ["the user lives in Oslo."]
+        assert home.memory.image("user") == "The user lives in Oslo."
+
+
+def test_an_image_holds_its_size(opened, mind):
+    mind.answers("notes", home_of_the_user("Lyon"))
+    mind.answers(
+        "user",
+        operations(
+            {"operation": "add", "text": "The user lives in Lyon.", "importance": 9},
+            {"operation": "add", "text": "Where the user lives is in Lyon, it was said.", "importance": 1},
+        ),
+    )
+    with opened(IMAGE_TOKENS="8") as home:
+        saved(home, "I live in Lyon.")
+        assert home.memory.image("user") == "The user lives in Lyon."
+        assert [one.restatement for one in home.memory.facts(current=True)] == ["the user lives in Lyon."]

@@ -1,0 +1,44 @@
+"""What tests of what is known stand on: notes and facts as they are stored, and what an image is made from."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from domain.facts import Change, Fact, NewFact, Note, Slot
+from domain.records import Image
+from models.tasks import Changed, ImageTask
+
+SAID = "2026-05-01T13:05:00+00:00"
+SPOKEN = (SAID, "2026-05-02T01:00:00+00:00")
+
+
+def note(text: str, *turns: str) -> Note:
+    """A stored note."""
+    return Note("note-1", "session-1", SAID, text, "life", 5, "active", True, turns or ("turn-1",))
+
+
+def fact(restatement: str, *turns: str, **changed: Any) -> Fact:
+    """A stored fact that was stated of the person."""
+    made = Fact(
+        1, "fact-1", "note-1", "session-1", restatement, "Ann", "home", "Lyon", Slot("person", "home"), True,
+        "person", "stated", SAID, SAID, turns or ("turn-1",),
+    )  # fmt: skip
+    return dataclasses.replace(made, **changed)
+
+
+def new_fact(restatement: str, *turns: str, **changed: Any) -> NewFact:
+    """A fact that is to be stored."""
+    made = NewFact(
+        "new-1", "note-1", restatement, "Ann", "home", "Lyon", Slot("person", "home"), True, "person", "stated",
+        SAID, turns or ("turn-1",),
+    )  # fmt: skip
+    return dataclasses.replace(made, **changed)
+
+
+def image_task(image: Image, line: str, noted: str, before: str = "") -> ImageTask:
+    """What an image of one line is made from: a note, and where ``before`` is given a change."""
+    known, new = fact(before, "turn-0"), fact(noted)
+    changed = [Changed(Change("fact-0", "changes", SAID, "fact-1"), known, new)] if before else []
+    lines = {1: line} if line else {}
+    return ImageTask(image, lines, [note(noted)], changed, {"turn-1": 1}, SPOKEN)

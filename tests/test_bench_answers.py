@@ -1,0 +1,136 @@
+"""The measure of answers: the figures are those of LoCoMo's scripts, and what was answered once is not asked again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from Stemmer import Stemmer
+
+from bench import answers
+from bench.kept_replies import KeptReplies
+from bench.recall_sets import SetQuestion
+from tests.server import ScriptedServer, status
+
+SET = {
+    "name": "small", "lang": "en", "licence": "ours",
+    "hays": {"one": {"sessions": [
+        {"sid": "S1", "date": "8 May, 2023", "summary": "Ann saw the sea.", "facts": [], "turns": [
+            {"tid": "1", "speaker": "Ann", "text": "I painted the sea at Hvar yesterday."},
+            {"tid": "2", "speaker": "Bob", "text": "How lovely."}]},
+        {"sid": "S2", "date": "9 June, 2023", "summary": "Ann has bees.", "facts": [], "turns": [
+            {"tid": "3", "speaker": "Ann", "text": "My bees and my goats are well."},
+            {"tid": "4", "speaker": "Bob", "text": "Good."}]},
+    ]}},
+    "questions": [
+        {"qid": "1", "hid": "one", "q": "When did Ann paint the sea?", "cat": "temporal", "groups": [["1"]],
+         "answer": "7 May 2023"},
+        {"qid": "2", "hid": "one", "q": "Which animals does Ann keep?", "cat": "multi-hop", "groups": [["3"]],
+         "answer": "Bees, goats"},
+        {"qid": "3", "hid": "one", "q": "Which car does Ann drive?", "cat": "adversarial", "groups": [], "answer": ""},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        running.answer = reply
+        yield running
+
+
+def reply(request: Any) -> str:
+    task = request["messages"][0]["content"].splitlines()[0]
+    asked = json.loads(request["messages"][1]["content"].splitlines()[1])["question"]
+    if "plan" in task:
+        return '{"needs": ["it"], "queries": ["Ann said"]}'
+    if "judge" in task:
+        return '{"enough": true}'
+    if "paint" in asked:
+        return "On **7 May 2023**.\n<blockquote>the sea at Hvar</blockquote>"
+    return "Goats, and bees" if "animals" in asked else "That is not in my memory."
+
+
+def question(category: str, answer: str) -> SetQuestion:
+    return SetQuestion("q", "", category, "one", (), 1, answer)
+
+
+@pytest.mark.parametrize(
+    ("category", "right", "told", "known", "figure"),
+    [
+        ("single-hop", "painting landscapes", "She painted a landscape", True, 0.8),
+        ("single-hop", "Oslo", "Rome", True, 0.0),
+        ("temporal", "7 May 2023", "7 May, 2023.", True, 1.0),
+        ("multi-hop", "Bees, goats", "goats, cats", True, 0.5),
+        ("open-domain", "Likely no; she hates it", "likely no", True, 1.0),
+        ("adversarial", "", "That is not in my memory.", False, 1.0),
+        ("adversarial", "", "A red one.", True, 0.0),
+        ("single-hop", "去年五月", "五月", True, 2 / 3),
+    ],
+)
+def test_an_answer_is_scored_as_locomo_scores_it(category, right, told, known, figure):
+    found = answers.score(told, known, question(category, right), Stemmer("porter"))
+    assert found == pytest.approx(figure)
+
+
+def measured(home: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str], *more: str) -> str:
+    path = home / "small.json"
+    path.write_text(json.dumps(SET), encoding="utf-8")
+    answers.main([
+        "--data", str(path), "--base", server.base, "--model", "m", "--keep", str(home / "kept"),
+        "--embeddings", "hashed", *more,
+    ])  # fmt: skip
+    return capsys.readouterr().out
+
+
+def test_a_run_tells_the_figures_by_category_and_a_second_one_asks_nothing(
+    tmp_path: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = measured(tmp_path, server, capsys)
+    assert "| multi-hop | 1 | 100.0 |" in first
+    assert "| adversarial | 1 | 100.0 |" in first
+    assert "| temporal | 1 | 85.7 |" in first
+    asked = len(server.chats)
+    again = measured(tmp_path, server, capsys)
+    assert len(server.chats) == asked > 0
+    assert again.splitlines()[:-1] == first.splitlines()[:-1]
+    assert again.splitlines()[-1].startswith("0 new replies")
+
+
+def test_a_run_that_was_cut_off_goes_on_with_what_it_has(
+    tmp_path: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.script(reply_play(), status(500))
+    with pytest.raises(Exception, match="500"):
+        measured(tmp_path, server, capsys)
+    kept = len(list((tmp_path / "kept").glob("*.reply.txt")))
+    assert kept == 1
+    whole = measured(tmp_path, server, capsys)
+    assert "| all with an answer | 2 |" in whole
+
+
+def reply_play() -> str:
+    return '{"needs": ["it"], "queries": ["Ann said"]}'
+
+
+def test_a_sample_takes_so_many_of_each_category(
+    tmp_path: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = measured(tmp_path, server, capsys, "--sample", "1", "--limit", "2", "--show")
+    assert "adversarial" not in told
+    assert "On **7 May 2023" in told
+
+
+def test_a_reply_is_known_again_whatever_the_mark_around_the_data(tmp_path: Path) -> None:
+    kept = KeptReplies("http://model.invalid/v1", tmp_path, "m")
+    for marks in ("aa", "bb"):
+        mark = f"=== {marks} ==="
+        content = f'{mark}\n{{"question": "Why?"}}\n{mark}'
+        messages = [{"role": "system", "content": "Task: answer."}, {"role": "user", "content": content}]
+        if marks == "aa":
+            kept.put(messages, "Because.")
+        assert kept.reply(messages) == "Because."
+    assert kept.asked == 0
