@@ -37,14 +37,16 @@ _FORGOTTEN = "asked to be forgotten"
 #: How far from what is stale its mark may stand, in characters.
 _NEAR = 120
 #: What a record says of itself that tells nothing about whether its text still holds.
-_PLAIN_FIELDS = ("text", "conversation", "date", "weekday", "age", "speaker", "kind", "said", "since")
+_PLAIN_FIELDS = ("conversation", "date", "weekday", "age", "at", "speaker", "kind", "said", "since", "turns")
+#: Where a record tells what was said.
+_TEXTS = ("text", "summary", "known")
 _MARK = re.compile(
     r"""
     \b(?: until | till | up\ to | no\ longer | any\ ?more | used\ to | formerly? | previous(?:ly)? | earlier | ex
         | end(?:s|ed) | over | stopped | quit | given\ up | gave\ up | called\ off | cancelled | broke\ up | split\ up
         | changed? | replaced | corrected | misheard | mistyped | autocorrect(?:ed|ing) | instead | rather\ than | never
         | not\ (?:as|the|an?)?\ ?["“']? (?=[A-Z0-9£]) | past | last\ day | walked?\ out | before | without
-        | doubt(?:s|ed|ful)? | may\ not | might\ not | uncertain | unconfirmed
+        | untrue | only\ (?:planned|wished|supposed|joked) | doubt(?:s|ed|ful)? | may\ not | might\ not | uncertain | unconfirmed
         | joke[ds]? | joking | imagin(?:e|ed|ary) | suppos(?:e|ed|ing) | hypothetical(?:ly)? | if | would )\b
     | \d{4}(?:-\d\d){0,2} \ ? (?: – | — | - | \bto\b | \bto\ ) \ ? (?:\d{4})
     | 直到 | 为止 | 截至 | 已?结束 | 不再 | 不是 | 以前 | 之前 | 此前 | 从前 | 原来 | 原先 | 曾经?
@@ -106,30 +108,34 @@ def handed_over(messages: Messages, said: str) -> str:
 
 
 def stale_lines(expression: str, handed: str) -> Iterator[str]:
-    """The lines in which an expression stands with no mark beside it."""
+    """The passages in which an expression stands with no mark beside it."""
     wanted = re.compile(expression)
     for line in handed.splitlines():
-        about, text = _record(line)
-        if _MARK.search(about):
-            continue
-        for part in text.splitlines():
-            if any(not _marked(part, found) for found in wanted.finditer(part)):
-                yield line
-                break
+        for about, text in _passages(line):
+            parts = [] if _MARK.search(about) else text.splitlines()
+            yield from (part for part in parts if any(not _marked(part, at) for at in wanted.finditer(part)))
 
 
-def _record(line: str) -> tuple[str, str]:
-    """What a recalled record says of itself, and its text; a line that is none is all text."""
+def _passages(line: str) -> Iterator[tuple[str, str]]:
+    """The passages of a line, each with what its record says of it; a line that is no record is one passage."""
     try:
         record = json.loads(line)
     except ValueError:
-        return "", line
-    if not isinstance(record, dict):
-        return "", line
-    about = {name: value for name, value in record.items() if name not in _PLAIN_FIELDS and value}
-    return " ".join(f"{name.replace('_', ' ')} {value}" for name, value in about.items()), str(
-        record.get("text", "")
-    )
+        record = line
+    yield from _told_in(record) if isinstance(record, dict) else [("", line)]
+
+
+def _told_in(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    about = [
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in record.items()
+        if name not in (*_PLAIN_FIELDS, *_TEXTS) and value
+    ]
+    for name, value in record.items():
+        if name in _TEXTS:
+            yield " ".join(about), str(value)
+        elif isinstance(value, list):
+            yield from (found for each in value if isinstance(each, dict) for found in _told_in(each))
 
 
 def _marked(line: str, found: re.Match[str]) -> bool:

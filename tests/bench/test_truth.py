@@ -67,6 +67,14 @@ def test_a_mark_in_one_line_of_a_summary_says_nothing_of_the_next():
     assert not list(stale_lines("Brightwater", summary))
 
 
+def test_a_turn_in_a_record_of_a_day_is_judged_by_its_own_marks():
+    turns = [{"text": "I climb at The Foundry.", "until": "2025-11-16"}, {"text": "The Foundry again."}]
+    day = json.dumps({"conversation": 1, "date": "2025-03-01", "summary": "The Foundry.", "turns": turns})
+    assert list(stale_lines("The Foundry", day)) == ["The Foundry.", "The Foundry again."]
+    known = json.dumps({"known": "She climbs at The Foundry.", "doubtful_since": "2025-10-25"})
+    assert not list(stale_lines("The Foundry", known))
+
+
 def test_neither_the_standing_prompt_nor_the_question_counts_as_handed_over():
     seen = _talk("# What you know\nHome: York.", said="Do I live in Leeds?")
     assert handed_over(seen.messages, seen.said) == "# What you know\nHome: York."
