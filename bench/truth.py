@@ -46,7 +46,8 @@ _MARK = re.compile(
         | end(?:s|ed) | over | stopped | quit | given\ up | gave\ up | called\ off | cancelled | broke\ up | split\ up
         | changed? | replaced | corrected | misheard | mistyped | autocorrect(?:ed|ing) | instead | rather\ than | never
         | not\ (?:as|the|an?)?\ ?["“']? (?=[A-Z0-9£]) | past | last\ day | walked?\ out | before | without
-        | untrue | only\ (?:planned|wished|supposed|joked) | doubt(?:s|ed|ful)? | may\ not | might\ not | uncertain | unconfirmed
+        | untrue | only\ (?:planned|wished|supposed|joked) | doubt(?:s|ed|ful)? | may\ not
+        | might\ not | uncertain | unconfirmed
         | joke[ds]? | joking | imagin(?:e|ed|ary) | suppos(?:e|ed|ing) | hypothetical(?:ly)? | if | would )\b
     | \d{4}(?:-\d\d){0,2} \ ? (?: – | — | - | \bto\b | \bto\ ) \ ? (?:\d{4})
     | 直到 | 为止 | 截至 | 已?结束 | 不再 | 不是 | 以前 | 之前 | 此前 | 从前 | 原来 | 原先 | 曾经?
