@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import log
 
 from domain.facts import Change, Fact, NewFact, Slot
+from facts.cues import ends_or_denies, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
 from facts.evidence import telling
 from facts.numbers import mentioned
@@ -121,7 +122,7 @@ class _Comparison:
             self._drop(new, known)
         elif verdict.verdict == "corrects":
             self._changes.setdefault(known.text_id, Change(known.text_id, "corrects", new.said, new.text_id))
-        elif new.slot == known.slot and _is_alone(new) and _is_alone(known):
+        elif new.slot == known.slot and _is_alone(new) and _is_alone(known) and not _over(new):
             self._ended[known.text_id, new.text_id] = verdict.verdict
         elif verdict.verdict in ("changes", "ends"):
             change = Change(known.text_id, verdict.verdict, _begins(new, known), new.text_id)
@@ -163,7 +164,10 @@ class _Comparison:
             for fact in self._known.values()
             if fact.slot == slot and _is_alone(fact) and not fact.corrected and not self._is_corrected(fact)
         ]
-        entries = self._merged([*there, *map(entry_of_new, facts)])
+        # Of what was said in one breath, that counts last of which the model says that it took a place.
+        placed = {by for _, by in self._ended}
+        told = sorted(facts, key=lambda fact: fact.text_id in placed)
+        entries = self._merged([*there, *map(entry_of_new, told)])
         for change in settled(entries):
             verdict = self._ended.get((change.fact, change.by), change.verdict)
             self._changes.setdefault(change.fact, replace(change, verdict=verdict))  # type: ignore[arg-type]
@@ -362,9 +366,19 @@ def _repeats(new: NewFact, earlier: NewFact) -> bool:
 
 
 def _begins(new: NewFact, known: Fact) -> str:
-    """From when a change counts: when the new fact begins, but not before the known one did."""
-    begins = new.start or new.said
+    """From when a change counts: when the new fact begins, or was over, but not before the known one began."""
+    begins = _over(new) or new.start or new.said
     return begins if begins >= known.since else new.said
+
+
+def _over(new: NewFact) -> str:
+    """Until when a new fact held that was over when it was told; "" where it holds."""
+    return entry_of_new(new).until
+
+
+def _is_told_as_over(fact: Fact) -> bool:
+    """Whether a fact only says that something is no more: that stays so, whatever else changes."""
+    return (ends_or_denies if fact.slot.attribute == "plan" else takes_back)(fact.restatement)
 
 
 def _hangs_on(fact: Fact, trigger: NewFact) -> bool:
@@ -374,6 +388,7 @@ def _hangs_on(fact: Fact, trigger: NewFact) -> bool:
         or fact.slot == trigger.slot
         or not fact.current
         or fact.stance != "stated"
+        or _is_told_as_over(fact)
     ):
         return False
     if fact.slot.subject == trigger.slot.subject:

@@ -90,6 +90,14 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     return "planned" if _PLANNED.search(sentence) else "stated"
 
 
+_PROMISES = re.compile(r"\bi(?:'ll| will| promise)\b|我(?:会|答应|一定|替你)")
+
+
+def promises(sentence: str) -> bool:
+    """Whether somebody says what they will do."""
+    return not asks(sentence) and _PROMISES.search(sentence.casefold().replace("’", "'")) is not None
+
+
 def _only_laughs(sentence: str) -> bool:
     found = _LAUGHS.search(sentence) or _JOKED.search(sentence)
     return bool(found) and len(sentence) - len(found[0] if found else "") < 6

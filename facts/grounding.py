@@ -14,7 +14,7 @@ from domain.facts import About, NewFact, NewNote, NewRelation, Stance
 from domain.languages import language_of, unspaced_length
 from domain.records import Turn
 from facts.ages import birth_years
-from facts.cues import denies, ends_or_denies, is_relative, points_away
+from facts.cues import denies, ends_or_denies, is_relative, points_away, promises
 from facts.dates import iso_of, written_dates
 from facts.drafts import FactDraft, NoteDraft
 from facts.evidence import Sentence, Source, SpokenWindow, telling
@@ -203,7 +203,8 @@ class _Ground:
             return "value"
         if _is_reversed(statement, wanted, best, sources):
             return "polarity"
-        said = _weakest(wanted, best, of_companion)
+        own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
+        said = _weakest(wanted, _best(wanted, own) or best, of_companion)
         return _Basis(sources, said if stance == "stated" else stance)
 
     # --- names
@@ -367,7 +368,12 @@ def _is_reversed(
 
 def _weakest(wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:
     """How it was said at the most: as the best sentences allow; of a plan only the clauses that tell it are one."""
-    found = [sentence.stance_of(wanted) for sentence, score in best if score == best[0][1]]
+    tops = [sentence for sentence, score in best if score == best[0][1]]
+    found = [sentence.stance_of(wanted) for sentence in tops]
     if of_companion:
-        found = ["stated" if stance in ("planned", "wished") else stance for stance in found]
+        # What the companion will do it has promised, whatever it depends on.
+        found = [
+            "stated" if stance in ("planned", "wished") or promises(sentence.text) else stance
+            for sentence, stance in zip(tops, found, strict=True)
+        ]
     return "stated" if "stated" in found else found[0]

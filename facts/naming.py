@@ -14,7 +14,9 @@ _USED_AS_NAME = re.compile(
     r"|gave|took|left|ran|made|and|who)\b| (?!as\b|his\b|its\b|this\b|less\b)[a-z]+(?:s|ed)\b)"
 )
 _OPENING = re.compile(r"^\W*\w+")
-_CALLED = re.compile(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做)([\u4e00-\u9fff]{2})")
+_CALLED = re.compile(
+    r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做|[全本大小真原]名|[外花]号)([\u4e00-\u9fff]{2})"
+)
 _CALENDAR = frozenset(
     """
     monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays

@@ -19,6 +19,7 @@ from domain.facts import LineEvidence
 from domain.languages import STOP_WORDS, Language, estimate, unspaced_length
 from domain.records import Turn
 from facts.ages import without_ages
+from facts.cues import ends_or_denies
 from facts.dates import iso_of
 from facts.evidence import Source, SpokenWindow, stands_in, telling
 from facts.figures import Figures, wrong_figure
@@ -281,10 +282,21 @@ class _Editing:
         evidence = _evidence(line.text, operation, sources, self._grounds)
         marked = _END_MARK[_language_of_line(line.text) or self._language]
         turns = tuple(dict.fromkeys((*(line.evidence.turns if line.evidence else ()), *evidence.turns)))
-        self._lines[place] = _Line(
-            marked.format(line.text.rstrip(" ."), evidence.date), replace(evidence, turns=turns)
-        )
+        text = self._told_as_over(line, operation, sources)
+        if not text or evidence.date not in text:
+            text = marked.format((text or line.text).rstrip(" .。"), evidence.date)
+        self._lines[place] = _Line(text, replace(evidence, turns=turns))
         return ""
+
+    def _told_as_over(self, line: _Line, operation: Operation, sources: tuple[Source, ...]) -> str:
+        """The line as the operation tells it, where it says that it is over and all of it holds; else ""."""
+        text, old = _text_of(operation, sources), _BULLET.sub("", line.text)
+        if not text or not ends_or_denies(text):
+            return ""
+        language = _language_of_line(old) or self._language
+        return (
+            "" if self._unfit(text, language, sources, old) else line.text[: len(line.text) - len(old)] + text
+        )
 
     def _unfit(self, text: str, language: Language, sources: tuple[Source, ...], old: str) -> str:
         if not text or len(text) > _LONGEST_LINE:

@@ -78,7 +78,7 @@ class Updating:
 
     def _changed(self, by: Sequence[Fact]) -> Iterable[Changed]:
         """The known facts to which these facts did something, as far as they hold themselves."""
-        new = {fact.text_id: fact for fact in by if fact.current}
+        new = {fact.text_id: fact for fact in by if fact.current or _tells_an_end(fact)}
         for known in self._memory.facts():
             if known.replaced_by in new:
                 yield Changed(self._change(known), known, new[known.replaced_by])
@@ -150,6 +150,11 @@ def _task(current: ImageDraft, material: Material) -> ImageTask:
         {turn.text_id: number for number, turn in enumerate(material.turns, 1)},
         (material.turns[0].timestamp, material.turns[-1].timestamp),
     )
+
+
+def _tells_an_end(fact: Fact) -> bool:
+    """Whether a fact was over when it was told, and nothing took its place: that it ended still holds."""
+    return bool(fact.end) and not fact.replaced_by and not fact.corrected
 
 
 def _both(one: Changed) -> tuple[str, ...]:

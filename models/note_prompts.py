@@ -89,6 +89,7 @@ Where the image needs nothing: {{"operations": []}}
 - "add": a new line "text", without "line". "change": line "line" becomes "text", with since when. "end": it was true and is \
 over; "text" says so, with until when. "correct": it was never true, and becomes "text". "drop": it goes, because another \
 line says it already or it matters no more.
+- Where a change "doubts", nobody said so, but the line may not hold any more: "change" it so that it says that, and since when.
 - "turns": the numbers of the turns that the operation rests on. "date": the day from which it counts. "importance": 1 to 10.
 - Touch no line that the notes do not touch. Lines that stay are not mentioned.
 - Into this image belongs {belongs}. What will not matter in months stays out. One matter is one short line.
@@ -158,6 +159,7 @@ _ZH = NoteTemplates(
 
 - "add"：加一行 "text"，不写 "line"。"change"：第 "line" 行改成 "text"，写明从何时起。"end"：原来是真的，已经结束；"text" 写明这一点和到何时为止。\
 "correct"：它从来不是真的，改成 "text"。"drop"：这一行去掉，因为别的行已经说过，或者它不再要紧。
+- 变化是 "doubts" 的，没有人说过，但那一行可能不再成立：用 "change" 写明这一点和从何时起。
 - "turns"：这一步所依据的话语编号。"date"：从哪天起算。"importance"：1 到 10。
 - 笔记没有涉及的行不要动。保留的行不要提。
 - 属于这个形象的是{belongs}。几个月后不再要紧的不写。一件事写一短行。

@@ -339,3 +339,37 @@ def test_a_name_that_was_misheard_is_near_by_its_rare_words() -> None:
 def test_values_are_equal_however_they_are_written(one: str, other: str, same: bool) -> None:
     assert same_value(one, other) is same
     assert same_value(other, one) is same
+
+
+def test_what_is_told_as_over_ends_what_was_known_from_the_day_it_was_over() -> None:
+    tom = list(arrived([new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")]).values())
+    over = new_fact("over", "partner", "Tom, over", "2025-07-12T20:00:00+00:00", end="2025-07-06")
+    known = {
+        fact.text_id: fact for fact in stored(tom, changes([over], tom, tom, [VerdictDraft(1, 1, "ends")]))
+    }
+    assert (known["tom"].until, known["tom"].replaced_by) == ("2025-07-06", "over")
+    assert current(known) == []
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_two_values_told_in_one_breath_the_one_that_takes_a_place_is_current(
+    order: tuple[int, int],
+) -> None:
+    before = list(arrived([new_fact("none", "smoking", "戒烟", "2025-08-16T21:00:00+00:00")]).values())
+    now = new_fact("half", "smoking", "一天半包", "2025-12-20T22:00:00+00:00")
+    past = new_fact("months", "smoking", "整整三个月", "2025-12-20T22:00:00+00:00")
+    new = [(now, past)[at] for at in order]
+    verdict = VerdictDraft(new.index(now) + 1, 1, "changes")
+    known = stored(before, changes(new, before, before, [verdict]))
+    assert current({fact.text_id: fact for fact in known}) == ["一天半包"]
+
+
+def test_what_only_says_that_something_is_over_is_not_doubted() -> None:
+    tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
+    off = new_fact(
+        "off", "plan", "off", "2025-07-12T20:00:00+00:00", text="Portugal is off for Mara.", single=False
+    )
+    known = list(arrived([tom], [off]).values())
+    rafe = new_fact("rafe", "partner", "Rafe", "2026-01-10T20:00:00+00:00")
+    found = changes([rafe], known, known, [VerdictDraft(1, 1, "changes")])
+    assert [change.verdict for change in found.changes] == ["changes"]

@@ -355,3 +355,16 @@ def test_the_work_of_a_window_does_not_grow_with_the_turns_that_nobody_names() -
     finally:
         sys.setprofile(None)
     assert calls < 60_000
+
+
+def test_what_the_companion_says_that_it_will_do_is_stated_whatever_it_depends_on() -> None:
+    said = talk("2025-07-12", "Will you ask me around the 3rd?", "> I'll ask, if you turn up around then.")
+    found = checked(
+        fact_draft("Old Friend will ask Mara.", 1, 2, subject="Old Friend", about="companion"), said
+    )
+    assert [fact.stance for fact in found.facts] == ["stated"]
+    found = checked(
+        fact_draft("Old Friend would take the viola.", 1, subject="Old Friend", about="companion"),
+        talk("2025-07-12", "> If I could, I would take the viola."),
+    )
+    assert [fact.stance for fact in found.facts] == ["supposed"]

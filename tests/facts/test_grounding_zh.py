@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from facts.naming import names_in
 from facts.slots import Names
 from tests.facts.talk import CHEN, checked, fact_draft, reason, talk
 
@@ -152,3 +153,8 @@ def test_what_a_person_asked_to_have_forgotten_leaves_nothing() -> None:
     for turn in (1, 2):
         assert reason("林晓欠了赌债。", said, turn, names=CHEN) == "forgotten"
     assert reason("陈默的爸爸手术很顺利。", said, 3, names=CHEN) == ""
+
+
+def test_to_call_by_full_name_names_nobody() -> None:
+    assert list(names_in("老友说以后叫全名。")) == []
+    assert list(names_in("做测试的叫李楠。")) == ["李楠"]

@@ -90,6 +90,24 @@ def test_a_line_that_ended_becomes_past_with_its_day() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "became"),
+    [
+        (
+            "Left Brightwater on 22 August 2025 for Osprey.",
+            "Left Brightwater on 22 August 2025 for Osprey (until 2025-08-22)",
+        ),
+        ("Works at Osprey.", "Works at Brightwater Insurance for £38,500 (until 2025-08-22)"),
+        ("Left Shell until 2025-08-22.", "Works at Brightwater Insurance for £38,500 (until 2025-08-22)"),
+    ],
+    ids=["told as over", "not told as over", "does not hold"],
+)
+def test_a_line_that_ended_is_told_as_the_model_tells_its_end_where_that_holds(
+    text: str, became: str
+) -> None:
+    assert numbered(done(deed("end", 2, text, 3, date="2025-08-22")).text)[1] == became
+
+
+@pytest.mark.parametrize(
     ("operation", "why"),
     [
         (deed("add", 0, "Likes tea."), "no turn"),

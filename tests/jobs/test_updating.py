@@ -173,3 +173,17 @@ def test_an_image_holds_its_size(opened, mind):
         saved(home, "I live in Lyon.")
         assert home.memory.image("user") == "The user lives in Lyon."
         assert [one.restatement for one in home.memory.facts(current=True)] == ["the user lives in Lyon."]
+
+
+def test_an_end_that_was_told_later_reaches_the_image_with_the_day_of_it(opened, mind):
+    tom = home_of_the_user("Lyon", attribute="partner", value="Tom", restatement="Tom is the user's partner.")
+    over = home_of_the_user(
+        "", attribute="partner", value="Tom, over", restatement="The user and Tom are over.", end="2026-02"
+    )
+    mind.answers("notes", tom, over)
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 1}]}')
+    with opened() as home:
+        saved(home, "My partner is Tom.")
+        saved(home, "Tom and I are over, since February 2026.")
+        told = records(mind.asked("user")[-1])
+    assert [one["change"] for one in told if "change" in one] == ["ends"]

@@ -1,0 +1,208 @@
+"""A life lived through the program: both sides' words are fixed, whatever a model makes of them is made anew.
+
+    Lived: evening -> its turns at their times -> fold -> /save -> the next; then questions in a new session
+
+Folds, summaries, notes, comparisons and images come from the model behind a ``KeptReplies``, each reply kept with its
+request. Apart from that model nothing is left to chance: the clock stands where the life is, and ids are counted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+import config
+from bench.kept_replies import KeptReplies, Messages, answered
+from conversation import Conversation, Replied
+from domain.events import Notice, Stop
+from domain.settings import Settings
+from llm import Llm
+from memory import Memory
+
+#: Few rounds fit into the context here, so that an evening is long enough to be folded.
+_SETTINGS = {
+    "OPENAI_API_BASE": "http://life.invalid/v1",
+    "OPENAI_API_KEY": "none",
+    "CHAT_MODEL": "life",
+    "MAX_CONV_NUM": "4",
+    "REFRESH_EVERY_CONV_NUM": "2",
+    "REQUEST_TIMEOUT": "600",
+}
+#: How the prompt of a task begins, in each language; every other prompt is talk.
+_TASKS = ("Task: ", "任务：")
+_SETTLE = 60.0
+Life = Mapping[str, Any]
+
+
+@dataclass
+class SetClock:
+    """A clock that stands where the life is."""
+
+    now: datetime
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request that reached the model: what kind, what it held, where it lies; ``said`` is the input of a talk."""
+
+    kind: str
+    messages: Messages
+    path: Path
+    said: str = ""
+
+
+@dataclass
+class FixedReplies(httpx2.BaseTransport):
+    """Takes the place of the network: what stands in ``said`` is said, everything else is asked of the model.
+
+    ``failure`` is what the model's server did in place of a reply: the program goes on without it, a measurement may
+    not.
+    """
+
+    replies: KeptReplies
+    said: list[str] = field(default_factory=list)
+    spoken: str = ""
+    seen: list[Seen] = field(default_factory=list)
+    failure: Exception | None = None
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """One request answered, and kept."""
+        body = json.loads(request.read())
+        messages: Messages = body["messages"]
+        kind = kind_of(messages)
+        text = self.said.pop(0) if kind == "talk" and self.said else self._asked(messages)
+        said = self.spoken if kind == "talk" else ""
+        self.seen.append(Seen(kind, messages, self.replies.put(messages, text), said))
+        return answered(text, stream=bool(body.get("stream")))
+
+    def _asked(self, messages: Messages) -> str:
+        if self.failure:
+            raise self.failure
+        try:
+            return self.replies.reply(messages)
+        except Exception as fault:
+            self.failure = fault
+            raise
+
+
+def kind_of(messages: Messages) -> str:
+    """Which task a request is, in the words of its prompt; "talk" where it is none."""
+    first = messages[0]["content"].split("\n", 1)[0]
+    named = [first.removeprefix(task) for task in _TASKS if first.startswith(task)]
+    return named[0].strip(" .。") if named else "talk"
+
+
+def read_life(path: Path) -> Life:
+    """A life as its file tells it."""
+    life: Life = json.loads(path.read_text(encoding="utf-8"))
+    return life
+
+
+def evenings(life: Life) -> Iterator[list[tuple[datetime, str, str]]]:
+    """Each session as rounds: when, what the person says, what the companion answers."""
+    for session in life["sessions"]:
+        turns = session["turns"]
+        yield [
+            (datetime.fromisoformat(first["at"]).astimezone(), first["text"], second["text"])
+            for first, second in pairwise(turns)
+            if first["role"] == "user" and second["role"] == "assistant"
+        ]
+
+
+@dataclass
+class Lived:
+    """A life that is over, and the memory that is left of it."""
+
+    memory: Memory
+    transport: FixedReplies
+    _clock: SetClock
+    _settings: Settings
+    _llm: Llm
+    _log: logging.Logger
+    _ids: Iterator[int]
+
+    def evening(self, rounds: list[tuple[datetime, str, str]], settings: Settings) -> None:
+        """Live one evening to its end, saved."""
+        self._clock.now = rounds[0][0]
+        talk = self._conversation(settings)
+        self.transport.said += [answer for _, _, answer in rounds]
+        for when, said, _ in rounds:
+            self._clock.now, self.transport.spoken = when, said
+            self._told(talk.turn(said, Stop()))
+            self._told(talk.fold_now())
+        self._clock.now += timedelta(minutes=1)
+        self._told(talk.save(Stop()))
+        if self.transport.failure:
+            raise self.transport.failure
+        self.memory.settle_index(_SETTLE)
+
+    def ask(self, question: str, reply: str | None = None) -> tuple[Seen, str]:
+        """Ask in a new session of which nothing stays: the request that the reply came to, and the reply.
+
+        ``reply`` stands for the model's own.
+        """
+        talk = self._conversation(self._settings, incognito=True)
+        self.transport.said += [reply] if reply is not None else []
+        self.transport.spoken = question
+        *_, last = talk.turn(question, Stop())
+        assert isinstance(last, Replied)
+        return self.transport.seen[-1], last.reply.text
+
+    def at(self, day: str) -> None:
+        """Let it be the evening of a day."""
+        self._clock.now = datetime.fromisoformat(day).replace(hour=23).astimezone()
+
+    def _told(self, events: Any) -> None:
+        """Let things happen, and write down what was told of them."""
+        for event in events:
+            if isinstance(event, Notice):
+                self._log.info("%s %s %s", self._clock.now, event.key, dict(event.details))
+
+    def _conversation(self, settings: Settings, *, incognito: bool = False) -> Conversation:
+        session, resumed = self.memory.resume_or_start()
+        return Conversation(
+            settings, self.memory, self._llm, self._log,
+            session=session, resumed=resumed, clock=self._clock, new_id=self.new_id, incognito=incognito,
+        )  # fmt: skip
+
+    def new_id(self) -> str:
+        """The next id; the same in every run."""
+        return f"{next(self._ids):032x}"
+
+
+@contextmanager
+def lived(
+    life: Life, replies: KeptReplies, folder: Path, log: logging.Logger, planning: str = "off"
+) -> Iterator[Lived]:
+    """Live a life in a folder; what is left of it may be asked while the context is open.
+
+    ``planning`` is how a search of memory is planned for a question; no reply of an evening is worth a plan.
+    """
+    evening_settings = config.load(folder, _SETTINGS | {"RECALL_PLANNING": "off"})
+    settings = config.load(folder, _SETTINGS | {"RECALL_PLANNING": planning})
+    transport, ids = FixedReplies(replies), itertools.count(1)
+    clock = SetClock(datetime.fromisoformat(life["sessions"][0]["date"]).astimezone())
+    llm = Llm(settings, log, clock=clock, transport=lambda: transport)
+    memory = Memory(settings.data_dir, llm.embedder, clock=clock, new_id=lambda: f"{next(ids):032x}", log=log)
+    whole = Lived(memory, transport, clock, settings, llm, log, ids)
+    try:
+        for rounds in evenings(life):
+            whole.evening(rounds, evening_settings)
+        whole.at(life["asked_on"])
+        yield whole
+    finally:
+        memory.close()
+        llm.close()
