@@ -133,6 +133,7 @@ COMMANDS = {
     "weighed.session_best": "best of its session",
     "weighed.summary": "its summary's words",
     "weighed.facts": "facts",
+    "weighed.fact_named": "a fact that is named",
     "weighed.dense": "meaning",
     "weighed.dense_apart": "meaning, by itself",
     "weighed.dense_near": "meaning beside it",

@@ -133,6 +133,7 @@ COMMANDS = {
     "weighed.session_best": "会话中最佳",
     "weighed.summary": "摘要的字词",
     "weighed.facts": "事实",
+    "weighed.fact_named": "点名的事实",
     "weighed.dense": "语义",
     "weighed.dense_apart": "自身的语义",
     "weighed.dense_near": "前后的语义",
