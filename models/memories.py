@@ -1,15 +1,16 @@
 """What was recalled, as a model is shown it: lines of JSON that are data and nothing else.
 
 First what is known, a line a fact with the day on which it was said; then what was said, a line for each day of each
-conversation: its number, date, weekday and age, its summary where that was recalled, and its turns, each with its
-speaker and what became of what it says. Where an hour and more passed between two turns the later one has its time.
-Each part stands oldest first.
+conversation: its date, weekday and age, its summary where that was recalled, and its turns, each with its speaker and
+what became of what it says. A conversation of several days has a number. Where an hour and more passed between two
+turns the later one has its time. Each part stands oldest first.
 
 Promises: whatever was said stays inside its line, and nothing in it can act (``domain.text.harmless``).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -54,12 +55,13 @@ def records(found: Recollection, how: Telling) -> Iterator[str]:
     """What was recalled, a line a record."""
     for fact in sorted(found.facts, key=lambda one: _moment(one.said)):
         yield record(**_known(fact, how))
-    numbers: dict[str, int] = {}
-    for session, day in _days(found):
-        number = numbers.setdefault(session, len(numbers) + 1)
+    days = _days(found)
+    lasting = [session for session, count in Counter(session for session, _ in days).items() if count > 1]
+    for session, day in days:
+        number = {"conversation": lasting.index(session) + 1} if session in lasting else {}
         summary = {"summary": how.said("\n".join(day.summaries))} if day.summaries else {}
         turns = {"turns": list(_turns(day.turns, how))} if day.turns else {}
-        yield record(conversation=number, **how.when(day.timestamp), **summary, **turns)
+        yield record(**number, **how.when(day.timestamp), **summary, **turns)
 
 
 def needs_notes(found: Recollection) -> bool:

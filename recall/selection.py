@@ -26,9 +26,11 @@ from storage.store import TurnStore
 _NO_REASON = Why(query="", score=0.0)
 #: How many summaries are looked up for each that is handed over: not every session has one.
 _SPARE = 4
-#: Tokens of one record in a prompt without what it tells (number, date, age, marks of JSON), of what stands around the
+#: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
 #: text of one turn in it, or of its summary, and of what stands around all records.
-RECORD, ENTRY, FRAME = 35, 12, 82
+RECORD, ENTRY, FRAME = 30, 12, 82
+#: Tokens of the numbers by which two records are known to be of one conversation.
+_NUMBERS = 12
 #: The share of the budget that facts may take.
 _FACTS = 0.15
 #: The share of the budget that summaries may take, and what a long one is cut to.
@@ -124,7 +126,8 @@ class _Purse:
     def pay(self, cost: int, day: Day | None) -> bool:
         """Pay for a turn of this day; False, and nothing, when too little is left."""
         known = day is None or day in self._days or day[0] in self._told
-        cost += 0 if known else RECORD
+        further = day is not None and any(session == day[0] for session, _ in self._days)
+        cost += 0 if known else RECORD + _NUMBERS * further
         if cost > self._left:
             return False
         self._left -= cost

@@ -78,7 +78,7 @@ def test_no_memory_leaves_its_fence(language):
     for one in known:
         assert set(one) == {"known", "date", "weekday", "age"}
     for one in told:
-        assert set(one) == {"conversation", "date", "weekday", "age", "summary", "turns"}
+        assert set(one) == {"date", "weekday", "age", "summary", "turns"}
         assert one["date"] == "2025-03-01 10:30"
         assert [set(said) for said in one["turns"]] == [{"speaker", "text", "changed"}] * 2
     for one in found:

@@ -12,6 +12,8 @@ from domain.languages import estimate
 from domain.recollection import FactMark
 from facts.asking import slots_asked
 from llm import Layers, assemble
+from memory import Memory
+from recall.embedding import HashedEmbedder
 from recall.finder import Finder
 from tests.recall.test_finder import LIMITS, LOG, NOW, StoredLife
 
@@ -173,3 +175,32 @@ def test_facts_and_marks_stay_inside_the_budget(life, tokens):
         for each in (replace(layers, recalled=recalled), layers)
     )
     assert tokens * 0.3 < estimate(block) - estimate(without) <= tokens
+
+
+def test_a_turn_whose_fact_names_whom_the_question_names_counts_more(life):
+    """Two rounds of the same words; a fact of one names Oona, whom neither names."""
+    rounds = [
+        ("She played her cello for us.", "How lovely."),
+        ("She played her cello for us.", "How lovely."),
+    ]
+    life.live("music", rounds, NOW - timedelta(days=20))
+    about = fact("cello", "music-0u", "Oona played.", Slot("oona", "event"), single=False, persons=("Oona",))
+    life.learn("music", about)
+    recalled = life.recall("Who heard how Oona played her cello?", embed=None, gated=False)
+    assert recalled.ranked[0] == "music-0u"
+    (best,) = [turn for turn in recalled.turns if turn.text_id == "music-0u"]
+    assert dict(best.why.parts)["fact_named"] > 0
+
+
+@pytest.mark.parametrize("question", ["Where do I work?", "我在哪里上班？"])
+def test_the_memory_hands_over_what_it_knows(tmp_path, clock, new_id, log, question):
+    memory = Memory(tmp_path / "data", HashedEmbedder(), clock=clock, new_id=new_id, log=log)
+    session, _ = memory.resume_or_start()
+    said = memory.store_round(session.session_id, "They took me on!", "Well done.", NOW.isoformat(), "stop")
+    known = fact("job", said.user.text_id, "Ann works at Acme.")
+    turns = tuple(turn.text_id for turn in said.turns)
+    memory.learn(Learned(Window(turns[-1], session.session_id, turns), (), (known,)))
+    present = memory.archive(session.session_id, "", {}).session_id
+    found = memory.recall([question], present, NOW, replace(LIMITS, turns=0))
+    assert told(found) == ["Ann works at Acme."]
+    memory.close()
