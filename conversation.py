@@ -18,10 +18,11 @@ from datetime import datetime, timedelta
 
 from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, Stop, TurnEvent
+from domain.facts import News
 from domain.languages import Language, language_of
 from domain.pleas import heard, kept_back, left_unsaid
 from domain.recollection import Recollection
-from domain.records import ErasureScope, Removed, Round, Session, not_withheld, unstored
+from domain.records import ErasureScope, Round, Session, not_withheld, unstored
 from domain.settings import Settings
 from domain.text import admitted, checked, without_quotations
 from jobs.asking import Asking
@@ -29,6 +30,7 @@ from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.keeping import Keeping
 from jobs.saving import Saved, SaveEvent, Saving
+from jobs.undoing import SaveUndone, Undoing
 from llm import Answered, Layers, Llm
 from memory import Memory
 from prompts import TEMPLATES
@@ -83,8 +85,7 @@ class Conversation:
         self.asking = Asking(settings, memory, llm, log, clock)
         self._folding = Folding(settings, memory, llm, log)
         self._keeping = Keeping(settings, memory, llm, log, clock=clock, present=self._present)
-        self._removed: Removed | None = None
-        self._taken_back: list[tuple[Round, ...]] = []
+        self._undoing = Undoing(memory)
         self.session, self._resumed = session, resumed
 
     # -- opening -----------------------------------------------------------------------------------------------
@@ -104,14 +105,21 @@ class Conversation:
             rounds_kept,
             self.memory.last_spoken(),
             len(self._keeping.due()),
+            self._news(rounds),
         )
+
+    def _news(self, rounds: tuple[Round, ...]) -> News:
+        """What the session before changed in what is known, as long as nothing was said in this one."""
+        before = [] if rounds else self.memory.recent_sessions(2)
+        ended = (one.session_id for one in before if one.session_id != self.session.session_id)
+        return next((self.memory.news_of(session_id) for session_id in ended), News())
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""
         with self._keeping.paused():
-            self.session, self._resumed, self.last, self._removed = session, resumed, None, None
+            self.session, self._resumed, self.last = session, resumed, None
             self.asking.last = None
-        self._taken_back.clear()
+        self._undoing.something_else()
         return self.open()
 
     # -- a turn ------------------------------------------------------------------------------------------------
@@ -236,9 +244,9 @@ class Conversation:
         self, text: str, started: str, reply: Reply, replaced: Round | None, recollection: Recollection
     ) -> Round:
         """Store the round, with which of its quotations stand in a memory."""
-        self._taken_back.clear()
+        self._undoing.taken_back.clear()
         if self._unwritten is None:
-            self._removed = None
+            self._undoing.whole = None
             return self.memory.store_round(
                 self.session.session_id, text, reply.text, started, reply.finish,
                 instead_of=replaced, quoted=checked(reply.text, recollection),
@@ -296,6 +304,7 @@ class Conversation:
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
+                    self._undoing.whole = event.archived
                 yield event
 
     def keep_silent(self) -> None:
@@ -307,40 +316,26 @@ class Conversation:
     def reset(self) -> int:
         """Clear the present session: its turns and its summary. Returns how many rounds went."""
         self._folding.wait()
-        self._taken_back.clear()
-        if self._unwritten is not None:
-            gone = len(self._unwritten)
-            self._unwritten.clear()
-            return gone
-        self.last = self.asking.last = None
-        self._removed = self.memory.reset(self.session.session_id)
-        return len(self._removed.rounds)
+        if self._unwritten is None:
+            self.last = self.asking.last = None
+        return self._undoing.reset(self.session.session_id, self._unwritten)
 
-    def undo(self, count: int = 1) -> int:
-        """Take back what was last done: a reset that was just made, or the last rounds. Returns how many rounds."""
+    def undo(self, count: int = 1) -> int | SaveUndone:
+        """Take back what was last done: a reset or a save that was just made, or the last rounds.
+
+        Returns how many rounds, or what the save had done.
+        """
         self._folding.wait()
-        if self._unwritten is not None:
-            kept = max(0, len(self._unwritten) - count)
-            self._taken_back.append(tuple(self._unwritten[kept:]))
-            del self._unwritten[kept:]
-            return len(self._taken_back[-1])
-        if self._removed is not None and self._removed.turns:
-            self.memory.put_back(self._removed)
-            removed, self._removed = self._removed, None
-            return len(removed.rounds)
-        self._removed = None
-        self._taken_back.append(self.memory.context(self.session.session_id)[-count:])
-        return self.memory.undo(self.session.session_id, count)
+        with self._keeping.paused():
+            undone = self._undoing.undo(self.session.session_id, count, self._unwritten)
+            if isinstance(undone, SaveUndone):
+                self.switch_to(undone.session, resumed=True)
+        return undone
 
     def redo(self) -> tuple[Round, ...]:
         """Bring back what was taken back last, as long as nothing new was said. Returns the rounds."""
         self._folding.wait()
-        rounds = self._taken_back.pop() if self._taken_back else ()
-        if self._unwritten is not None:
-            self._unwritten.extend(rounds)
-        elif rounds:
-            self.memory.redo(rounds)
-        return rounds
+        return self._undoing.redo(self._unwritten)
 
     def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
         """Erase what was chosen with ``memory.eraser``. The last event is ``Erased``.
@@ -348,9 +343,8 @@ class Conversation:
         A fold that runs is waited for: it would write down again what it read before.
         """
         yield from self._settle_folding(stop)
-        self.last = self._removed = None
-        self.asking.last = None
-        self._taken_back.clear()
+        self.last = self.asking.last = None
+        self._undoing.something_else()
         with self._keeping.paused():
             yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
@@ -365,7 +359,7 @@ class Conversation:
         """Stop or begin writing. What was said unwritten leaves the context when writing begins again."""
         if on != self.incognito:
             self._unwritten = [] if on else None
-            self._taken_back.clear()
+            self._undoing.taken_back.clear()
 
     def rounds_in_context(self) -> tuple[Round, ...]:
         """The rounds that the model is shown word for word."""

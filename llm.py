@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain import text as texts
 from domain.events import Notice, Reply, ReplyEvent, Stop, StreamEvent
-from domain.languages import Language, age_in, day_in, weekday_in, when_in, whole_day_in
-from domain.recollection import RecalledSummary, RecalledTurn, Recollection
-from domain.records import PREFIX, Round
+from domain.languages import Language, age_in, day_in, weekday_in, whole_day_in
+from domain.recollection import Recollection
+from domain.records import Role, Round
 from domain.settings import Settings
 from domain.vectors import Embedder
 from models.chat import ChatModel, Message, Patience, kept_reply, merged
 from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
+from models.memories import Telling, needs_notes, records
 from models.noting import NotingTasks
 from models.replies import summary_of
 from models.search_prompts import SearchTask
@@ -109,23 +110,13 @@ def _system(layers: Layers) -> Iterator[str]:
 
 def _recalled(layers: Layers, boundary: str) -> str:
     memories = "\n".join(_memories(layers, boundary))
-    return memories and layers.templates.recalled.format(boundary=boundary, memories=memories)
+    notes = layers.templates.recalled_notes if needs_notes(layers.recalled) else ""
+    return memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
 
 
 def _memories(layers: Layers, boundary: str) -> Iterator[str]:
-    """Each memory as a record, oldest first; numbers tell which turns are of one conversation."""
-    speakers = {"user": layers.names["person"], "assistant": layers.names["companion"]}
-    numbers: dict[str, int] = {}
-    found: list[RecalledTurn | RecalledSummary] = [*layers.recalled.summaries, *layers.recalled.turns]
-    for memory in sorted(found, key=lambda memory: datetime.fromisoformat(memory.timestamp)):
-        number = numbers.setdefault(memory.session_id, len(numbers) + 1)
-        if isinstance(memory, RecalledTurn):
-            about = {"speaker": speakers[memory.role]}
-            text = memory.text.removeprefix(PREFIX[memory.role])
-        else:
-            about, text = {"kind": "summary"}, memory.text
-        about = when_in(layers.language, memory.timestamp, layers.now) | about
-        yield texts.record(conversation=number, **texts.entry(memory.timestamp, boundary, text, **about))
+    speakers: dict[Role, str] = {"user": layers.names["person"], "assistant": layers.names["companion"]}
+    return records(layers.recalled, Telling(layers.language, layers.now, speakers, boundary))
 
 
 def _spoken(layers: Layers) -> Iterator[Message]:

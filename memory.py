@@ -27,7 +27,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from domain import errors
-from domain.facts import ImageDraft
+from domain.facts import Fact, ImageDraft
 from domain.files import make_private_folder
 from domain.recollection import RecallLimits, Recollection
 from domain.records import (
@@ -40,8 +40,9 @@ from domain.records import (
     Session,
 )
 from domain.vectors import Embedder
+from facts.asking import slots_asked
 from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
-from recall.words import tokens
+from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
 from storage.erasure import Eraser, Scrub
 from storage.images import Images, image_draft
@@ -132,7 +133,9 @@ class Memory(Knowing):
         vectors = Vectors(self.folder / "vectors", self._log)
         index = Indexing(self._store, vectors, self._embedder, self.key_of, self._log)
         weigh = weigher(lambda: self._embedder.model)
-        return _Search(vectors, index, Finder(self._store, vectors, self._store, self._log, weigh))
+        return _Search(
+            vectors, index, Finder(self._store, vectors, self._store, self._log, weigh, slots_asked)
+        )
 
     def start(self) -> None:
         """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short.
@@ -328,6 +331,11 @@ class Memory(Knowing):
     def search(self, words: str, limits: RecallLimits) -> Recollection:
         """The memories that hold these words in any of their forms; empty when nobody ever said them."""
         return self._opened_search().finder.search(words, limits)
+
+    def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
+        """The facts that hold these words in any of their forms, each with the forms that it has."""
+        held = ((fact, held_forms(f"{fact.words}\n{fact.topic}", words)) for fact in self.facts())
+        return [(fact, found) for fact, found in held if found is not None]
 
     @property
     def weigh(self) -> Weigh:

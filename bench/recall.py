@@ -40,12 +40,15 @@ if TYPE_CHECKING:
     from bench.recall_orders import Scores
 
 _VECTORS = ("dense", "dense_near", "dense_session", "dense_session_best")
+_FACTS = ("facts", "fact_named")
 #: What the ablation takes out, one after the other.
 ABLATION: Mapping[str, tuple[str, ...]] = {
     "words of the turn itself": ("words", "words_long", "coverage"),
     "words of its neighbours": ("window",),
     "words of its session": ("session", "session_best"),
     "summaries": ("summary",),
+    "facts": _FACTS,
+    "what facts name": ("fact_named",),
     "all vectors": _VECTORS,
     "vectors of neighbours and session": ("dense_near", "dense_session", "dense_session_best"),
     "times": ("near",),
@@ -132,8 +135,8 @@ def _print_methods(asked: Sequence[AskedQuestion], embedder: str) -> None:
     _print_method("vectors alone", asked, lambda one: _part(one, "dense"))
     _print_method("words and vectors, standard scores added", asked, plain_fusion)
     _print_method("reciprocal-rank hybrid", asked, reciprocal_ranks)
-    _print_method("ours, words alone", asked, lambda one: ours(one, without=(*_VECTORS, "facts")))
-    _print_method(f"ours, {embedder}", asked, lambda one: ours(one, without=("facts",)))
+    _print_method("ours, words alone", asked, lambda one: ours(one, without=(*_VECTORS, *_FACTS)))
+    _print_method(f"ours, {embedder}", asked, lambda one: ours(one, without=_FACTS))
     if any("facts" in one.parts for one in asked):
         _print_method("ours, with facts as keys", asked, ours)
     _print_categories(asked)
@@ -173,17 +176,22 @@ def _print_categories(asked: Sequence[AskedQuestion]) -> None:
 
 def _print_arrived(asked: Sequence[AskedQuestion]) -> None:
     """What stands in the prompt, alone and amid another talk; ``nothing`` is how often no memory does."""
-    print("\n" + _head("in the prompt", ("evidence", "tokens", "most tokens", "nothing")))
+    print(
+        "\n" + _head("in the prompt", ("evidence", "or known", "facts", "tokens", "most tokens", "nothing"))
+    )
     ways: Mapping[str, list[HandedOver]] = {
         "alone": [one.alone for one in asked],
         "amid another talk": [one.amid for one in asked],
     }
     for name, handed in ways.items():
         found = [_found_among(one.question, over.tids) for one, over in zip(asked, handed, strict=True)]
+        known = [_found_among(one.question, over.known) for one, over in zip(asked, handed, strict=True)]
+        facts = sum(over.facts for over in handed)
         tokens = [over.tokens for over in handed]
         silent = sum(not over.tids for over in handed)
         size = len(asked)
-        print(_row(name, (100 * sum(found) / size, sum(tokens) / size, max(tokens), 100 * silent / size)))
+        shares = (100 * sum(found) / size, 100 * sum(known) / size, facts / size)
+        print(_row(name, (*shares, sum(tokens) / size, max(tokens), 100 * silent / size)))
 
 
 def _print_foreign(data: Set, options: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.given_facts import learned
 from bench.recall_sets import Said, Set, SetQuestion, Talk
 from config import load
 from domain.events import Stop
@@ -82,10 +83,15 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """What stood in a prompt with default settings: ids in the set, and tokens of the whole block of memories."""
+    """What stood in a prompt with default settings: ids in the set, and tokens of the whole block of memories.
+
+    ``facts`` counts the facts in it; ``known`` are its turns, and those on which its facts rest.
+    """
 
     tids: frozenset[str]
     tokens: int
+    facts: int = 0
+    known: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -198,9 +204,10 @@ class LivedHistory:
         with self.memory.in_one_commit():
             for user, assistant in talk.rounds:
                 stored.append(self._store(session.session_id, user, assistant))
-            for text, tids in talk.facts if self.with_facts else ():
-                seqs = [seq for seq, tid in self.tid_of.items() if tid in tids]
-                self.memory.learn_fact(session.session_id, text, seqs)
+            turns = [turn for spoken in stored for turn in spoken.turns]
+            facts = learned(session.session_id, talk.facts, turns, self.text_tid) if self.with_facts else None
+            if facts:
+                self.memory.learn(facts)
         summary = talk.summary or self.llm.summarise(
             "", stored, "zh" if self.language == "zh" else "en", Stop()
         )
@@ -255,7 +262,8 @@ class LivedHistory:
     def _handed_over(self, asked: Sequence[str], when: datetime, recent: Sequence[str]) -> HandedOver:
         found = self.memory.recall(asked, self._present(), when, self.usual.recall_limits, recent=recent)
         tids = frozenset(self.text_tid[turn.text_id] for turn in found.turns if turn.text_id in self.text_tid)
-        return HandedOver(tids, _block_tokens(found, asked[-1], when))
+        known = frozenset(self.text_tid.get(turn, "") for fact in found.facts for turn in fact.turns)
+        return HandedOver(tids, _block_tokens(found, asked[-1], when), len(found.facts), known | tids)
 
     def ask_by_pronoun(
         self, text: str, speaker: str, when: datetime

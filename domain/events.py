@@ -9,6 +9,7 @@ from datetime import timedelta
 from queue import Empty, SimpleQueue
 
 from domain.errors import Interrupted, ModelError
+from domain.facts import News
 from domain.recollection import Recollection, SearchStep
 from domain.records import Finish, InFlight, Round, Session, Summary
 
@@ -130,7 +131,8 @@ ReplyEvent = StreamEvent | Reply
 class Opening:
     """How a session stands when it is taken up, or begun. ``last_spoken``: when the last round of any session ended.
 
-    ``keeping``: how many sessions fell silent and are kept by themselves.
+    ``keeping``: how many sessions fell silent and are kept by themselves. ``news``: what the session before changed in
+    what is known, as long as nothing was said in this one.
     """
 
     session: Session
@@ -143,6 +145,7 @@ class Opening:
     rounds_kept: int
     last_spoken: str | None
     keeping: int
+    news: News
 
 
 @dataclass(frozen=True)

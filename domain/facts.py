@@ -158,6 +158,19 @@ class Fact:
         """Whether it holds now, as far as anybody said."""
         return not self.until and not self.corrected
 
+    @property
+    def words(self) -> str:
+        """Every word that it holds."""
+        told = (
+            self.restatement,
+            self.subject,
+            self.attribute,
+            self.value,
+            self.location,
+            self.slot.subject,
+        )
+        return "\n".join((*told, *self.keywords, *self.persons, *self.entities))
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -178,6 +191,36 @@ class FactEvent:
     when: str
     stored_at: str
     by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCounts:
+    """How much is known: notes, facts that hold now, facts that do not, and turns that nobody has read yet."""
+
+    notes: int
+    current: int
+    past: int
+    unread: int
+
+    @property
+    def facts(self) -> int:
+        """All facts."""
+        return self.current + self.past
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a session changed in what is known.
+
+    ``new`` facts took no other's place; ``changed`` and ``ended`` ones were known before it.
+    """
+
+    new: int = 0
+    changed: int = 0
+    ended: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.changed or self.ended)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from domain.facts import Stance
 from domain.records import Role
 
 #: A part of recall that could not take part.
@@ -30,11 +31,29 @@ class Why:
     parts: tuple[tuple[str, float], ...] = ()
 
 
+#: What became of something that was said: another value took its place, it ended, another was so all along, it never
+#: was so, it may be so no more.
+Became = Literal["changed", "until", "corrected", "untrue", "doubtful_since"]
+
+
+@dataclass(frozen=True, slots=True)
+class FactMark:
+    """What became of a fact that rests on a recalled turn, and when.
+
+    ``text`` is the fact that took its place where one did, else the fact itself; "" where the turn says nothing else.
+    """
+
+    became: Became
+    when: str
+    text: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class RecalledTurn:
     """A turn of an older session. ``hit`` is false for a neighbour handed over for its context.
 
-    ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it.
+    ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it. ``marks``
+    tell what of it does not hold any more, or may not.
     """
 
     text_id: str
@@ -46,6 +65,25 @@ class RecalledTurn:
     why: Why
     cut: bool = False
     whole: str = ""
+    marks: tuple[FactMark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledFact:
+    """A fact that holds now and answers; ``turns`` are those it rests on. ``said`` is when it was said last.
+
+    ``since`` is from when it holds, where that is another day than the one on which it was said.
+    """
+
+    number: int
+    text_id: str
+    text: str
+    said: str
+    turns: tuple[str, ...]
+    why: Why
+    since: str = ""
+    doubtful_since: str = ""
+    stance: Stance = "stated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +132,7 @@ SearchStep = Planned | Looked | Reflected
 class Recollection:
     """All that was recalled for one turn.
 
-    ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
+    ``facts`` and ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
     ``degraded`` names the parts that could not take part. ``steps`` tell how it was found, where that took a plan.
     """
 
@@ -105,6 +143,7 @@ class Recollection:
     resolved: tuple[str, ...] = ()
     degraded: tuple[MissingPart, ...] = ()
     steps: tuple[SearchStep, ...] = ()
+    facts: tuple[RecalledFact, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.summaries or self.turns)
+        return bool(self.summaries or self.turns or self.facts)

@@ -73,6 +73,16 @@ def depends_on(slot: Slot) -> frozenset[str]:
     return frozenset(_DEPENDENTS.get(slot.attribute, ()))
 
 
+def aliases() -> tuple[tuple[str, str], ...]:
+    """Every name of the closed list with its normal form."""
+    return tuple((alias, name) for alias, (name, _) in _FORMS.items())
+
+
+def kin() -> frozenset[str]:
+    """The words by which people speak of those who are theirs."""
+    return _KIN
+
+
 def folded(text: str) -> str:
     """Text as names and values are compared: NFKC, no case, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -247,8 +247,13 @@ def names_of_both(memory: Memory, settings: Settings) -> Names:
     return Names(
         tuple(filter(None, [settings.user_name, *person, *(each.person for each in words)])),
         tuple(filter(None, [settings.companion_name, *companion, *(each.companion for each in words)])),
-        frozenset(name for fact in known for name in (fact.subject, *fact.persons, *fact.entities)),
+        frozenset(name for fact in known for name in _named(fact)),
     )
+
+
+def _named(fact: Fact) -> Iterator[str]:
+    """What a known fact names: whoever speaks of it again has not invented it."""
+    return filter(None, (fact.subject, fact.value, fact.location, *fact.persons, *fact.entities))
 
 
 def _with_own_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDraft]:

@@ -190,15 +190,16 @@ class _Statement:
 
 
 def _statements(memory: dict[str, Any]) -> Iterator[_Statement]:
-    """The sentences of one memory; a summary of the stand-in's own making tells who said each."""
-    date, speaker, text = (str(memory.get(name, "")) for name in ("date", "speaker", "text"))
-    if _own(text):
-        return
-    for line in text.splitlines():
-        if found := _ATTRIBUTED.fullmatch(line):
-            yield _Statement(found[1], found[2], found[3])
-        else:
-            yield from (_Statement(date[:10], speaker, one) for one in _sentences(line))
+    """The sentences of one record; a summary of the stand-in's own making tells who said each."""
+    date = str(memory.get("date", ""))[:10]
+    said = [("", str(memory.get("summary", "")))]
+    said += [(str(turn["speaker"]), str(turn["text"])) for turn in memory.get("turns", ())]
+    for speaker, text in said:
+        for line in () if _own(text) else text.splitlines():
+            if found := _ATTRIBUTED.fullmatch(line):
+                yield _Statement(found[1], found[2], found[3])
+            else:
+                yield from (_Statement(date, speaker, one) for one in _sentences(line))
 
 
 def _nearest(said: str, statements: Sequence[_Statement], companion: str) -> _Statement | None:

@@ -23,14 +23,15 @@ from domain.languages import is_unspaced, unspaced_share
 from domain.recollection import MissingPart, RecallLimits, Recollection
 from recall import questions, ranking, word_search, words
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
+from recall.known_facts import KnownFacts, SlotsAsked
 from recall.ranking import Evidence, bm25, from_neighbours, rarity
 from recall.searching import Hidden, Search, Searched
-from recall.selection import FRAME, RECORD, RankedSearch, Selector
+from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
 from recall.turn_table import TurnTable
 
 if TYPE_CHECKING:
     from domain.vectors import Embed, Vector, VectorIndex
-    from storage.store import TurnStore, WordStore
+    from storage.store import Archive, WordStore
 
 #: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
 _FEW = 150
@@ -214,6 +215,7 @@ class Finder:
     """Recall over one archive. Safe to call from several threads.
 
     ``weigh`` chooses the weights of the ranking; it fits the embedder, and may be replaced when recall is measured.
+    ``slots_asked`` reads which slots a question asks for.
 
     >>> finder.recall(["Where did we go last May?"], embedder.embed, session_id=now_open, now=clock())
     Recollection(summaries=(...), turns=(...), ...)
@@ -223,11 +225,13 @@ class Finder:
         self,
         lexicon: WordStore,
         vectors: VectorIndex | None,
-        archive: TurnStore,
+        archive: Archive,
         log: logging.Logger,
         weigh: ranking.Weigh = ranking.weigh,
+        slots_asked: SlotsAsked = lambda _: (),
     ) -> None:
         self.weigh = weigh
+        self._slots_asked = slots_asked
         self._lexicon = lexicon
         self._vectors = vectors
         self._archive = archive
@@ -279,10 +283,16 @@ class Finder:
             if not gated or self._is_relevant(each, query, limits.tokens)
         ]
         present = self._archive.session_number(session_id)
-        selector = Selector(self._archive, self._known(), limits, present, cutting=gated)
-        turns, summaries, hits = selector.select(kept)
+        known = KnownFacts(self._archive, session_id, hidden, self._slots_asked)
+        held = [(each.searched.asked.text, each.searched.facts) for each in kept]
+        facts = known.answering(said if apart else said[-1:], held)
+        selector = Selector(self._archive, self._known(), limits, known, present, cutting=gated)
+        made = selector.select(kept, facts)
         resolved = tuple(each.text for each in asked)
-        return Recollection(summaries, turns, hits, tuple(queries), resolved, tuple(search.missing))
+        missing = tuple(search.missing)
+        return Recollection(
+            made.summaries, made.turns, made.hits, tuple(queries), resolved, missing, facts=made.facts
+        )
 
     def search(self, text: str, limits: RecallLimits) -> Recollection:
         """The memories that hold the words of ``text``, and no others; empty when nobody ever said them."""
@@ -325,7 +335,8 @@ class Finder:
             signs(evidence, len(known), max(alike, default=0.0), across=across),
             known=_is_known(found.searched),
         )
-        if FRAME + RECORD * len(known) + known.tokens * _TOKENS_A_WORD <= budget:
+        wrapping = FRAME + RECORD * known.sessions + ENTRY * len(known)
+        if wrapping + known.tokens * _TOKENS_A_WORD <= budget:
             return is_relevant_in_little(found_signs, said)
         of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
         return is_relevant(found_signs, said, seeks=asked.seeks and not asked.advice, of_that_day=of_that_day)

@@ -94,6 +94,7 @@ class Evidence:
     summary_words: Floats | None = None
     summary_similarity: Floats | None = None
     fact_words: Floats | None = None
+    fact_named: Floats | None = None
 
 
 ScoreParts = Mapping[str, Floats]
@@ -150,6 +151,8 @@ def _of_words(e: Evidence, plain: Floats) -> dict[str, Floats]:
         found["summary"] = z(e.summary_words[e.of_session])
     if e.fact_words is not None:
         found["facts"] = z(e.fact_words)
+    if e.fact_named is not None:
+        found["fact_named"] = e.fact_named
     return found
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from domain import errors
 from domain.languages import unspaced_share
 from domain.recollection import MissingPart
-from recall import ranking, times, turn_table, words
+from recall import known_facts, ranking, times, turn_table, words
 from recall.questions import Question
 from recall.ranking import Evidence, Flags, Floats, Numbers
 from recall.turn_table import FoundTurns, Pool, TurnTable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from domain.records import Kind
     from domain.vectors import Vector, VectorIndex
     from storage.sqlite.schema import WordTable
-    from storage.store import Postings, TurnStore, WordStore
+    from storage.store import Archive, Postings, WordStore
 
 #: Similarity by id.
 Similarities = Mapping[str, float]
@@ -57,13 +57,17 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Searched:
-    """What one question found: its pool, the numbers of the sessions in it, and the evidence."""
+    """What one question found: its pool, the numbers of the sessions in it, and the evidence.
+
+    ``facts``: by number, how much of the question's weight in rare words each fact holds, of those that hold most.
+    """
 
     asked: Question
     pool: Pool
     sessions: Numbers
     terms: tuple[str, ...]
     evidence: Evidence
+    facts: Mapping[int, float]
 
 
 class Search:
@@ -73,7 +77,7 @@ class Search:
         self,
         lexicon: WordStore,
         vectors: VectorIndex | None,
-        archive: TurnStore,
+        archive: Archive,
         table: TurnTable,
         hidden: Hidden,
         log: logging.Logger,
@@ -138,7 +142,8 @@ class Search:
             clarity=_clarity(found.dense, len(table), unrelated),
             apart=_apart(found.dense, unrelated),
         )
-        return Searched(asked, gathered, sessions.astype(np.int64), found.terms, evidence)
+        facts = self._facts_held(asked, asked.terms)
+        return Searched(asked, gathered, sessions.astype(np.int64), found.terms, evidence, facts)
 
     def _evidence(
         self,
@@ -185,7 +190,8 @@ class Search:
             similarity=gathered.similarity,
             summary_words=self._summary_words(asked, sessions),
             summary_similarity=self._summary_similarity(near_summaries, sessions),
-            fact_words=self._fact_words(asked, rows),
+            fact_words=self._through_facts(self._fact_words(asked), rows),
+            fact_named=self._through_facts(self._facts_held(asked, _names(asked)), rows),
         )
 
     # -- words -------------------------------------------------------------------------------------------
@@ -227,17 +233,22 @@ class Search:
         fits.pop(-1 if self._present is None else self._present, None)
         return _placed(fits, sessions)
 
-    def _fact_words(self, asked: Question, rows: Numbers) -> Floats | None:
-        """(P,) how well the words of the best fact that was drawn from each turn fit."""
-        facts, scored = _fitting(self._postings("fact", asked.terms), self._lexicon.rows("fact"))
-        if not len(facts):
+    def _through_facts(self, found: Mapping[int, float], rows: Numbers) -> Floats | None:
+        """(P,) the score of the best fact that was drawn from each turn."""
+        if not found:
             return None
-        fits = dict(zip(facts.tolist(), scored.tolist(), strict=True))
-        best: dict[int, float] = {}
-        for fact, turn in self._archive.turns_of_facts(facts.tolist()):
-            best[turn] = max(best.get(turn, 0.0), fits[fact])
-        seqs = self._table.seq[rows].tolist()
-        return np.array([best.get(seq, 0.0) for seq in seqs], np.float32)
+        return known_facts.best_of_turns(
+            found, self._archive.turns_of_facts(list(found)), self._table.seq[rows]
+        )
+
+    def _fact_words(self, asked: Question) -> dict[int, float]:
+        """How well the words of the facts fit that fit best."""
+        facts, scored = _fitting(self._postings("fact", asked.terms), self._lexicon.rows("fact"))
+        return dict(zip(facts.tolist(), scored.tolist(), strict=True))
+
+    def _facts_held(self, asked: Question, terms: Sequence[str]) -> dict[int, float]:
+        """How much of what these terms weigh the facts hold that hold most of it."""
+        return known_facts.held(terms, self._postings("fact", asked.terms), self._lexicon.rows("fact"))
 
     # -- vectors -----------------------------------------------------------------------------------------
 
@@ -283,6 +294,11 @@ class Search:
     def _missing(self, part: MissingPart) -> None:
         if part not in self.missing:
             self.missing.append(part)
+
+
+def _names(asked: Question) -> list[str]:
+    """Whom and what a question calls by name, as it is searched for."""
+    return [term for term in asked.terms if term in asked.names]
 
 
 def _weights(

@@ -6,28 +6,33 @@ first. A long turn is cut to what was found in it; a neighbour comes along only 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, repeat
 
-from domain.languages import estimate, unspaced_length
-from domain.recollection import RecalledSummary, RecalledTurn, RecallLimits, Why
+from domain.languages import estimate
+from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, RecallLimits, Why
 from domain.records import PREFIX, Summary, Turn
 from domain.text import encoded
-from recall import words
+from recall.known_facts import LEGEND, KnownFacts, cost_of, cost_of_marks, is_told
 from recall.ranking import Ranked
 from recall.searching import Searched
 from recall.turn_table import TurnTable
+from recall.words import LONG, excerpt, size_of
 from storage.store import TurnStore
 
 #: A turn handed over only for its context has no reason of its own.
 _NO_REASON = Why(query="", score=0.0)
 #: How many summaries are looked up for each that is handed over: not every session has one.
 _SPARE = 4
-#: Tokens around the text of one record in a prompt (date, age, speaker, marks of JSON), and around all of them.
-RECORD, FRAME = 40, 82
+#: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
+#: text of one turn in it, or of its summary, and of what stands around all records.
+RECORD, ENTRY, FRAME = 30, 12, 82
+#: Tokens of the numbers by which two records are known to be of one conversation.
+_NUMBERS = 12
+#: The share of the budget that facts may take.
+_FACTS = 0.15
 #: The share of the budget that summaries may take, and what a long one is cut to.
 _SUMMARIES, _LONG_SUMMARY = 0.08, 250
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
@@ -47,6 +52,43 @@ class RankedSearch:
 
 
 @dataclass(frozen=True, slots=True)
+class Selected:
+    """What is handed over: ``turns`` and ``facts``, ``summaries`` best first, and the ids of the hits, best first."""
+
+    turns: tuple[RecalledTurn, ...] = ()
+    summaries: tuple[RecalledSummary, ...] = ()
+    hits: tuple[str, ...] = ()
+    facts: tuple[RecalledFact, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Laid:
+    """What could be handed over of what was said: the turns of rows, best first, as they would stand in a prompt."""
+
+    why: Mapping[int, Why]
+    read: Mapping[int, Turn]
+    said: Mapping[int, str]
+    around: Mapping[int, Sequence[int]]
+    marks: Mapping[str, tuple[FactMark, ...]]
+    told: Sequence[str]
+
+    def chosen(self, budget: int) -> dict[int, bool]:
+        """The rows that the budget has room for, and whether each is a hit."""
+        cost = {
+            row: _cost(text) + cost_of_marks(self.marks.get(self.read[row].text_id, ()))
+            for row, text in self.said.items()
+        }
+        days = {row: (turn.session_id, turn.timestamp[:10]) for row, turn in self.read.items()}
+        best = [row for row in self.why if row in self.read]
+        return choose(best, self.around, cost, budget, days, self.told)
+
+    def turn(self, row: int, hit: bool) -> RecalledTurn:
+        """One of them."""
+        turn, said, why = self.read[row], self.said[row], self.why[row] if hit else None
+        return _recalled(turn, said, why, self.marks.get(turn.text_id, ()))
+
+
+@dataclass(frozen=True, slots=True)
 class _Best:
     """Where something scored best: its score, in which search, at which place of what that found."""
 
@@ -55,7 +97,7 @@ class _Best:
     at: int
 
 
-def cut(scores: Sequence[float], count: int, *, share: float = 0.25) -> int:
+def cut(scores: Sequence[float], count: int, *, share: float = 0.2) -> int:
     """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best.
 
     Scores are above zero for what stands out at all.
@@ -66,25 +108,58 @@ def cut(scores: Sequence[float], count: int, *, share: float = 0.25) -> int:
     return sum(score >= floor for score in scores[:count])
 
 
+#: One day of one session, which is one record.
+Day = tuple[str, str]
+
+
+class _Purse:
+    """What is left of the budget. A record is paid for once, with the first that is told in it.
+
+    ``told`` are sessions of which a record is paid for already.
+    """
+
+    def __init__(self, left: int, told: Iterable[str] = ()) -> None:
+        self._left = left
+        self._told = set(told)
+        self._days: set[Day] = set()
+
+    def pay(self, cost: int, day: Day | None) -> bool:
+        """Pay for a turn of this day; False, and nothing, when too little is left."""
+        known = day is None or day in self._days or day[0] in self._told
+        further = day is not None and any(session == day[0] for session, _ in self._days)
+        cost += 0 if known else RECORD + _NUMBERS * further
+        if cost > self._left:
+            return False
+        self._left -= cost
+        if day is not None and day not in self._days:
+            self._days.add(day)
+            self._told.discard(day[0])
+        return True
+
+
 def choose(
-    ranked: Sequence[int], around: Mapping[int, Sequence[int]], cost: Mapping[int, int], budget: int
+    ranked: Sequence[int],
+    around: Mapping[int, Sequence[int]],
+    cost: Mapping[int, int],
+    budget: int,
+    days: Mapping[int, Day] | None = None,
+    told: Iterable[str] = (),
 ) -> dict[int, bool]:
     """The rows to hand over, and whether each is a hit: best first while the budget lasts, each with its neighbours.
 
-    ``ranked`` are the rows of the hits, ``around`` the neighbours of each, ``cost`` the tokens of each row.
+    ``ranked`` are the rows of the hits, ``around`` the neighbours of each, ``cost`` the tokens of each row, ``days``
+    the record in which each stands, ``told`` the sessions that have a record anyway.
     A hit that does not fit is passed over, so that one long turn does not shut out the rest.
     """
     taken: dict[int, bool] = {}
-    left = budget
+    of, purse = days or {}, _Purse(budget, told)
     for row in ranked:
-        if row not in taken and cost[row] > left:
+        if row not in taken and not purse.pay(cost[row], of.get(row)):
             continue
-        left -= 0 if row in taken else cost[row]
         taken[row] = True
         for neighbour in around.get(row, ()):
-            if neighbour not in taken and cost.get(neighbour, left + 1) <= left:
+            if neighbour not in taken and neighbour in cost and purse.pay(cost[neighbour], of.get(neighbour)):
                 taken[neighbour] = False
-                left -= cost[neighbour]
     return taken
 
 
@@ -100,6 +175,7 @@ class Selector:
         archive: TurnStore,
         table: TurnTable,
         limits: RecallLimits,
+        known: KnownFacts,
         present: int | None = None,
         *,
         cutting: bool,
@@ -107,21 +183,39 @@ class Selector:
         self._archive = archive
         self._table = table
         self._limits = limits
+        self._known = known
         self._present = present
         self._cutting = cutting
 
-    def select(
-        self, searches: Sequence[RankedSearch]
-    ) -> tuple[tuple[RecalledTurn, ...], tuple[RecalledSummary, ...], tuple[str, ...]]:
-        """Turns oldest first, summaries best first, and the ids of the turns that are hits, best first."""
-        if not searches:
-            return (), (), ()
-        why = self._best_turns(searches)
+    def select(self, searches: Sequence[RankedSearch], facts: Sequence[RecalledFact] = ()) -> Selected:
+        """What the budget has room for of what was found, and of the facts that answer, best first."""
+        if not searches and not facts:
+            return Selected()
+        offered = self._offered(facts)
         summaries = self._summaries(searches)
-        left = self._limits.tokens - FRAME - sum(_cost(one.text) for one in summaries)
-        turns = self._turns(why, searches, left)
+        laid = self._laid(searches, [one.session_id for one in summaries])
+        left = self._limits.tokens - FRAME - sum(_alone(one.text) for one in summaries)
+        left -= LEGEND if offered or laid.marks else 0
+        turns = self._turns(laid, left - sum(map(cost_of, offered)))
+        untold = self._untold(offered, turns)
+        if len(untold) < len(offered):
+            turns = self._turns(laid, left - sum(map(cost_of, untold)))
+            untold = self._untold(untold, turns)
         hits = sorted((turn for turn in turns if turn.hit), key=lambda turn: -turn.why.score)
-        return turns, summaries, tuple(turn.text_id for turn in hits)
+        return Selected(turns, summaries, tuple(turn.text_id for turn in hits), tuple(untold))
+
+    def _offered(self, facts: Sequence[RecalledFact]) -> list[RecalledFact]:
+        """The facts that their share of the budget has room for."""
+        left, kept = int(self._limits.tokens * _FACTS), []
+        for fact in facts:
+            if (cost := cost_of(fact)) <= left:
+                kept.append(fact)
+                left -= cost
+        return kept
+
+    def _untold(self, facts: Sequence[RecalledFact], turns: Sequence[RecalledTurn]) -> list[RecalledFact]:
+        """The facts that no turn tells that is handed over anyway, and those that took the place of another."""
+        return [fact for fact in facts if fact.text_id in self._known.newer or not is_told(fact, turns)]
 
     def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, Why]:
         """The rows of the best turns, best first; each counts with the question that found it best.
@@ -140,9 +234,9 @@ class Selector:
             count = cut([best[row].score for row in order], count)
         return {row: _why(best[row]) for row in order[:count]}
 
-    def _turns(
-        self, why: Mapping[int, Why], searches: Sequence[RankedSearch], budget: int
-    ) -> tuple[RecalledTurn, ...]:
+    def _laid(self, searches: Sequence[RankedSearch], told: Sequence[str]) -> _Laid:
+        """The best turns with what they need to be understood, cut, and what became of what they say."""
+        why = self._best_turns(searches)
         read = self._read(why)
         around = {row: self._company(row, read[row]) for row in why if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
@@ -150,12 +244,12 @@ class Selector:
         said = {
             row: excerpt(turn.words, sought, longest.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
         }
-        cost = {row: _cost(text) for row, text in said.items()}
-        chosen = choose([row for row in why if row in read], around, cost, budget)
-        return tuple(
-            _recalled(read[row], said[row], why[row] if chosen[row] else None)
-            for row in self._oldest_first(chosen, read)
-        )
+        marks = self._known.marks({turn.text_id for turn in read.values()})
+        return _Laid(why, read, said, around, marks, told)
+
+    def _turns(self, laid: _Laid, budget: int) -> tuple[RecalledTurn, ...]:
+        chosen = laid.chosen(budget)
+        return tuple(laid.turn(row, chosen[row]) for row in self._oldest_first(chosen, laid.read))
 
     def _read(self, rows: Iterable[int]) -> dict[int, Turn]:
         """The turns of rows, as far as they are still there and say anything."""
@@ -205,7 +299,7 @@ def _fitting(summaries: Sequence[RecalledSummary], budget: int) -> tuple[Recalle
     """The summaries that the budget has room for, best first."""
     kept: list[RecalledSummary] = []
     for one in summaries:
-        budget -= (cost := _cost(one.text))
+        budget -= (cost := _alone(one.text))
         if budget < 0:
             budget += cost
         else:
@@ -237,8 +331,13 @@ def _sought(searches: Sequence[RankedSearch]) -> dict[str, float]:
 
 
 def _cost(text: str) -> int:
-    """Tokens of a record with this text, written as it stands in a prompt."""
-    return RECORD + estimate(encoded(text))
+    """Tokens of this text in a record, written as it stands in a prompt."""
+    return ENTRY + estimate(encoded(text))
+
+
+def _alone(text: str) -> int:
+    """Tokens of a record that holds nothing but this text."""
+    return RECORD + _cost(text)
 
 
 def _longest() -> Iterator[int]:
@@ -259,7 +358,7 @@ def _why(best: _Best) -> Why:
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
 
 
-def _recalled(turn: Turn, said: str, why: Why | None) -> RecalledTurn:
+def _recalled(turn: Turn, said: str, why: Why | None, marks: tuple[FactMark, ...]) -> RecalledTurn:
     cut_short = said != turn.words
     return RecalledTurn(
         turn.text_id,
@@ -271,6 +370,7 @@ def _recalled(turn: Turn, said: str, why: Why | None) -> RecalledTurn:
         why=why or _NO_REASON,
         cut=cut_short,
         whole=turn.text if cut_short else "",
+        marks=marks,
     )
 
 
@@ -280,105 +380,3 @@ def _moment(timestamp: str) -> float:
         return datetime.fromisoformat(timestamp).timestamp()
     except (ValueError, OverflowError, OSError):
         return 0.0
-
-
-# -- what is handed over of a long turn: the sentences that hold what was asked for, in their order
-
-
-#: What stands where something was left out.
-MARK = "…"
-#: A turn of more than so many characters is cut; a character of a script without spaces counts as two.
-LONG = 600
-#: A turn much longer than any page is read only so far.
-_READ = 40_000
-#: The longest piece that is kept or left out as one.
-_PIECE = 240
-_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
-#: What a word that was found already still counts, and what a piece gains by standing first or beside one that is kept.
-_AGAIN, _FIRST, _BESIDE = 0.25, 0.35, 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A stretch of the text and the words of the question that stand in it."""
-
-    start: int
-    end: int
-    size: int
-    held: frozenset[str]
-
-
-def size_of(text: str) -> int:
-    """How long a text is, counted so that the same takes as much room in every language."""
-    return len(text) + unspaced_length(text)
-
-
-def excerpt(text: str, sought: Mapping[str, float], longest: int = LONG) -> str:
-    """The text, or what of it matters most for the words that are sought, each with its weight.
-
-    >>> excerpt("I slept. " * 200 + "Then we sailed to Hvar. " + "I slept. " * 200, {"hvar": 1.0}, 60)
-    'I slept. I slept. I slept. I slept. … Then we sailed to Hvar. …'
-    """
-    if size_of(text) <= longest:
-        return text
-    pieces = list(_pieces(text[:_READ], sought))
-    return _joined(text, [pieces[at] for at in sorted(_chosen(pieces, sought, longest))])
-
-
-def _pieces(text: str, sought: Mapping[str, float]) -> Sequence[_Piece]:
-    ends = [found.end() for found in _END.finditer(text)]
-    found: list[_Piece] = []
-    start = 0
-    for end in [*ends, len(text)]:
-        while start < end:
-            upto = end if end - start <= _PIECE else _break(text, start)
-            said = text[start:upto]
-            found.append(
-                _Piece(start, upto, size_of(said), frozenset(sought.keys() & set(words.terms(said))))
-            )
-            start = upto
-    return found
-
-
-def _break(text: str, start: int) -> int:
-    """Where a stretch without an end is broken: after its last space, if it has one."""
-    space = text.rfind(" ", start + _PIECE // 2, start + _PIECE)
-    return space + 1 if space > 0 else start + _PIECE
-
-
-def _chosen(pieces: Sequence[_Piece], sought: Mapping[str, float], longest: int) -> set[int]:
-    """The places of the pieces to keep: always the one that adds most and still fits, with what stands beside it."""
-    chosen: set[int] = set()
-    heard: set[str] = set()
-    left = longest
-    mean = sum(sought.values()) / max(len(sought), 1) or 1.0
-
-    def gain(at: int) -> tuple[float, int]:
-        own = sum(sought[word] * (_AGAIN if word in heard else 1.0) for word in pieces[at].held)
-        beside = mean * _BESIDE * ((at - 1 in chosen) + (at + 1 in chosen))
-        return own + beside + mean * _FIRST * (at == 0), -at
-
-    waiting = set(range(len(pieces)))
-    while waiting and left > 0:
-        best = max(waiting, key=gain)
-        waiting.discard(best)
-        if pieces[best].size <= left:
-            chosen.add(best)
-            heard |= pieces[best].held
-            left -= pieces[best].size
-        elif chosen:
-            waiting = {at for at in waiting if pieces[at].size <= left}
-    return chosen
-
-
-def _joined(text: str, kept: Sequence[_Piece]) -> str:
-    """The pieces in order; those that follow each other stay as they stood."""
-    parts: list[str] = []
-    upto = 0
-    for piece in kept:
-        if piece.start > upto or not parts:
-            parts += [MARK] * (piece.start > upto) + [""]
-        parts[-1] += text[piece.start : piece.end]
-        upto = piece.end
-    parts += [MARK] * (upto < len(text))
-    return " ".join(stripped for part in parts if (stripped := part.strip()))

@@ -38,6 +38,7 @@ WORDS_ALONE: WeightTable = {
         "number_wanted": 0.76,
         "opening": -0.32,
         "facts": 0.25,
+        "fact_named": 0.25,
     },
     "remark": {
         "words": 0.09,
@@ -58,7 +59,7 @@ WORDS_ALONE: WeightTable = {
         "opening": 1.73,
         "early": 0.82,
         "newer": 1.1,
-        "facts": 0.6,
+        "facts": 0.7,
     },
     "long": {
         "words": 0.02,
@@ -100,6 +101,7 @@ WITH_VECTORS: WeightTable = {
         "dense_near": 0.32,
         "dense_session_best": 0.16,
         "facts": 0.25,
+        "fact_named": 0.25,
     },
     "remark": {
         "words": 0.2,
@@ -124,7 +126,7 @@ WITH_VECTORS: WeightTable = {
         "dense_session": 0.14,
         "dense_session_best": 0.29,
         "newer": 1.1,
-        "facts": 0.6,
+        "facts": 0.7,
     },
     "long": {
         "words_long": 0.27,
@@ -171,6 +173,7 @@ WITH_SENTENCES: WeightTable = {
         "dense_near": 0.46,
         "dense_session_best": 0.24,
         "facts": 0.25,
+        "fact_named": 0.25,
     },
     "remark": {
         "words_long": 0.34,
@@ -196,7 +199,7 @@ WITH_SENTENCES: WeightTable = {
         "dense_session": 0.41,
         "dense_session_best": 0.44,
         "newer": 1.1,
-        "facts": 0.6,
+        "facts": 0.7,
     },
     "long": {
         "words_long": 0.23,
@@ -239,6 +242,7 @@ WITH_HASHED: WeightTable = {
         "dense_near": 0.23,
         "dense_session_best": 0.25,
         "facts": 0.25,
+        "fact_named": 0.25,
     },
     "remark": WORDS_ALONE["remark"],
     "work": WORDS_ALONE["work"],

@@ -161,9 +161,7 @@ class Eraser:
         """The notes and the facts that hold these words."""
         related = {one.fact.text_id for one in self.store.relations(current=False) if wanted in _said_by(one)}
         notes = [note for note in self.store.every_note() if wanted in same(f"{note.text}\n{note.topic}")]
-        facts = [
-            fact for fact in self.store.facts() if fact.text_id in related or wanted in same(_words_of(fact))
-        ]
+        facts = [fact for fact in self.store.facts() if fact.text_id in related or wanted in same(fact.words)]
         return notes, facts
 
     def _summary_of(self, session_id: str, turns: Sequence[Turn], whole: Sequence[str]) -> Summary | None:
@@ -248,9 +246,3 @@ class Eraser:
 
 def _said_by(relation: Relation) -> str:
     return same(f"{relation.source}\n{relation.relation}\n{relation.target}")
-
-
-def _words_of(fact: Fact) -> str:
-    """Every word that a fact holds."""
-    told = (fact.restatement, fact.subject, fact.attribute, fact.value, fact.location, fact.slot.subject)
-    return "\n".join((*told, *fact.keywords, *fact.persons, *fact.entities))

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from domain.facts import About, Fact, FactEvent, KeptReply, Learned, NewFact, Note, Relation, Slot
+from domain.facts import (
+    About,
+    Fact,
+    FactEvent,
+    KeptReply,
+    KnownCounts,
+    Learned,
+    NewFact,
+    Note,
+    Relation,
+    Slot,
+)
 from domain.records import Turn
 
 
@@ -42,9 +53,11 @@ class FactStore(Protocol):
         ...
 
     def keep_fact(self, fact: str, kept: bool, now: str) -> bool: ...
+    def known_counts(self) -> KnownCounts: ...
     def facts(self, *, current: bool | None = None, about: About | None = None) -> list[Fact]: ...
     def fact(self, number: int) -> Fact | None: ...
     def facts_with_ids(self, text_ids: Sequence[str]) -> list[Fact]: ...
+    def facts_numbered(self, numbers: Sequence[int]) -> list[Fact]: ...
     def facts_of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these turns; a turn on which none rests is left out."""
         ...

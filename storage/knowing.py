@@ -16,9 +16,11 @@ from domain.facts import (
     Fact,
     FactEvent,
     KeptReply,
+    KnownCounts,
     Learned,
     LineEvidence,
     NewFact,
+    News,
     Note,
     Relation,
     Slot,
@@ -127,6 +129,25 @@ class Knowing(Forgetting):
     def history(self, fact: str) -> list[FactEvent]:
         """What happened to a fact, that it was learned first; empty when there is no such fact."""
         return self._store.history(fact)
+
+    def known_counts(self) -> KnownCounts:
+        """How much is known, and how much was not read yet."""
+        return self._store.known_counts()
+
+    def news_of(self, session_id: str) -> News:
+        """What came of a session: what is new, and what of that which was known before it changed or ended."""
+        resting = self.facts_of_turns([turn.text_id for turn in self._store.turns_of(session_id)])
+        learned = {fact.text_id: fact for facts in resting.values() for fact in facts}
+        past = self.facts(current=False) if learned else []
+        replaced = [one for one in past if one.replaced_by in learned and one.text_id not in learned]
+        ended = [fact for fact in replaced if self._was_ended(fact)]
+        instead = {fact.replaced_by for fact in replaced}
+        new = [name for name, fact in learned.items() if fact.current and name not in instead]
+        return News(len(new), len(replaced) - len(ended), len(ended))
+
+    def _was_ended(self, fact: Fact) -> bool:
+        """Whether what put an end to a fact put nothing in its place."""
+        return any(one.what == "ended" and one.by == fact.replaced_by for one in self.history(fact.text_id))
 
     def line_evidence(self, image: Image) -> list[LineEvidence]:
         """What the lines of an image as it is now rest on; lines that a person wrote are not among them."""

@@ -291,6 +291,12 @@ class TurnStore(Protocol):
     def turns_of_facts(self, facts: Sequence[int]) -> list[tuple[int, int]]: ...
 
 
+class Archive(TurnStore, FactStore, Protocol):
+    """What was said and what is known, for recall."""
+
+    def rows(self, table: WordTable) -> int: ...
+
+
 class VectorStore(Protocol):
     """Every vector that was ever made, the queue of texts that need one, and checksums of the index made from them."""
 

@@ -38,9 +38,13 @@ def home(tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> Iterator
         yield opened
 
 
+#: A reply to the task of noting; without a note no image is touched.
+NOTHING_NOTED = '{"notes": []}'
+
+
 def remember(home: House, server: ScriptedServer, *said: str) -> None:
     for text in said:
-        server.script("Fine.", f"Summary: {text}", "I am a friend.", "They talk.")
+        server.script("Fine.", f"Summary: {text}", NOTHING_NOTED)
         home.say(text)
         home.save()
     server.requests.clear()

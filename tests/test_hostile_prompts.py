@@ -11,7 +11,7 @@ import pytest
 
 from domain import text as texts
 from domain.languages import day_in
-from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
+from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection, Why
 from domain.records import IMAGES
 from domain.text import harmless, new_boundary
 from llm import Layers, assemble, names_in
@@ -34,10 +34,20 @@ def recalled(*hostile: str, boundary: str = BOUNDARY) -> Recollection:
     return Recollection(
         summaries=tuple(RecalledSummary(f"s{n}", f"x{n}", _WHEN, one, WHY) for n, one in enumerate(known)),
         turns=tuple(
-            RecalledTurn(f"t{n}{role}", f"x{n}", _WHEN, role, prefix + one, True, WHY)
+            RecalledTurn(
+                f"t{n}{role}",
+                f"x{n}",
+                _WHEN,
+                role,
+                prefix + one,
+                True,
+                WHY,
+                marks=(FactMark("changed", _WHEN, one),),
+            )
             for n, one in enumerate(known)
             for role, prefix in (("user", "User: "), ("assistant", "Assistant: "))
         ),
+        facts=tuple(RecalledFact(n, f"f{n}", one, _WHEN, (), WHY) for n, one in enumerate(known)),
     )
 
 
@@ -63,17 +73,21 @@ def test_no_memory_leaves_its_fence(language):
     fenced, _, after = messages[1].content.rpartition(f"\n{BOUNDARY}")
     assert after == f"\n\n[{day_in(language, date(2026, 5, 1))}]\nHello"
     found = records(fenced + f"\n{BOUNDARY}", BOUNDARY)
-    assert len(found) == len(HOSTILE) * 3
-    for one in found:
-        assert set(one) in (
-            {"conversation", "date", "weekday", "age", "speaker", "text"},
-            {"conversation", "date", "weekday", "age", "kind", "text"},
-        )
+    known, told = found[: len(HOSTILE)], found[len(HOSTILE) :]
+    assert len(told) == len(HOSTILE)
+    for one in known:
+        assert set(one) == {"known", "date", "weekday", "age"}
+    for one in told:
+        assert set(one) == {"date", "weekday", "age", "summary", "turns"}
         assert one["date"] == "2025-03-01 10:30"
-        assert BOUNDARY not in str(one["text"])
-        assert hidden_letters(str(one["text"])) == []
-        for token in CONTROL_TOKENS:
-            assert token not in str(one["text"]), token
+        assert [set(said) for said in one["turns"]] == [{"speaker", "text", "changed"}] * 2
+    for one in found:
+        for text in (value for each in (one, *one.get("turns", ())) for value in each.values()):
+            if not isinstance(text, str):
+                continue
+            assert BOUNDARY not in text
+            assert hidden_letters(text) == []
+            assert not [token for token in CONTROL_TOKENS if token in text]
     assert not [token for token in CONTROL_TOKENS if token in fenced]
     assert hidden_letters(fenced) == []
     assert messages[2:] == assemble(plain, BOUNDARY)[2:]

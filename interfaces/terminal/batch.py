@@ -177,8 +177,11 @@ def _object(context: CommandContext, replied: Replied | None) -> dict[str, objec
 
 def recalled(recollection: Recollection) -> list[dict[str, object]]:
     """What was recalled, as plain values."""
-    return [_memory(memory, "summary") for memory in recollection.summaries] + [
-        _memory(memory, "conversation") for memory in recollection.turns
+    told = [_memory(memory, "summary") for memory in recollection.summaries]
+    told += [_memory(memory, "conversation") for memory in recollection.turns]
+    return told + [
+        {"id": fact.text_id, "type": "fact", "session": None, "score": fact.why.score, "text": fact.text}
+        for fact in recollection.facts
     ]
 
 

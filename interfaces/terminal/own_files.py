@@ -12,14 +12,17 @@ from pathlib import Path
 
 from conversation import Conversation
 from domain import errors
+from domain.facts import Fact
 from domain.records import Session, Turn
-from domain.text import clean
+from domain.text import clean, one_line
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.messages import Words
-from interfaces.terminal.session_view import local
+from interfaces.terminal.session_view import day_here, local
 from memory import Memory
 
 FORMATS = ("md", "json")
+#: Longer than any note or fact is.
+_WHOLE = 10_000
 _FALLBACKS = ("editor", "nano", "vim", "vi", "ed")
 
 
@@ -64,7 +67,25 @@ def _values(session: Session, memory: Memory) -> dict[str, object]:
         }
         for turn in turns
     ]
-    return {**asdict(session), "summary": summary.summary if summary else None, "turns": told}
+    known = {
+        "notes": [asdict(note) for note in memory.notes_of(session.session_id)],
+        "facts": [_fact_values(fact) for fact in _facts(memory, turns)],
+    }
+    return {**asdict(session), "summary": summary.summary if summary else None, "turns": told, **known}
+
+
+def _facts(memory: Memory, turns: Sequence[Turn]) -> list[Fact]:
+    """The facts that rest on these turns, in the order in which they were learned."""
+    resting = memory.facts_of_turns([turn.text_id for turn in turns])
+    return sorted({fact.number: fact for found in resting.values() for fact in found}.values(), key=_number)
+
+
+def _number(fact: Fact) -> int:
+    return fact.number
+
+
+def _fact_values(fact: Fact) -> dict[str, object]:
+    return {**asdict(fact), "current": fact.current}
 
 
 def _alone(turns: Sequence[Turn]) -> set[str]:
@@ -87,7 +108,33 @@ def _markdown(session: Session, memory: Memory, names: dict[str, str], words: Wo
             parts += said
         else:
             parts += [*said, erased, ""] if turn.role == "user" else [erased, "", *said]
-    return "\n".join(parts)
+    return "\n".join([*parts, *_known(memory, session, turns, words)])
+
+
+def _known(memory: Memory, session: Session, turns: Sequence[Turn], words: Words) -> list[str]:
+    """The notes of a session, each with its facts and when the words were said on which they rest."""
+    notes, facts = memory.notes_of(session.session_id), _facts(memory, turns)
+    if not notes and not facts:
+        return []
+    when = {turn.text_id: local(turn.timestamp) for turn in turns}
+    alone = [fact for fact in facts if fact.note not in {note.text_id for note in notes}]
+    lines = [f"## {words.say('export.known')}", ""]
+    for note in notes:
+        lines.append(f"- {one_line(note.text, _WHOLE)} ({_dates(note.turns, when)})")
+        lines += [f"  {_bullet(fact, when, words)}" for fact in facts if fact.note == note.text_id]
+    return [*lines, *(_bullet(fact, when, words) for fact in alone), ""]
+
+
+def _bullet(fact: Fact, when: Mapping[str, str], words: Words) -> str:
+    """A fact, whether it holds, and what it rests on."""
+    held = [words.say("facts.since", day=day_here(fact.since))]
+    held += [words.say("facts.until", day=day_here(fact.until))] if fact.until else []
+    held += [words.say("facts.mark.wrong")] if fact.corrected else []
+    return f"- {one_line(fact.restatement, _WHOLE)} [{' · '.join(held)}] ({_dates(fact.turns, when)})"
+
+
+def _dates(turns: Sequence[str], when: Mapping[str, str]) -> str:
+    return ", ".join(when.get(turn, "–") for turn in turns)
 
 
 def edited(context: CommandContext, text: str) -> str:

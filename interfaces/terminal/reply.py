@@ -258,9 +258,12 @@ class ReplyView:
 
 def recalled_line(words: Words, recollection: Recollection) -> str:
     """How much was remembered, on one line."""
-    counts = {"summary": len(recollection.summaries), "turn": sum(turn.hit for turn in recollection.turns)}
+    hits = sum(turn.hit for turn in recollection.turns)
+    counts = {"fact": len(recollection.facts), "summary": len(recollection.summaries), "turn": hits}
     some = [words.count(thing, count) for thing, count in counts.items() if count]
-    return words.say("turn.recalled", what=words.say("turn.and").join(some))
+    *before, last = some or [words.count("turn", 0)]
+    told = [words.say("why.comma").join(before)] if before else []
+    return words.say("turn.recalled", what=words.say("turn.and").join([*told, last]))
 
 
 def step_line(words: Words, step: SearchStep) -> str:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from conversation import LARGE_GAP, Opening
+from domain.facts import News
 from domain.records import Round
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.messages import Words
@@ -49,6 +50,10 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
         context.aside.line(context.words.notice(notice), "warning")
     if opening.keeping:
         context.tell("opening.keeping", "quiet", sessions=context.words.count("session", opening.keeping))
+    if opening.news:
+        context.aside.one_row(
+            context.words.say("opening.news", news=news_line(context.words, opening.news)), "quiet"
+        )
     context.aside.line()
     if opening.resumed:
         _earlier(context, opening)
@@ -77,6 +82,14 @@ def _kept(context: CommandContext, opening: Opening) -> str:
     evenings = {end.date() for end in ends if part_of_day(end) == "evening"}
     thing = "evening" if len(evenings) == len(ends) else "conversation"
     return context.words.say("open.kept", what=context.words.count(thing, max(1, len(ends))))
+
+
+def news_line(words: Words, news: News) -> str:
+    """What changed in what is known: "2 new, 1 changed"."""
+    told = [("new", news.new), ("changed", news.changed), ("ended", news.ended)]
+    return words.say("why.comma").join(
+        words.say(f"news.{name}", count=count) for name, count in told if count
+    )
 
 
 def _earlier(context: CommandContext, opening: Opening) -> None:
@@ -177,6 +190,15 @@ def local(timestamp: str) -> str:
     '2026'
     """
     return moment(timestamp).strftime("%Y-%m-%d %H:%M")
+
+
+def day_here(when: str) -> str:
+    """The day of a stored time, here; of one that is only known as a year, a month or a day, just that.
+
+    >>> day_here("2026-03"), day_here("2026-03-01T10:00:00+00:00")[:7]
+    ('2026-03', '2026-03')
+    """
+    return local(when)[:10] if "T" in when else when
 
 
 def pause(words: Words, gap: timedelta) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from domain.facts import About, Fact, FactEvent, KeptReply, Note, Relation, Slot
+from domain.facts import About, Fact, FactEvent, KeptReply, KnownCounts, Note, Relation, Slot
 from domain.records import Turn
 from storage.sqlite.database import Row, Tables
 from storage.sqlite.sessions import TURN, turn_of
@@ -37,6 +37,8 @@ _FACT_COLUMNS = (
     " coalesce(n.topic, '')"
 )
 _FACT = f"SELECT {_FACT_COLUMNS} FROM fact f LEFT JOIN note n ON n.seq = f.note WHERE f.window <> ''"
+#: A turn that no window has read, and that may be read.
+_UNREAD = "window = '' AND NOT withheld AND NOT standin"
 _CURRENT = "f.until = '' AND f.corrected = 0"
 
 
@@ -45,10 +47,17 @@ class FactReader(Tables):
 
     def unread(self, session_id: str) -> list[Turn]:
         """The turns of a session that no window has read, oldest first; never what is withheld or the stand-in's."""
-        query = (
-            f"{TURN} WHERE session_id = ? AND window = '' AND NOT withheld AND NOT standin ORDER BY position"
-        )
+        query = f"{TURN} WHERE session_id = ? AND {_UNREAD} ORDER BY position"
         return [turn_of(row) for row in self._read(query, session_id)]
+
+    def known_counts(self) -> KnownCounts:
+        """How much is known, and how much was not read yet."""
+        learned = f"SELECT count(*) FROM fact f WHERE f.window <> '' AND {{}} ({_CURRENT})"
+        counts = (
+            "SELECT count(*) FROM note", learned.format(""), learned.format("NOT"),
+            f"SELECT count(*) FROM conversation WHERE {_UNREAD}",
+        )  # fmt: skip
+        return KnownCounts(*(int(self._read(query)[0][0]) for query in counts))
 
     def kept_replies(self, window: str) -> dict[str, KeptReply]:
         """The replies that are kept for a window, by stage."""
@@ -69,6 +78,10 @@ class FactReader(Tables):
     def facts_with_ids(self, text_ids: Sequence[str]) -> list[Fact]:
         """The facts with these ids that are still there, in the order in which they were learned."""
         return _in_order(self._read_parts(f"{_FACT} AND f.text_id IN ({{}})", text_ids))
+
+    def facts_numbered(self, numbers: Sequence[int]) -> list[Fact]:
+        """The facts with these numbers, in the order in which they were learned."""
+        return _in_order(self._read_parts(f"{_FACT} AND f.seq IN ({{}})", numbers))
 
     def facts_of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these turns; a turn on which none rests is left out."""

@@ -8,6 +8,8 @@ NOTING = "tests/jobs/test_noting.py::"
 SURVIVORS = "tests/test_survivors.py::"
 PROMISES = "tests/test_promises.py::"
 PLEAS = "tests/test_pleas_heard.py::"
+UNDO = "tests/test_undo_save.py::"
+FACTS = "tests/interfaces/terminal/test_facts.py::"
 
 OF_TALK: tuple[Break, ...] = (
     Break(
@@ -106,8 +108,8 @@ OF_TALK: tuple[Break, ...] = (
         "undo brings back what was erased after a reset",
         "P10",
         "conversation.py",
-        "        self.last = self._removed = None\n",
-        "        self.last = None\n",
+        "        self._undoing.something_else()\n        with",
+        "        with",
         (SURVIVORS + "test_p10_what_was_erased_after_a_reset_is_not_brought_back_by_undo",),
     ),
     Break(
@@ -181,5 +183,37 @@ OF_TALK: tuple[Break, ...] = (
         "            rounds=left_unsaid(rounds, TEMPLATES[language].withheld, TEMPLATES[language].withheld_reply),\n",
         "            rounds=rounds,\n",
         (PLEAS + "test_after_the_plea_no_request_of_any_session_holds_what_was_to_be_forgotten",),
+    ),
+    Break(
+        "a save leaves nothing to be taken back",
+        "undo",
+        "conversation.py",
+        "                    self._undoing.whole = event.archived\n",
+        "                    pass\n",
+        (UNDO + "test_undo_right_after_a_save_takes_all_of_it_back",),
+    ),
+    Break(
+        "a save that is taken back leaves the conversation in the session after it",
+        "undo",
+        "conversation.py",
+        "                self.switch_to(undone.session, resumed=True)\n",
+        "                pass\n",
+        (UNDO + "test_undo_right_after_a_save_takes_all_of_it_back",),
+    ),
+    Break(
+        "what a person puts right goes into another slot",
+        "P7",
+        "interfaces/terminal/commands/one_fact.py",
+        "fact.slot, fact.single,",
+        "type(fact.slot)(text, text), fact.single,",
+        (FACTS + "test_what_a_person_puts_right_wins_for_good_over_what_a_model_says_later",),
+    ),
+    Break(
+        "a fact is shown as it is",
+        "P17",
+        "interfaces/terminal/commands/facts.py",
+        "    context.aside.one_row(_head(context, fact) + fact.restatement, _look(fact))\n",
+        "    context.aside.file.write(_head(context, fact) + fact.restatement)\n",
+        (FACTS + "test_what_facts_say_is_shown_inert",),
     ),
 )

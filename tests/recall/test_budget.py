@@ -9,7 +9,7 @@ import pytest
 
 from domain.languages import estimate
 from llm import Layers, assemble
-from recall.selection import LONG, MARK, excerpt, size_of
+from recall.words import LONG, MARK, excerpt, size_of
 from tests.recall.test_finder import LIMITS, NOW, StoredLife
 
 _PAGE = "We spoke of the weather, which was grey, and of nothing else that day. "

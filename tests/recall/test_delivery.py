@@ -99,3 +99,12 @@ def test_what_may_need_memory_is_searched_for(text):
 )
 def test_small_talk_and_plain_orders_are_not(text):
     assert not needs_memory(text)
+
+
+def test_a_record_is_paid_for_once_and_not_again_where_a_summary_opened_it():
+    cost, days = dict.fromkeys(range(4), 10), {0: ("s", "1"), 1: ("s", "1"), 2: ("s", "2"), 3: ("t", "1")}
+    enough = 40 + 3 * selection.RECORD + selection._NUMBERS
+    assert len(selection.choose(range(4), {}, cost, enough, days)) == 4
+    assert len(selection.choose(range(4), {}, cost, enough - 1, days)) == 3
+    assert len(selection.choose(range(4), {}, cost, enough - selection.RECORD, days, ["s"])) == 4
+    assert len(selection.choose(range(4), {}, cost, enough - selection.RECORD - 1, days, ["s"])) == 3

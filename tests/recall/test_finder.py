@@ -16,7 +16,7 @@ from models.sentence_embedder import SentenceEmbedder
 from recall import words
 from recall.embedding import HashedEmbedder, style_for, turn_key
 from recall.finder import Finder, Signs, is_relevant
-from recall.selection import FRAME, RECORD
+from recall.selection import ENTRY, FRAME, RECORD
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn
 
@@ -316,9 +316,11 @@ def test_without_words_it_goes_on_by_vectors_and_says_so(life):
 
 
 def test_what_is_handed_over_stays_inside_the_budget_best_first(life):
-    recalled = life.recall("What is the puppy called?", limits=_tokens(FRAME + RECORD + 20), gated=False)
+    recalled = life.recall(
+        "What is the puppy called?", limits=_tokens(FRAME + RECORD + ENTRY + 20), gated=False
+    )
     assert recalled.ranked == ("old-1u",)
-    assert not life.recall("What is the puppy called?", limits=_tokens(FRAME + RECORD)).turns
+    assert not life.recall("What is the puppy called?", limits=_tokens(FRAME + RECORD + ENTRY)).turns
 
 
 def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):

@@ -124,7 +124,11 @@ def test_every_weight_belongs_to_a_part_that_exists():
     known = set(
         parts(
             _evidence(
-                similarity=_at(0), summary_words=_at(0, 2), summary_similarity=_at(0, 2), fact_words=_at(0)
+                similarity=_at(0),
+                summary_words=_at(0, 2),
+                summary_similarity=_at(0, 2),
+                fact_words=_at(0),
+                fact_named=_at(0),
             )
         )
     )

@@ -40,7 +40,7 @@ def test_a_backup_made_while_chatting_brings_everything_back(tmp_path, server, c
     with house(tmp_path, server, clock, new_id, log) as second:
         second.settle()
         assert {table: second.rows(table) for table in rows} == rows
-        assert second.memory.image("user") == "user: My violin is by Amati."
+        assert second.memory.image("user") == "user: “My violin is by Amati.”"
         assert {row["text_id"] for row in second.rows("conversation")} <= set(second.indexed())
         second.say("Whose violin is it?")
         assert any("Amati" in turn.text for turn in second.talk.last.recollection.turns)

@@ -198,7 +198,7 @@ def indexes(path: Path) -> set[str]:
     "script",
     [
         "DROP INDEX conversation_in_time; DROP INDEX session_in_time; DROP INDEX unsound_conversation",
-        "CREATE UNIQUE INDEX one_role ON fact (session_id)",
+        "CREATE UNIQUE INDEX one_role ON fact (text_id, session_id)",
         "DROP INDEX session_by_status; CREATE INDEX session_by_status ON session (number)",
     ],
     ids=["missing", "never made", "of another form"],

@@ -80,11 +80,19 @@ def _show(context: CommandContext, chosen: ErasureScope) -> None:
         context.aside.line(_turn_line(context, turn))
     if len(chosen.turns) > _SHOWN:
         context.tell("forget.more", "quiet", count=len(chosen.turns) - _SHOWN)
+    for known in _known(chosen)[:_SHOWN]:
+        context.aside.line(one_line(known, _SNIPPET), lead="  ")
     context.tell("forget.counts", "quiet", **_counts(context, chosen))
 
 
 def _turn_line(context: CommandContext, turn: Turn) -> str:
     return f"{local(turn.timestamp)} · {speaker(context, turn.role)} · {one_line(turn.words, _SNIPPET)}"
+
+
+def _known(chosen: ErasureScope) -> list[str]:
+    """What the notes and facts say that would go; of those that say the same, one."""
+    notes = [note.text for note in chosen.notes]
+    return list(dict.fromkeys([*(fact.restatement for fact in chosen.facts), *notes]))
 
 
 def _counts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:

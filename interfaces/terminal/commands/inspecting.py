@@ -64,6 +64,7 @@ def _parts(layers: Layers) -> list[tuple[str, str]]:
     """The layers of the prompt in their order, as texts to be weighed."""
     recalled = [memory.text for memory in layers.recalled.summaries]
     recalled += [memory.text for memory in layers.recalled.turns]
+    recalled += [fact.text for fact in layers.recalled.facts]
     rounds = [turn.words for spoken in layers.rounds for turn in (spoken.user, spoken.assistant)]
     return [
         ("self_image", layers.self_image),
@@ -134,6 +135,7 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     log = settings.log_dir / "debug.log"
     rows = [
         ("data", say("status.size", path=settings.data_dir, size=size_of(settings.data_dir))),
+        ("known", _known(context)),
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
         ("log", say("status.debug_on" if context.debug.on else "status.debug_off", path=log)),
     ]
@@ -144,6 +146,18 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     if index.degraded:
         rows.append(("degraded", say("status.degraded_value", parts=index.degraded)))
     return rows
+
+
+def _known(context: CommandContext) -> str:
+    """How much is known."""
+    known, count = context.memory.known_counts(), context.words.count
+    return context.words.say(
+        "status.known_value",
+        current=count("fact", known.current),
+        past=known.past,
+        notes=count("note", known.notes),
+        unread=known.unread,
+    )
 
 
 def _settings(context: CommandContext) -> list[tuple[str, str, str]]:

@@ -45,7 +45,21 @@ def _overview(context: CommandContext) -> None:
         rounds=context.words.count("round", rounds),
         context=context.words.count("round", len(context.conversation.rounds_in_context())),
     )
+    _known(context)
     _changes(context)
+
+
+def _known(context: CommandContext) -> None:
+    """How much is known, once there is anything that could be."""
+    known, count = context.memory.known_counts(), context.words.count
+    if known.facts or known.notes:
+        context.tell(
+            "memory.known",
+            current=count("fact", known.current),
+            past=known.past,
+            notes=count("note", known.notes),
+            turns=count("turn", known.unread),
+        )
 
 
 def _beginning(context: CommandContext, text: str, command: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from domain.recollection import RecalledSummary, RecalledTurn, Recollection, Why
+from domain.recollection import RecalledFact, RecalledSummary, RecalledTurn, Recollection, Why
 from domain.text import one_line, quotations, source_of
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.memories import said_anywhere, said_here, who, words_of
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.reply import step_line
-from interfaces.terminal.session_view import local, moment
+from interfaces.terminal.session_view import day_here, local, moment
 
 _SNIPPET = 240
 #: Parts of a score that are told: the largest, and none that would show as 0.00.
@@ -54,6 +54,8 @@ def _explain(context: CommandContext, reply: str, recollection: Recollection, ar
             _in_full(context, memory, memory.text_id in quoted)
         elif isinstance(memory, RecalledSummary) or memory.hit or memory.text_id in quoted:
             _in_short(context, memory, memory.text_id in quoted)
+    for fact in recollection.facts:
+        _fact(context, fact, full=full)
     if recollection and not full:
         context.tell("why.more", "quiet")
 
@@ -77,6 +79,28 @@ def _in_short(context: CommandContext, memory: RecalledTurn | RecalledSummary, q
         lambda cells: excerpt(words_of(memory), memory.why.words, cells, plain=context.aside.plain),
         "good" if quoted else "quiet",
     )
+    _marks(context, memory)
+
+
+def _marks(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> None:
+    """What became of that which a recalled turn says, a row each."""
+    for mark in memory.marks if isinstance(memory, RecalledTurn) else ():
+        became = context.words.say(f"why.became.{mark.became}", day=day_here(mark.when))
+        told = f"{became} · {mark.text}" if mark.text else became
+        context.aside.one_row(f"    {told}", "warning")
+
+
+def _fact(context: CommandContext, fact: RecalledFact, *, full: bool) -> None:
+    """A fact that was handed over, by its number."""
+    say = context.words.say
+    marks = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
+    if fact.doubtful_since:
+        marks.append(say("facts.mark.doubtful", day=day_here(fact.doubtful_since)))
+    told = "".join(f"[{mark}] " for mark in marks) + fact.text
+    head = say("why.fact", day=day_here(fact.said), number=fact.number)
+    context.aside.one_row(f"{head} · {told}", "warning" if fact.doubtful_since else "quiet")
+    if full:
+        _show_why(context, fact.why)
 
 
 def _in_full(context: CommandContext, memory: RecalledTurn | RecalledSummary, quoted: bool) -> None:
@@ -85,6 +109,7 @@ def _in_full(context: CommandContext, memory: RecalledTurn | RecalledSummary, qu
     context.aside.line(head + mark, "good" if quoted else "quiet")
     for line in words_of(memory).splitlines():
         context.aside.line("  " + line)
+    _marks(context, memory)
     if isinstance(memory, RecalledTurn) and not memory.hit:
         context.aside.line("  " + context.words.say("why.neighbour"), "quiet")
     else:

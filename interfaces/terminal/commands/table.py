@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from interfaces.terminal.command_context import Choice, Choices, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
     asking,
+    facts,
     forgetting,
     helping,
     inspecting,
@@ -47,6 +48,7 @@ TABLE: tuple[Command, ...] = (
     Command("redo", "", talk.redo),
     Command("history", "[n]", talk.history),
     Command("memory", "[search] [WORDS]", memories.memory, choices=_first("search")),
+    Command("facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", facts.facts, choices=facts.fact_choices),
     Command("ask", "QUESTION", asking.ask),
     Command("why", "[full]", reasons.why, choices=_first("full")),
     Command(

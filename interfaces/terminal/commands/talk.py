@@ -9,6 +9,7 @@ from domain.text import one_line
 from interfaces.terminal.command_context import CommandContext, Leave, Next, Offer, Say
 from interfaces.terminal.reading import PROMPT
 from interfaces.terminal.session_view import show_rounds
+from jobs.undoing import SaveUndone
 
 _HISTORY = 10
 #: As many of the rounds that are taken back are told one by one.
@@ -46,6 +47,9 @@ def undo(context: CommandContext, argument: str) -> Next:
         return None
     before = context.conversation.rounds_in_context()
     gone = context.conversation.undo(count)
+    if isinstance(gone, SaveUndone):
+        _save_undone(context, gone)
+        return None
     after = context.conversation.rounds_in_context()
     if not gone:
         context.tell("undo.nothing")
@@ -56,6 +60,20 @@ def undo(context: CommandContext, argument: str) -> Next:
         _first_words(context, before[len(after) :])
         context.tell("undo.redo", "quiet")
     return None
+
+
+def _save_undone(context: CommandContext, undone: SaveUndone) -> None:
+    """That the session is active again, and what went with the save."""
+    say, count = context.words.say, context.words.count
+    rounds = context.memory.rounds(undone.session.session_id)
+    context.tell("undo.save", rounds=count("round", len(rounds)))
+    if undone.images:
+        images = [say(f"image.{image}") for image in undone.images]
+        context.tell("undo.save_images", images=say("why.comma").join(images))
+    if undone.notes or undone.facts:
+        notes, facts = count("note", undone.notes), count("fact", undone.facts)
+        context.tell("undo.save_known", notes=notes, facts=facts)
+    context.tell("undo.save_again", "quiet")
 
 
 def redo(context: CommandContext, argument: str) -> Next:

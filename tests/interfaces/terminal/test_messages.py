@@ -18,6 +18,7 @@ from interfaces.terminal.messages.en import MESSAGES
 from recall.weights import WITH_HASHED, WITH_SENTENCES, WITH_VECTORS, WORDS_ALONE
 
 ROOT = Path(__file__).resolve().parents[3]
+SUBJECTS = ("failures", "program", "talk", "commands", "facts")
 KEY = re.compile(r"[a-z_]+(?:\.[a-z_.]+)+")
 
 
@@ -67,7 +68,7 @@ def has_words(key: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("subject", ["failures", "program", "talk", "commands"])
+@pytest.mark.parametrize("subject", SUBJECTS)
 def test_both_languages_have_the_same_keys(subject: str) -> None:
     en, zh = (subject_table(language, subject) for language in LANGUAGES)
     assert set(en) == set(zh)
@@ -75,9 +76,7 @@ def test_both_languages_have_the_same_keys(subject: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_key_stands_in_two_tables(language: str) -> None:
-    counts = [
-        len(subject_table(language, subject)) for subject in ("failures", "program", "talk", "commands")
-    ]
+    counts = [len(subject_table(language, subject)) for subject in SUBJECTS]
     assert sum(counts) == len(table(language))
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from interfaces.terminal.messages import Words
 from interfaces.terminal.session_view import spoken_when
+from tests.house import friend
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
 from tests.server import ScriptedServer
@@ -96,22 +97,24 @@ def test_ids_live_in_status_alone(chat: Chat, tmp_path: Path) -> None:
 def test_the_versions_of_each_image_count_from_one(
     chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path
 ) -> None:
+    server.answer = friend
+    image = tmp_path / "data/persona/user_image.txt"
     terminal = chat(columns=100, rows=60, **connected)
     terminal.prompt()
     for at in (1, 2):
-        server.script("Good evening.")
-        terminal.say(f"evening {at}")
-        terminal.see("Good evening.", times=at)
+        first = image.read_text() if at == 2 else ""
+        terminal.say(f"I had {at} cups of tea.")
+        terminal.see(f"Reply to: I had {at}")
         terminal.prompt()
-        server.script(f"Summary {at}.", f"I am a friend, {at}.", f"Ann lives in Oslo, {at}.")
         terminal.say("/save")
         terminal.see("is archived", times=at)
         terminal.prompt()
     assert "To take it back: /persona user restore 1" in terminal.text()
     terminal.say("/persona user")
-    terminal.see("image of you · rewritten at /save · version 2")
+    terminal.see("image of you · changed at /save · version 2")
     terminal.prompt()
     assert "version 4" not in terminal.text()
     terminal.say("/persona user restore 1")
     terminal.see("Version 1 of the image of you is in force again.")
-    assert (tmp_path / "data/persona/user_image.txt").read_text() == "Ann lives in Oslo, 1.\n"
+    assert "1 cups" in first
+    assert image.read_text() == first

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interfaces.terminal.messages.en.commands import COMMANDS
+from interfaces.terminal.messages.en.facts import FACTS
 from interfaces.terminal.messages.en.failures import FAILURES
 from interfaces.terminal.messages.en.program import PROGRAM
 from interfaces.terminal.messages.en.talk import TALK
 
-MESSAGES: Mapping[str, str] = {**FAILURES, **PROGRAM, **TALK, **COMMANDS}
+MESSAGES: Mapping[str, str] = {**FAILURES, **PROGRAM, **TALK, **COMMANDS, **FACTS}

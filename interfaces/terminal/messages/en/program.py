@@ -37,6 +37,8 @@ PROGRAM = {
     "setting.recall_conv_num": "Turns recalled for a reply, at most.",
     "setting.recall_planning": "When the model plans what to look for in memory: off, auto (a question that seeks several things, or found nothing) or always.",
     "setting.reflection_rounds": "How often a planned search may look whether what it found is enough, 0 to 9.",
+    "setting.window_size": "Messages of a conversation that are read at once to note what is known, at most.",
+    "setting.image_tokens": "Tokens that each image may take in a prompt; what matters least stays a fact alone.",
     "setting.recall_tokens": "Tokens that recalled memories may take in a prompt.",
     "setting.data_dir": "Where everything is remembered. Copy it, keep the friend.",
     "setting.log_dir": "Where logs are written.",

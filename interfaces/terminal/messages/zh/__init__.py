@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interfaces.terminal.messages.zh.commands import COMMANDS
+from interfaces.terminal.messages.zh.facts import FACTS
 from interfaces.terminal.messages.zh.failures import FAILURES
 from interfaces.terminal.messages.zh.program import PROGRAM
 from interfaces.terminal.messages.zh.talk import TALK
 
-MESSAGES: Mapping[str, str] = {**FAILURES, **PROGRAM, **TALK, **COMMANDS}
+MESSAGES: Mapping[str, str] = {**FAILURES, **PROGRAM, **TALK, **COMMANDS, **FACTS}

@@ -37,6 +37,8 @@ PROGRAM = {
     "setting.recall_conv_num": "每次回复最多回忆的话语数。",
     "setting.recall_planning": "何时由模型规划在记忆里找什么：off（从不）、auto（一问多事，或什么都没找到时）、always（总是）。",
     "setting.reflection_rounds": "一次规划的查找最多几次回看找到的是否足够，0 到 9。",
+    "setting.window_size": "每次最多读多少条话语，记下从中得知的事。",
+    "setting.image_tokens": "每个形象在提示中最多占用的词元数；最不要紧的只留作事实。",
     "setting.recall_tokens": "回忆内容在提示中最多占用的词元数。",
     "setting.data_dir": "一切记忆所在的文件夹。复制它，就留住了朋友。",
     "setting.log_dir": "日志所在的文件夹。",

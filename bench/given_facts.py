@@ -1,0 +1,48 @@
+"""The facts that a set gives for its sessions, as they are learned: with what they name, and the days they tell of.
+
+The sets say neither; both follow by the rules that check what a model draws (``facts.naming``, ``facts.dates``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from domain.facts import Learned, NewFact, NewNote, Slot, Window
+from domain.records import Turn
+from facts.dates import told_days
+from facts.naming import names_in
+
+
+def learned(
+    session_id: str,
+    given: Sequence[tuple[str, tuple[str, ...]]],
+    turns: Sequence[Turn],
+    tids: Mapping[str, str],
+) -> Learned | None:
+    """All facts of one session, each resting on the turns that the set names; None where it gives none.
+
+    ``tids`` are the names that the set has for turns, by their ids.
+    """
+    facts = [
+        _fact(f"{session_id}-{number}", text, [turn for turn in turns if tids.get(turn.text_id) in on])
+        for number, (text, on) in enumerate(given)
+    ]
+    facts = [fact for fact in facts if fact.turns]
+    if not facts:
+        return None
+    window = Window(turns[-1].text_id, session_id, tuple(turn.text_id for turn in turns))
+    notes = tuple(NewNote(fact.note, fact.restatement, "", 5, "active", fact.turns) for fact in facts)
+    return Learned(window, notes, tuple(facts))
+
+
+def _fact(name: str, text: str, turns: Sequence[Turn]) -> NewFact:
+    said = turns[-1].timestamp if turns else ""
+    told = told_days(text, date.fromisoformat(said[:10]))[1:] if said else ()
+    days = min(told, key=lambda days: days.last - days.first, default=None)
+    return NewFact(
+        text_id=name, note=f"note {name}", restatement=text, subject="", attribute=name, value=text,
+        slot=Slot("given", name), single=False, about="other", stance="stated", said=said,
+        turns=tuple(turn.text_id for turn in turns), persons=tuple(dict.fromkeys(names_in(text))),
+        start=days.first.isoformat() if days else "", end=days.last.isoformat() if days else "",
+    )  # fmt: skip

@@ -1,0 +1,170 @@
+"""One fact: all that is known of it, and what a person decides about it.
+
+Promises: what it rests on is quoted word for word, with its dates; whatever is changed, the way back is told with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from domain.facts import Fact, FactEvent, NewFact
+from domain.records import IMAGES, Turn
+from domain.text import one_line
+from interfaces.terminal.command_context import CommandContext
+from interfaces.terminal.commands.memories import speaker
+from interfaces.terminal.excerpts import excerpt
+from interfaces.terminal.session_view import day_here, local
+
+#: What may be said behind the number of a fact; anything else is how it is put right.
+WRONG, KEEP = "wrong", "keep"
+_ROWS_OF_TURN = 3
+#: Longer than any fact is.
+_WHOLE = 2_000
+
+
+def show_fact(context: CommandContext, fact: Fact) -> None:
+    """What it says, since when, its note, the words it rests on, what happened to it, and its relations."""
+    context.aside.line(one_line(fact.restatement, _WHOLE), "title", lead=f"{fact.number}: ")
+    context.aside.line(one_line(" · ".join(_details(context, fact)), _WHOLE), "quiet")
+    for note in context.memory.notes_of(fact.session_id):
+        if note.text_id == fact.note:
+            context.tell("facts.note", text=note.text, topic=note.topic, importance=note.importance)
+    context.tell("facts.evidence", "title")
+    for turn in context.memory.turns(fact.turns):
+        _show_turn(context, fact, turn)
+    context.tell("facts.history", "title")
+    for event in context.memory.history(fact.text_id):
+        context.aside.line(one_line(_happened(context, event), _WHOLE), lead="  ")
+    _show_relations(context, fact)
+    context.aside.gap()
+    context.tell("facts.how_one", "quiet", number=fact.number)
+
+
+def change_fact(context: CommandContext, fact: Fact, wish: str) -> None:
+    """``wrong``, ``keep``, or the words that put it right."""
+    decide: dict[str, Callable[[CommandContext, Fact], None]] = {WRONG: _take_out, KEEP: _keep}
+    if wish.lower() in decide:
+        decide[wish.lower()](context, fact)
+    else:
+        _put_right(context, fact, wish)
+
+
+# -- showing
+
+
+def _details(context: CommandContext, fact: Fact) -> list[str]:
+    """About whom, what matter, from when until when, and how sure it is."""
+    say = context.words.say
+    about = {"person": speaker(context, "user"), "companion": speaker(context, "assistant")}
+    matter = [about.get(fact.about, fact.subject), fact.topic or fact.attribute]
+    told = [*dict.fromkeys(part for part in matter if part), say(f"facts.stance.{fact.stance}")]
+    told.append(say("facts.since", day=day_here(fact.since)))
+    told += [say("facts.until", day=day_here(fact.until))] if fact.until else []
+    told += [say("facts.mark.wrong")] if fact.corrected else []
+    told += [say("facts.mark.doubtful", day=day_here(fact.doubtful_since))] if fact.doubtful_since else []
+    told += [say("facts.by_hand")] if fact.decided == "hand" else []
+    return told + ([say("facts.mark.kept")] if fact.kept else [])
+
+
+def _show_turn(context: CommandContext, fact: Fact, turn: Turn) -> None:
+    """When and by whom it was said, and the words, with the value in their midst."""
+    context.aside.line(f"  {local(turn.timestamp)} · {speaker(context, turn.role)}", "quiet")
+    words = [fact.value, *fact.entities, *fact.persons]
+    context.aside.excerpt(
+        "    ",
+        lambda cells: excerpt(turn.words, words, cells, plain=context.aside.plain),
+        rows=_ROWS_OF_TURN,
+    )
+
+
+def _happened(context: CommandContext, event: FactEvent) -> str:
+    """One thing that happened to a fact, and which fact did it."""
+    told = f"{day_here(event.when)} · {context.words.say(f'facts.event.{event.what}')}"
+    by = context.memory.facts_with_ids([event.by]) if event.by else []
+    return told + "".join(f" · {one.number}: {one.restatement}" for one in by)
+
+
+def _show_relations(context: CommandContext, fact: Fact) -> None:
+    relations = [one for one in context.memory.relations(current=False) if one.fact.number == fact.number]
+    if relations:
+        context.tell("facts.relations", "title")
+    for one in relations:
+        context.aside.line(one_line(f"{one.source} — {one.relation} → {one.target}", _WHOLE), lead="  ")
+
+
+# -- deciding
+
+
+def _take_out(context: CommandContext, fact: Fact) -> None:
+    """``/facts ID wrong``: it never was."""
+    if fact.corrected:
+        context.tell("facts.is_wrong", text=fact.restatement)
+    elif not context.sure("facts.wrong_ask", text=fact.restatement):
+        context.tell("kept")
+    else:
+        context.memory.put_right(fact.text_id, None)
+        context.tell("facts.wrong_done", text=fact.restatement)
+        context.tell("facts.wrong_back", "quiet", number=fact.number, text=fact.restatement)
+        _tell_images(context, fact)
+
+
+def _keep(context: CommandContext, fact: Fact) -> None:
+    """``/facts ID keep``: it is kept, or not any more."""
+    context.memory.keep_fact(fact.text_id, not fact.kept)
+    key = "facts.let_go" if fact.kept else "facts.kept"
+    context.tell(key, number=fact.number, text=fact.restatement)
+
+
+def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
+    """``/facts ID TEXT``: this is so instead, whatever a model says of it later."""
+    if fact.until and not fact.corrected:
+        context.tell("facts.is_past", "warning", number=fact.number, day=day_here(fact.until))
+        return
+    if text == fact.restatement and not fact.corrected:
+        context.tell("kept")
+        return
+    new = _by_hand(fact, text, context.memory.new_text_id())
+    context.memory.put_right(fact.text_id, new)
+    (made,) = context.memory.facts_with_ids([new.text_id])
+    context.aside.line(one_line(fact.restatement, _WHOLE), "removed", lead="- ")
+    context.aside.line(text, "added", lead="+ ")
+    context.tell("facts.put_right", number=made.number)
+    context.tell("facts.put_right_back", "quiet", number=made.number, text=fact.restatement)
+    _tell_images(context, fact)
+
+
+def _by_hand(fact: Fact, text: str, text_id: str) -> NewFact:
+    """What a person says instead of a fact, in the same slot and on the same turns; names that it still holds stay."""
+    return NewFact(
+        text_id, fact.note, text, fact.subject, fact.attribute, _value(fact, text), fact.slot, fact.single,
+        fact.about, fact.stance if fact.stance in _STAYS else "stated", fact.said, fact.turns,
+        keywords=_still(fact.keywords, text), persons=_still(fact.persons, text),
+        entities=_still(fact.entities, text), location=fact.location if fact.location in text else "",
+        start=fact.start,
+    )  # fmt: skip
+
+
+def _still(names: tuple[str, ...], text: str) -> tuple[str, ...]:
+    return tuple(name for name in names if name in text)
+
+
+#: How a thing may have been said that stays so when it is put into other words.
+_STAYS = ("planned", "wished")
+
+
+def _value(fact: Fact, text: str) -> str:
+    """The new value: what stands in the place of the old one, where only that differs; else the whole text."""
+    if not fact.value or fact.value not in fact.restatement:
+        return text
+    before, _, after = fact.restatement.partition(fact.value)
+    differs = text[len(before) : len(text) - len(after)].strip()
+    return differs if text == before + differs + after else text
+
+
+def _tell_images(context: CommandContext, fact: Fact) -> None:
+    """Lines of an image that may still say what a fact said: images are the person's own to change."""
+    for image in IMAGES:
+        rests = {one.line for one in context.memory.line_evidence(image) if {*one.turns} & {*fact.turns}}
+        for line in context.memory.image(image).splitlines():
+            if fact.value and fact.value in line and line in rests:
+                context.tell("facts.in_image", "quiet", image=image, line=line)

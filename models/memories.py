@@ -1,0 +1,120 @@
+"""What was recalled, as a model is shown it: lines of JSON that are data and nothing else.
+
+First what is known, a line a fact with the day on which it was said; then what was said, a line for each day of each
+conversation: its date, weekday and age, its summary where that was recalled, and its turns, each with its speaker and
+what became of what it says. A conversation of several days has a number. Where an hour and more passed between two
+turns the later one has its time. Each part stands oldest first.
+
+Promises: whatever was said stays inside its line, and nothing in it can act (``domain.text.harmless``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from domain.languages import Language, when_in
+from domain.recollection import FactMark, RecalledFact, RecalledTurn, Recollection
+from domain.records import PREFIX, Role
+from domain.text import date_of, harmless, record
+
+#: Turns that follow each other sooner are of one time.
+_WORTH_A_TIME = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How memories are told: in which language, how late it is, what the speakers are called, and the fence."""
+
+    language: Language
+    now: datetime
+    speakers: Mapping[Role, str]
+    boundary: str
+
+    def when(self, timestamp: str) -> dict[str, str]:
+        """The date of a record, its weekday and its age."""
+        return {"date": date_of(timestamp), **when_in(self.language, timestamp, self.now)}
+
+    def said(self, text: str) -> str:
+        """What was said, with nothing in it that could act."""
+        return harmless(text, self.boundary)
+
+
+@dataclass(slots=True)
+class _Day:
+    """One day of one conversation, as far as it was recalled."""
+
+    timestamp: str
+    summaries: list[str] = field(default_factory=list)
+    turns: list[RecalledTurn] = field(default_factory=list)
+
+
+def records(found: Recollection, how: Telling) -> Iterator[str]:
+    """What was recalled, a line a record."""
+    for fact in sorted(found.facts, key=lambda one: _moment(one.said)):
+        yield record(**_known(fact, how))
+    days = _days(found)
+    lasting = [session for session, count in Counter(session for session, _ in days).items() if count > 1]
+    for session, day in days:
+        number = {"conversation": lasting.index(session) + 1} if session in lasting else {}
+        summary = {"summary": how.said("\n".join(day.summaries))} if day.summaries else {}
+        turns = {"turns": list(_turns(day.turns, how))} if day.turns else {}
+        yield record(**number, **how.when(day.timestamp), **summary, **turns)
+
+
+def needs_notes(found: Recollection) -> bool:
+    """Whether any record has a mark that has to be explained."""
+    return bool(found.facts) or any(turn.marks for turn in found.turns)
+
+
+def _days(found: Recollection) -> list[tuple[str, _Day]]:
+    """The days of the conversations, each with the id of its session; a summary stands with the first of its own."""
+    days: dict[tuple[str, str], _Day] = {}
+    first: dict[str, _Day] = {}
+    for turn in found.turns:
+        day = days.setdefault((turn.session_id, turn.timestamp[:10]), _Day(turn.timestamp))
+        day.turns.append(turn)
+        first.setdefault(turn.session_id, day)
+    for summary in found.summaries:
+        if summary.session_id not in first:
+            first[summary.session_id] = days[summary.session_id, ""] = _Day(summary.timestamp)
+        first[summary.session_id].summaries.append(summary.text)
+    named = [(session, day) for (session, _), day in days.items()]
+    return sorted(named, key=lambda one: _moment(one[1].timestamp))
+
+
+def _turns(turns: Iterable[RecalledTurn], how: Telling) -> Iterator[dict[str, object]]:
+    before: datetime | None = None
+    for turn in turns:
+        told, said = _moment(turn.timestamp), how.said(turn.text.removeprefix(PREFIX[turn.role]))
+        late = before is not None and abs(told - before) >= _WORTH_A_TIME
+        before = told
+        yield {
+            **({"at": date_of(turn.timestamp)[11:]} if late else {}),
+            "speaker": how.speakers[turn.role],
+            "text": said,
+            **_became(turn.marks, how),
+        }
+
+
+def _became(marks: Iterable[FactMark], how: Telling) -> dict[str, str]:
+    """What became of what a turn says; several of one kind stand behind each other."""
+    told: dict[str, list[str]] = {}
+    for mark in marks:
+        about = f": {how.said(mark.text)}" if mark.text else ""
+        told.setdefault(mark.became, []).append((mark.when[:10] + about).removeprefix(": "))
+    return {became: "; ".join(each) for became, each in told.items()}
+
+
+def _known(fact: RecalledFact, how: Telling) -> dict[str, object]:
+    how_said = {} if fact.stance == "stated" else {"only": fact.stance}
+    since = {"since": fact.since[:10]} if fact.since else {}
+    doubt = {"doubtful_since": fact.doubtful_since[:10]} if fact.doubtful_since else {}
+    return {"known": how.said(fact.text), **how_said, **how.when(fact.said[:10]), **since, **doubt}
+
+
+def _moment(timestamp: str) -> datetime:
+    moment = datetime.fromisoformat(timestamp)
+    return moment if moment.tzinfo else moment.astimezone()

@@ -1,0 +1,39 @@
+"""Which slots a question asks for: the same in both languages, and none where nothing can be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from domain.facts import Slot
+from facts.asking import slots_asked
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese", "attribute"),
+    [
+        ("Where do I work?", "我在哪里上班？", "employer"),
+        ("Do you remember where I live?", "你还记得我住在哪里吗？", "home"),
+        ("What's my salary?", "我的工资是多少？", "salary"),
+        ("How old am I?", "我几岁了？", "age"),
+        ("Which gym do I go to?", "我去哪个健身房？", "gym"),
+        ("Who is my boss?", "我的老板是谁？", "boss"),
+        ("What is my favourite colour?", "我最喜欢的颜色是什么？", "favourite colour"),
+        ("What is the wifi password of my flat?", "我家的wifi密码是多少？", "wifi"),
+    ],
+)
+def test_a_question_asks_for_the_same_slot_in_both_languages(english, chinese, attribute):
+    assert Slot("person", attribute) in slots_asked(english)
+    assert Slot("person", attribute) in slots_asked(chinese)
+
+
+@pytest.mark.parametrize(
+    "text", ["Thanks!", "谢谢", "What did I do last May?", "今天真冷", "Where is the salary printed?"]
+)
+def test_what_names_no_matter_or_nobody_asks_for_none(text):
+    assert slots_asked(text) == ()
+
+
+def test_whose_matter_it_is_is_told_apart():
+    assert slots_asked("Where does Annika work?") == (Slot("annika", "employer"),)
+    assert Slot("person", "employer") not in slots_asked("Where does my sister work?")
+    assert slots_asked("What is your favourite tea?") == (Slot("companion", "favourite tea"),)

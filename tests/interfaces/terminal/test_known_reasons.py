@@ -1,0 +1,78 @@
+"""What ``/why`` tells of facts: those that were handed over, and what became of what a recalled turn says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from domain.languages import Language
+from domain.recollection import FactMark, RecalledFact, RecalledTurn, Recollection, Why
+from interfaces.terminal.batch import recalled
+from interfaces.terminal.messages import Words
+from interfaces.terminal.reply import recalled_line
+from tests.interfaces.terminal.conftest import Chat
+from tests.interfaces.terminal.test_facts import KNOWN, SAID, lived
+from tests.server import ScriptedServer
+
+WHY = Why("where", 1.0)
+FACT = RecalledFact(4, "bergen", "Ann lives in Bergen.", "2026-05-02T19:00:00+00:00", ("t1",), WHY)
+TURN = RecalledTurn(
+    "t1", "s1", "2026-03-01T19:00:00+00:00", "user", "User: I live in Oslo.", hit=True, why=WHY,
+    marks=(FactMark("changed", "2026-05-01", "Ann lives in Bergen."),),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [
+        (
+            "en",
+            ["remembered 1 turn · /why", "remembered 1 fact · /why", "remembered 1 fact and 1 turn · /why"],
+        ),
+        ("zh", ["想起了 1 句话 · /why", "想起了 1 条事实 · /why", "想起了 1 条事实、1 句话 · /why"]),
+    ],
+)
+def test_facts_are_counted_among_what_was_remembered(language: Language, shown: list[str]) -> None:
+    all_of = (
+        Recollection(turns=(TURN,)),
+        Recollection(facts=(FACT,)),
+        Recollection(turns=(TURN,), facts=(FACT,)),
+    )
+    assert [recalled_line(Words(language), each) for each in all_of] == shown
+
+
+def test_a_program_that_asks_is_told_of_facts_too() -> None:
+    told = recalled(Recollection(turns=(TURN,), facts=(FACT,)))
+    assert [(each["type"], each["text"]) for each in told] == [
+        ("conversation", "User: I live in Oslo."),
+        ("fact", "Ann lives in Bergen."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "changed", "fact"),
+    [
+        ("en", "Where do I live, in Oslo?", "changed on 2026-05-01", "fact"),
+        ("zh", "我住在奥斯陆吗？", "2026-05-01 变了", "事实"),
+    ],
+)
+def test_why_tells_what_became_of_a_turn_and_which_facts_were_handed_over(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path, language: Language,
+    question: str, changed: str, fact: str,
+) -> None:  # fmt: skip
+    lived(tmp_path, language)
+    terminal = chat(rows=60, columns=120, LANGUAGE=language, **connected)
+    terminal.prompt()
+    server.script("I see.")
+    terminal.say(question)
+    terminal.see("I see.")
+    terminal.prompt()
+    terminal.say("/why")
+    terminal.see(f"{changed} · {KNOWN[language][2]}")
+    terminal.see(f"2026-05-02 · {fact} ")
+    terminal.see(SAID[language][0].split()[0])
+    terminal.prompt()
+    terminal.say("/why full")
+    terminal.see(f"{changed} · {KNOWN[language][2]}", times=2)
+    terminal.see(f"2026-05-02 · {fact} ", times=2)

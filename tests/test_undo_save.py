@@ -1,0 +1,121 @@
+"""Right after a save all of it can be taken back: the session, both images, and what is known."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from domain.events import Stop
+from domain.facts import Change, Learned, News
+from jobs.undoing import SaveUndone
+from tests.conftest import Count, SetClock
+from tests.contract.test_knowing import new_fact, new_note, window_of
+from tests.house import House, friend, house
+from tests.server import ScriptedServer
+
+
+@pytest.fixture
+def home(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) -> Iterator[House]:
+    server = ScriptedServer()
+    server.answer = friend
+    with house(
+        tmp_path, server, clock, new_id, log, DATA_DIR=str(tmp_path / "data"), LOG_DIR=str(tmp_path / "logs")
+    ) as opened:
+        yield opened
+    server.close()
+
+
+def learn_while_saving(home: House, value: str, *changes: Change) -> None:
+    """What a save learns, before its commit."""
+    session_id = home.talk.session.session_id
+    home.memory.keep_stage(session_id, "summary", json.dumps({"base": "", "text": ""}))
+    (spoken,) = home.memory.rounds(session_id)
+    fact = new_fact(value, spoken, value)
+    assert home.memory.learn(Learned(window_of(spoken), (new_note(fact),), (fact,), (), changes))
+
+
+def current(home: House) -> list[str]:
+    return [fact.value for fact in home.memory.facts(current=True)]
+
+
+def two_evenings(home: House) -> str:
+    """Ann lived in Oslo, and on the second evening in Bergen; the id of that session."""
+    home.say("I live in Oslo")
+    learn_while_saving(home, "Oslo")
+    home.save()
+    home.say("I moved to Bergen")
+    learn_while_saving(home, "Bergen", Change("Oslo", "changes", "2026-03-01", "Bergen"))
+    return home.save().archived.session_id
+
+
+def test_undo_right_after_a_save_takes_all_of_it_back(home: House) -> None:
+    home.say("I live in Oslo")
+    learn_while_saving(home, "Oslo")
+    home.save()
+    images = home.memory.image("self"), home.memory.image("user")
+    home.say("I moved to Bergen")
+    before = home.memory.rounds(home.talk.session.session_id)
+    learn_while_saving(home, "Bergen", Change("Oslo", "changes", "2026-03-01", "Bergen"))
+    saved = home.save()
+    changed = tuple(change.image for change in saved.changes)
+    assert "user" in changed
+    assert current(home) == ["Bergen"]
+    undone = home.talk.undo()
+    assert isinstance(undone, SaveUndone)
+    assert (undone.session.session_id, undone.session.status) == (saved.archived.session_id, "active")
+    assert (undone.images, undone.notes, undone.facts) == (changed, 1, 1)
+    assert home.talk.session == undone.session
+    assert home.talk.rounds_in_context() == before
+    assert (home.memory.image("self"), home.memory.image("user")) == images
+    assert current(home) == ["Oslo"]
+    assert home.talk.redo() == ()
+    assert home.save().archived.session_id == saved.archived.session_id, "it can be saved again"
+
+
+@pytest.mark.parametrize("then", ["said", "erased", "switched", "reset", "unanswered"])
+def test_a_save_is_not_taken_back_after_something_else_was_done(home: House, then: str) -> None:
+    archived = two_evenings(home)
+    if then in ("said", "reset"):
+        home.say("it rains")
+    elif then == "erased":
+        list(home.talk.erase(home.memory.scope_of_words("Oslo"), Stop()))
+    elif then == "switched":
+        home.talk.switch_to(home.memory.start_session(), resumed=False)
+    else:
+        home.memory.note_in_flight(home.talk.session.session_id, "it")
+    if then == "reset":
+        assert home.talk.reset() == 1
+    assert home.talk.undo() == (1 if then in ("said", "reset") else 0)
+    kept = home.memory.session(archived)
+    assert kept is not None
+    assert kept.status == "archived"
+    assert "Bergen" in current(home)
+
+
+def test_a_session_tells_what_it_changed_in_what_is_known(home: House) -> None:
+    home.say("I live in Oslo")
+    learn_while_saving(home, "Oslo")
+    first = home.save().archived.session_id
+    assert home.memory.news_of(first) == News(new=1)
+    assert home.talk.open().news == News(new=1)
+    home.say("I moved to Bergen")
+    assert not home.talk.open().news, "something was said since"
+    learn_while_saving(home, "Bergen", Change("Oslo", "changes", "2026-03-01", "Bergen"))
+    second = home.save().archived.session_id
+    assert home.memory.news_of(second) == News(changed=1)
+    home.say("I left Bergen for good")
+    learn_while_saving(home, "nowhere", Change("Bergen", "ends", "2026-03-02", "nowhere"))
+    assert home.memory.news_of(home.save().archived.session_id) == News(ended=1)
+    assert home.memory.news_of("nobody") == News()
+
+
+def test_counts_are_of_what_is_known_and_of_what_nobody_has_read(home: House) -> None:
+    two_evenings(home)
+    home.say("it rains")
+    counts = home.memory.known_counts()
+    assert (counts.notes, counts.current, counts.past, counts.unread) == (2, 1, 1, 2)
+    assert counts.facts == 2
