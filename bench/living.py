@@ -41,6 +41,8 @@ _SETTINGS = {
 #: How the prompt of a task begins, in each language; every other prompt is talk.
 _TASKS = ("Task: ", "任务：")
 _SETTLE = 60.0
+#: Always the same, so that a question takes as many tokens whenever it is asked.
+_MARK = "=== 000000000000000000000000 ==="
 Life = Mapping[str, Any]
 
 
@@ -195,7 +197,7 @@ def lived(
     settings = config.load(folder, _SETTINGS | {"RECALL_PLANNING": planning})
     transport, ids = FixedReplies(replies), itertools.count(1)
     clock = SetClock(datetime.fromisoformat(life["sessions"][0]["date"]).astimezone())
-    llm = Llm(settings, log, clock=clock, transport=lambda: transport)
+    llm = Llm(settings, log, clock=clock, transport=lambda: transport, boundary=lambda: _MARK)
     memory = Memory(settings.data_dir, llm.embedder, clock=clock, new_id=lambda: f"{next(ids):032x}", log=log)
     whole = Lived(memory, transport, clock, settings, llm, log, ids)
     try:
