@@ -61,11 +61,9 @@ class Undoing:
             self.taken_back.append(tuple(unwritten[kept:]))
             del unwritten[kept:]
             return len(self.taken_back[-1])
-        whole, self.whole = self.whole, None
-        if isinstance(whole, Removed) and whole.turns:
-            self._memory.put_back(whole)
-            return len(whole.rounds)
-        if isinstance(whole, Session) and (undone := self._undo_save(whole, session_id)):
+        undone = self._undo_whole(session_id)
+        self.whole = None
+        if undone is not None:
             return undone
         self.taken_back.append(self._memory.context(session_id)[-count:])
         return self._memory.undo(session_id, count)
@@ -78,6 +76,13 @@ class Undoing:
         elif rounds:
             self._memory.redo(rounds)
         return rounds
+
+    def _undo_whole(self, session_id: str) -> int | SaveUndone | None:
+        """Take back a reset or a save that was done last; None where there is none to take back."""
+        if isinstance(self.whole, Removed) and self.whole.turns:
+            self._memory.put_back(self.whole)
+            return len(self.whole.rounds)
+        return self._undo_save(self.whole, session_id) if isinstance(self.whole, Session) else None
 
     def _undo_save(self, saved: Session, present: str) -> SaveUndone | None:
         """Take the save of a session back; None when anything was said since."""

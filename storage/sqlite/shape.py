@@ -78,7 +78,7 @@ def refuse_misshapen(connection: sqlite3.Connection, path: Path, *, whole: bool 
     version = migrations.version_of(connection)
     if not version:
         return
-    wanted, found = _laid_down(version)[0], _tables(connection)
+    wanted, found = _laid_down(migrations.STEPS[:version])[0], _tables(connection)
     for table in wanted.values():
         if lacking := _lacking(table, found.get(table.name)):
             raise errors.Damaged("storage.misshapen", path=str(path), what=lacking)
@@ -91,7 +91,7 @@ def refuse_misshapen(connection: sqlite3.Connection, path: Path, *, whole: bool 
 
 def mend(connection: sqlite3.Connection) -> None:
     """Make missing and strange indexes anew, and let go of vectors that are none."""
-    tables, indexes = _laid_down(migrations.version_of(connection))
+    tables, indexes = _laid_down(migrations.STEPS[: migrations.version_of(connection)])
     found = _indexes(connection, tables)
     wanted = indexes | {migrations.GUARD + name: _guard(tables[name]) for name in _LARGE if name in tables}
     changed = [name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)]
@@ -127,10 +127,10 @@ class _one_commit:
 
 
 @cache
-def _laid_down(version: int) -> tuple[dict[str, _Table], dict[str, str]]:
-    """The tables and the indexes (name: script) of a database that has just taken so many steps."""
+def _laid_down(steps: tuple[str, ...]) -> tuple[dict[str, _Table], dict[str, str]]:
+    """The tables and the indexes (name: script) of a database that has just taken these steps."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
-        for step in migrations.STEPS[:version]:
+        for step in steps:
             for statement in migrations.statements(step):
                 fresh.execute(statement)
         tables = _tables(fresh)

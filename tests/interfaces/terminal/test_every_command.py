@@ -27,7 +27,7 @@ SHOWN = {
     "undo": ("Took back 1 round.", "已撤回 1 轮。"),
     "history": ("> where do I live", "> where do I live"),
     "memory": ("Kept: 1 session archived", "归档 1 次会话"),
-    "facts": ("Nothing is known yet.", "还不知道什么。"),
+    "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
     "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: why", "/why full：为什么"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
