@@ -213,7 +213,7 @@ def measured(life: Life, replies: KeptReplies, folder: Path, log: logging.Logger
         lines, without = unfounded_lines(whole)
         seen = whole.transport.seen
         requests, secret = requests_holding(secrets_of(life), seen)
-        kinds = Counter(one.kind for one in seen if one.kind != "talk")
+        kinds = dict(Counter(one.kind for one in seen if one.kind != "talk"))
         return Truth(life["name"], tuple(found), requests, secret, without, lines, kinds)
 
 

@@ -200,6 +200,16 @@ def test_the_marks_of_one_summary_take_no_other_summarys_place(life):
     assert marked == {"near": ["doubtful_since"], "far": []}
 
 
+def test_a_summary_whose_marks_take_too_much_is_left_out(life):
+    said, about = "The harbour of Oona is near.", "Oona called the harbour so. " * 100
+    life.live("near", [("Is it?", "Yes.")], NOW - timedelta(days=100), summary=said)
+    life.learn("near", fact("near", "near-0u", about, Slot("near", "harbour"), value="harbour near"))
+    life.learn("weather", changes=[Change("near", "doubts", "2026-05-01")])
+    for tokens, told in ((1500, []), (9000, ["near"])):
+        recalled = life.recall("The harbour of Oona?", limits=replace(LIMITS, tokens=tokens), gated=False)
+        assert [one.session_id for one in recalled.summaries] == told
+
+
 DAYS = [
     ("2026-06-03", "", "2026-06-03"),
     ("2026-06", "", "2026-06"),
