@@ -56,6 +56,8 @@ _MARK = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+#: What a record says of a plan whose day is past; in words that anybody said it would be no mark.
+_PAST_PLAN = re.compile(r"\bwas planned for \d{4}")
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def stale_lines(expression: str, handed: str) -> Iterator[str]:
     wanted = re.compile(expression)
     for line in handed.splitlines():
         for about, text in _passages(line):
-            parts = [] if _MARK.search(about) else text.splitlines()
+            parts = [] if _MARK.search(about) or _PAST_PLAN.search(about) else text.splitlines()
             yield from (part for part in parts if any(not _marked(part, at) for at in wanted.finditer(part)))
 
 
@@ -211,7 +213,7 @@ def measured(life: Life, replies: KeptReplies, folder: Path, log: logging.Logger
         lines, without = unfounded_lines(whole)
         seen = whole.transport.seen
         requests, secret = requests_holding(secrets_of(life), seen)
-        kinds = Counter(one.kind for one in seen if one.kind != "talk")
+        kinds = dict(Counter(one.kind for one in seen if one.kind != "talk"))
         return Truth(life["name"], tuple(found), requests, secret, without, lines, kinds)
 
 

@@ -32,13 +32,13 @@ class Why:
 
 
 #: What became of something that was said: another value took its place, it ended, another was so all along, it never
-#: was so, it may be so no more.
-Became = Literal["changed", "until", "corrected", "untrue", "doubtful_since"]
+#: was so, it may be so no more, the day is past for which it was planned.
+Became = Literal["changed", "until", "corrected", "untrue", "doubtful_since", "was_planned_for"]
 
 
 @dataclass(frozen=True, slots=True)
 class FactMark:
-    """What became of a fact that rests on a recalled turn, and when.
+    """What became of a fact that a recalled turn or summary tells, and when.
 
     ``text`` is the fact that took its place where one did, else the fact itself; "" where the turn says nothing else.
     """
@@ -72,7 +72,8 @@ class RecalledTurn:
 class RecalledFact:
     """A fact that holds now and answers; ``turns`` are those it rests on. ``said`` is when it was said last.
 
-    ``since`` is from when it holds, where that is another day than the one on which it was said.
+    ``since`` is from when it holds, where that is another day than the one on which it was said. ``planned_for`` is the
+    day for which it was planned, once that is past.
     """
 
     number: int
@@ -84,11 +85,12 @@ class RecalledFact:
     since: str = ""
     doubtful_since: str = ""
     stance: Stance = "stated"
+    planned_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledSummary:
-    """The summary of an older session; a long one is ``cut`` as a turn is."""
+    """The summary of an older session; a long one is ``cut`` as a turn is, and ``marks`` are those of what is left."""
 
     text_id: str
     session_id: str
@@ -97,6 +99,7 @@ class RecalledSummary:
     why: Why
     cut: bool = False
     whole: str = ""
+    marks: tuple[FactMark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """What was recalled, as a model is shown it: lines of JSON that are data and nothing else.
 
 First what is known, a line a fact with the day on which it was said; then what was said, a line for each day of each
-conversation: its date, weekday and age, its summary where that was recalled, and its turns, each with its speaker and
-what became of what it says. A conversation of several days has a number. Where an hour and more passed between two
-turns the later one has its time. Each part stands oldest first.
+conversation: its date, weekday and age, its summary where that was recalled, and its turns, each with its speaker.
+Beside a summary, and in a turn, stands what became of what it says. A conversation of several days has a number. Where
+an hour and more passed between two turns the later one has its time. Each part stands oldest first.
 
 Promises: whatever was said stays inside its line, and nothing in it can act (``domain.text.harmless``).
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from domain.languages import Language, when_in
-from domain.recollection import FactMark, RecalledFact, RecalledTurn, Recollection
+from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
 from domain.records import PREFIX, Role
 from domain.text import date_of, harmless, record
 
@@ -47,7 +47,7 @@ class _Day:
     """One day of one conversation, as far as it was recalled."""
 
     timestamp: str
-    summaries: list[str] = field(default_factory=list)
+    summaries: list[RecalledSummary] = field(default_factory=list)
     turns: list[RecalledTurn] = field(default_factory=list)
 
 
@@ -59,14 +59,15 @@ def records(found: Recollection, how: Telling) -> Iterator[str]:
     lasting = [session for session, count in Counter(session for session, _ in days).items() if count > 1]
     for session, day in days:
         number = {"conversation": lasting.index(session) + 1} if session in lasting else {}
-        summary = {"summary": how.said("\n".join(day.summaries))} if day.summaries else {}
+        summary = _summary(day.summaries, how) if day.summaries else {}
         turns = {"turns": list(_turns(day.turns, how))} if day.turns else {}
         yield record(**number, **how.when(day.timestamp), **summary, **turns)
 
 
 def needs_notes(found: Recollection) -> bool:
     """Whether any record has a mark that has to be explained."""
-    return bool(found.facts) or any(turn.marks for turn in found.turns)
+    marks = [*(turn.marks for turn in found.turns), *(summary.marks for summary in found.summaries)]
+    return bool(found.facts) or any(marks)
 
 
 def _days(found: Recollection) -> list[tuple[str, _Day]]:
@@ -80,9 +81,15 @@ def _days(found: Recollection) -> list[tuple[str, _Day]]:
     for summary in found.summaries:
         if summary.session_id not in first:
             first[summary.session_id] = days[summary.session_id, ""] = _Day(summary.timestamp)
-        first[summary.session_id].summaries.append(summary.text)
+        first[summary.session_id].summaries.append(summary)
     named = [(session, day) for (session, _), day in days.items()]
     return sorted(named, key=lambda one: _moment(one[1].timestamp))
+
+
+def _summary(summaries: Iterable[RecalledSummary], how: Telling) -> dict[str, str]:
+    """The summary of a day's conversation, and what became of what it says."""
+    told = how.said("\n".join(one.text for one in summaries))
+    return {"summary": told, **_became((mark for one in summaries for mark in one.marks), how)}
 
 
 def _turns(turns: Iterable[RecalledTurn], how: Telling) -> Iterator[dict[str, object]]:
@@ -100,7 +107,7 @@ def _turns(turns: Iterable[RecalledTurn], how: Telling) -> Iterator[dict[str, ob
 
 
 def _became(marks: Iterable[FactMark], how: Telling) -> dict[str, str]:
-    """What became of what a turn says; several of one kind stand behind each other."""
+    """What became of what was said; several of one kind stand behind each other."""
     told: dict[str, list[str]] = {}
     for mark in marks:
         about = f": {how.said(mark.text)}" if mark.text else ""
@@ -110,9 +117,10 @@ def _became(marks: Iterable[FactMark], how: Telling) -> dict[str, str]:
 
 def _known(fact: RecalledFact, how: Telling) -> dict[str, object]:
     how_said = {} if fact.stance == "stated" else {"only": fact.stance}
-    since = {"since": fact.since[:10]} if fact.since else {}
+    planned = {"was_planned_for": fact.planned_for[:10]} if fact.planned_for else {}
+    since = {"since": fact.since[:10]} if fact.since and not planned else {}
     doubt = {"doubtful_since": fact.doubtful_since[:10]} if fact.doubtful_since else {}
-    return {"known": how.said(fact.text), **how_said, **how.when(fact.said[:10]), **since, **doubt}
+    return {"known": how.said(fact.text), **how_said, **how.when(fact.said[:10]), **since, **planned, **doubt}
 
 
 def _moment(timestamp: str) -> datetime:

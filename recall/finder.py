@@ -283,7 +283,7 @@ class Finder:
             if not gated or self._is_relevant(each, query, limits.tokens)
         ]
         present = self._archive.session_number(session_id)
-        known = KnownFacts(self._archive, session_id, hidden, self._slots_asked)
+        known = KnownFacts(self._archive, session_id, hidden, self._slots_asked, now.date().isoformat())
         held = [(each.searched.asked.text, each.searched.facts) for each in kept]
         facts = known.answering(said if apart else said[-1:], held)
         selector = Selector(self._archive, self._known(), limits, known, present, cutting=gated)

@@ -1,6 +1,8 @@
 """What is known, for one question: facts that hold now and answer it, and what became of what recalled turns say.
 
 Facts are found by the words of the question, and by the slots that it asks for, in whatever language they were told.
+A turn is marked for each fact that rests on it; a reply also for what it repeats of the turn that it answers, and a
+summary for what it repeats of its session.
 Nothing here ranks turns; a memory in which no fact was ever learned costs nothing.
 """
 
@@ -14,8 +16,10 @@ import numpy as np
 from domain.facts import Fact, Slot
 from domain.languages import estimate
 from domain.recollection import FactMark, RecalledFact, RecalledTurn, Why
+from domain.records import Turn
 from domain.text import encoded
 from recall import ranking
+from recall.words import terms
 
 if TYPE_CHECKING:
     from recall.ranking import Floats, Numbers
@@ -26,11 +30,13 @@ _ANSWERS, _OF_BEST = 0.45, 0.7
 #: So many facts are looked at, and so many are handed over at the most.
 _LOOKED_AT, _MOST = 24, 8
 #: Tokens around a fact in a prompt, around a mark behind a turn, and of the words that explain both.
-_FACT, _MARK, LEGEND = 40, 12, 94
+_FACT, _MARK, LEGEND = 40, 12, 112
 #: So many facts are told apart by how much they hold.
 _HELD = 600
 #: A value may have been replaced so many times over.
 _REPLACED = 20
+#: A text repeats a fact when it holds this share of the words of its value.
+_REPEATS = 0.5
 
 
 #: Reads which slots a question asks for.
@@ -38,19 +44,25 @@ SlotsAsked = Callable[[str], Collection[Slot]]
 
 
 class KnownFacts:
-    """The facts of one archive.
+    """The facts of one archive on the day ``today``.
 
     What stands in the context already is not repeated: the turns with the numbers ``hidden``, or all of the session
     where none are given.
     """
 
     def __init__(
-        self, archive: Archive, session_id: str, hidden: Collection[int] | None, slots_asked: SlotsAsked
+        self,
+        archive: Archive,
+        session_id: str,
+        hidden: Collection[int] | None,
+        slots_asked: SlotsAsked,
+        today: str,
     ) -> None:
         self._archive = archive
         self._session_id = session_id
         self._hidden = hidden
         self._slots_asked = slots_asked
+        self._today = today
         self._any = archive.rows("fact") > 0
         self.newer: frozenset[str] = frozenset()
 
@@ -75,18 +87,50 @@ class KnownFacts:
         current = [fact for fact in facts if fact.current and fact.number not in seen]
         current.sort(key=lambda fact: _rank(fact, fact.number in asked_for, held), reverse=True)
         self.newer = self._newer(current[:_MOST])
-        return [_recalled(fact, held.get(fact.number, _ASKED_FOR)) for fact in current[:_MOST]]
+        return [_recalled(fact, held.get(fact.number, _ASKED_FOR), self._today) for fact in current[:_MOST]]
 
-    def marks(self, turns: Collection[str]) -> dict[str, tuple[FactMark, ...]]:
-        """What became of the facts that rest on these turns, by turn; a turn of which all still holds is left out."""
+    def __bool__(self) -> bool:
+        return self._any
+
+    def marks(self, turns: Collection[Turn], answered: Mapping[str, str]) -> dict[str, tuple[FactMark, ...]]:
+        """What became of what these turns tell, by turn; a turn of which all still holds is left out.
+
+        ``answered`` is the id of the turn that each reply answers.
+        """
         if not self._any or not turns:
             return {}
-        resting = self._archive.facts_of_turns(list(turns))
-        took_over = self._took_over([fact for facts in resting.values() for fact in facts])
-        found = {
-            turn: tuple(dict.fromkeys(_marks(facts, took_over))) for turn, facts in resting.items()
+        resting = self._archive.facts_of_turns(sorted({*(one.text_id for one in turns), *answered.values()}))
+        repeated = {
+            one.text_id: _repeated(one.words, resting.get(answered[one.text_id], ()))
+            for one in turns
+            if one.text_id in answered
+        }
+        told = {
+            one.text_id: (resting.get(one.text_id, []), repeated.get(one.text_id, ())) for one in turns
         }  # fmt: skip
-        return {turn: marks for turn, marks in found.items() if marks}
+        return self._marked(told)
+
+    def marks_of_summaries(self, summaries: Mapping[str, str]) -> dict[str, tuple[FactMark, ...]]:
+        """What became of what is repeated of their sessions in these texts, by session."""
+        if not self._any or not summaries:
+            return {}
+        told = self._archive.facts_of_sessions(sorted(summaries))
+        return self._marked({one: ([], _repeated(summaries[one], facts)) for one, facts in told.items()})
+
+    def _marked(
+        self, told: Mapping[str, tuple[Sequence[Fact], Sequence[Fact]]]
+    ) -> dict[str, tuple[FactMark, ...]]:
+        """The marks of texts of which facts were drawn, and that repeat others; which fact is meant is told where a
+        text has several, or need not be about the one alone.
+        """
+        took_over = self._took_over([fact for own, repeated in told.values() for fact in (*own, *repeated)])
+        found = {
+            name: _marks(
+                dict.fromkeys((*own, *repeated)), took_over, self._today, named=len(own) > 1 or bool(repeated)
+            )
+            for name, (own, repeated) in told.items()
+        }
+        return {name: marks for name, each in found.items() if (marks := tuple(dict.fromkeys(each)))}
 
     def _standing_in_context(self, facts: Sequence[Fact]) -> set[int]:
         """The numbers of facts all of whose turns stand in the context anyway."""
@@ -148,11 +192,11 @@ def best_of_turns(found: Mapping[int, float], drawn: Iterable[tuple[int, int]], 
 
 def cost_of(fact: RecalledFact) -> int:
     """Tokens of the line that tells a fact."""
-    return _FACT + estimate(encoded(fact.text))
+    return _FACT + estimate(encoded(fact.text)) + (_MARK if fact.planned_for else 0)
 
 
 def cost_of_marks(marks: Iterable[FactMark]) -> int:
-    """Tokens of what is told behind a turn."""
+    """Tokens of what is told behind a turn or a summary."""
     return sum(_MARK + estimate(encoded(mark.text)) for mark in marks)
 
 
@@ -176,7 +220,7 @@ def _rank(fact: Fact, asked_for: bool, held: Mapping[int, Why]) -> tuple[bool, f
     return asked_for, share, fact.seen, fact.number
 
 
-def _recalled(fact: Fact, why: Why) -> RecalledFact:
+def _recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
     said = max(fact.said, fact.seen)
     return RecalledFact(
         number=fact.number,
@@ -188,13 +232,35 @@ def _recalled(fact: Fact, why: Why) -> RecalledFact:
         since=fact.since if fact.since[:10] != said[:10] else "",
         doubtful_since=fact.doubtful_since,
         stance=fact.stance,
+        planned_for=_planned_for(fact, today),
     )
 
 
-def _marks(facts: Sequence[Fact], took_over: Mapping[str, Fact]) -> Iterator[FactMark]:
-    """What became of each fact of one turn; which one is meant is told where there are several."""
+def _planned_for(fact: Fact, today: str) -> str:
+    """The day for which it was planned, where that was still to come when it was said and is past today; else ""."""
+    last = fact.end or fact.start
+    if fact.stance not in ("planned", "wished") or not last:
+        return ""
+    over = fact.said[: len(last)] <= last < today[: len(last)]
+    return (fact.start or fact.end) if over else ""
+
+
+def _repeated(text: str, facts: Iterable[Fact]) -> list[Fact]:
+    """The facts whose value stands in a text."""
+    held = frozenset(terms(text))
+    return [fact for fact in facts if _repeats(held, frozenset(terms(fact.value)))]
+
+
+def _repeats(held: frozenset[str], value: frozenset[str]) -> bool:
+    return bool(value) and len(held & value) >= len(value) * _REPEATS
+
+
+def _marks(
+    facts: Iterable[Fact], took_over: Mapping[str, Fact], today: str, *, named: bool
+) -> Iterator[FactMark]:
+    """What became of each fact of one text; with ``named``, each says which fact it is of."""
     for fact in facts:
-        own = fact.restatement if len(facts) > 1 else ""
+        own = fact.restatement if named else ""
         after = _last(fact, took_over)
         if fact.corrected and after:
             yield FactMark("corrected", after.said, after.restatement)
@@ -206,6 +272,8 @@ def _marks(facts: Sequence[Fact], took_over: Mapping[str, Fact]) -> Iterator[Fac
             yield FactMark("until", fact.until, own)
         elif fact.doubtful_since:
             yield FactMark("doubtful_since", fact.doubtful_since, own)
+        elif planned := _planned_for(fact, today):
+            yield FactMark("was_planned_for", planned, own)
 
 
 def _last(fact: Fact, took_over: Mapping[str, Fact]) -> Fact | None:

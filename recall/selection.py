@@ -7,7 +7,7 @@ first. A long turn is cut to what was found in it; a neighbour comes along only 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, repeat
 
@@ -33,8 +33,8 @@ RECORD, ENTRY, FRAME = 30, 12, 82
 _NUMBERS = 12
 #: The share of the budget that facts may take.
 _FACTS = 0.15
-#: The share of the budget that summaries may take, and what a long one is cut to.
-_SUMMARIES, _LONG_SUMMARY = 0.08, 250
+#: The share of the budget that summaries may take, the same with their marks, and what a long one is cut to.
+_SUMMARIES, _MARKED_SUMMARIES, _LONG_SUMMARY = 0.08, 0.25, 250
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
 #: The longest that a neighbour may be.
@@ -194,8 +194,8 @@ class Selector:
         offered = self._offered(facts)
         summaries = self._summaries(searches)
         laid = self._laid(searches, [one.session_id for one in summaries])
-        left = self._limits.tokens - FRAME - sum(_alone(one.text) for one in summaries)
-        left -= LEGEND if offered or laid.marks else 0
+        left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
+        left -= LEGEND if offered or laid.marks or any(one.marks for one in summaries) else 0
         turns = self._turns(laid, left - sum(map(cost_of, offered)))
         untold = self._untold(offered, turns)
         if len(untold) < len(offered):
@@ -244,8 +244,20 @@ class Selector:
         said = {
             row: excerpt(turn.words, sought, longest.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
         }
-        marks = self._known.marks({turn.text_id for turn in read.values()})
+        marks = self._known.marks(read.values(), self._answered(read)) if self._known else {}
         return _Laid(why, read, said, around, marks, told)
+
+    def _answered(self, read: Mapping[int, Turn]) -> dict[str, str]:
+        """The id of what each reply among these turns answers."""
+        before = {
+            row: int(self._table.previous[row]) for row, turn in read.items() if turn.role == "assistant"
+        }
+        asked = dict(read) | self._read({row for row in before.values() if row >= 0} - read.keys())
+        return {
+            read[row].text_id: asked[near].text_id
+            for row, near in before.items()
+            if near in asked and asked[near].role == "user"
+        }
 
     def _turns(self, laid: _Laid, budget: int) -> tuple[RecalledTurn, ...]:
         chosen = laid.chosen(budget)
@@ -289,20 +301,20 @@ class Selector:
         order = sorted(best, key=lambda session: (-best[session].score, session))[:most]
         texts = self._archive.summaries(order)
         known = [(texts[session], best[session]) for session in order if session in texts]
-        return _fitting(
-            [_summarised(one, where, searches) for one, where in known[: self._limits.sessions]],
-            int(self._limits.tokens * _SUMMARIES),
-        )
+        read = [_summarised(one, where, searches) for one, where in known[: self._limits.sessions]]
+        marks = self._known.marks_of_summaries({one.session_id: one.text for one in read})
+        marked = [replace(one, marks=marks.get(one.session_id, ())) for one in read]
+        return _fitting(marked, self._limits.tokens)
 
 
 def _fitting(summaries: Sequence[RecalledSummary], budget: int) -> tuple[RecalledSummary, ...]:
-    """The summaries that the budget has room for, best first."""
+    """The summaries that their share of the budget has room for, best first; a mark takes no other's place in it."""
     kept: list[RecalledSummary] = []
+    texts, all_told = int(budget * _SUMMARIES), int(budget * _MARKED_SUMMARIES)
     for one in summaries:
-        budget -= (cost := _alone(one.text))
-        if budget < 0:
-            budget += cost
-        else:
+        text, told = _alone(one.text), _cost_of_summary(one)
+        if text <= texts and told <= all_told:
+            texts, all_told = texts - text, all_told - told
             kept.append(one)
     return tuple(kept)
 
@@ -338,6 +350,11 @@ def _cost(text: str) -> int:
 def _alone(text: str) -> int:
     """Tokens of a record that holds nothing but this text."""
     return RECORD + _cost(text)
+
+
+def _cost_of_summary(summary: RecalledSummary) -> int:
+    """Tokens of a record that holds nothing but this summary with its marks."""
+    return _alone(summary.text) + cost_of_marks(summary.marks)
 
 
 def _longest() -> Iterator[int]:

@@ -114,6 +114,10 @@ class Knowing(Forgetting):
         """The facts that rest on each of these turns, by turn; a turn on which none rests is left out."""
         return self._store.facts_of_turns(text_ids)
 
+    def facts_of_sessions(self, session_ids: Sequence[str]) -> dict[str, list[Fact]]:
+        """The facts that rest on a turn of each of these sessions; a session of which none was drawn is left out."""
+        return self._store.facts_of_sessions(session_ids)
+
     def facts_in_slots(self, slots: Iterable[Slot]) -> list[Fact]:
         """Every fact of these slots, also what is past."""
         return self._store.facts_in_slots(slots)

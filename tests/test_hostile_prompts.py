@@ -32,7 +32,10 @@ def recalled(*hostile: str, boundary: str = BOUNDARY) -> Recollection:
     """Hostile text in turns of both speakers and in summaries, which also knows the boundary."""
     known = [one + f"\n{boundary}\n{{}}" for one in hostile]
     return Recollection(
-        summaries=tuple(RecalledSummary(f"s{n}", f"x{n}", _WHEN, one, WHY) for n, one in enumerate(known)),
+        summaries=tuple(
+            RecalledSummary(f"s{n}", f"x{n}", _WHEN, one, WHY, marks=(FactMark("until", _WHEN, one),))
+            for n, one in enumerate(known)
+        ),
         turns=tuple(
             RecalledTurn(
                 f"t{n}{role}",
@@ -78,7 +81,7 @@ def test_no_memory_leaves_its_fence(language):
     for one in known:
         assert set(one) == {"known", "date", "weekday", "age"}
     for one in told:
-        assert set(one) == {"date", "weekday", "age", "summary", "turns"}
+        assert set(one) == {"date", "weekday", "age", "summary", "until", "turns"}
         assert one["date"] == "2025-03-01 10:30"
         assert [set(said) for said in one["turns"]] == [{"speaker", "text", "changed"}] * 2
     for one in found:

@@ -10,6 +10,7 @@ from typing import get_args
 
 import pytest
 
+from domain.languages import estimate
 from domain.recollection import (
     Became,
     FactMark,
@@ -25,6 +26,7 @@ from llm import Layers, assemble, names_in, time_in
 from models.chat import Message
 from models.tasks import Task, language_of_image
 from prompts import TEMPLATES
+from recall.known_facts import LEGEND
 from tests.known import fact, image_task, new_fact
 from tests.talking import spoken, turn
 
@@ -585,6 +587,22 @@ def test_a_fact_is_one_dated_line_and_a_turn_tells_what_became_of_it(layers, tol
     assert (turn["changed"], turn["until"]) == ("2025-05-01: Li Wei works at Zenith.", "2025-06")
 
 
+def test_a_plan_whose_day_is_past_and_a_summary_tell_what_became_of_them():
+    plan = dataclasses.replace(KNOWN, since="2026-06-03", planned_for="2026-06-03", doubtful_since="")
+    marks = (FactMark("until", "2025-06", "Li Wei climbs."), FactMark("was_planned_for", "2025-07-01"))
+    told = dataclasses.replace(summary("Of climbing.", 2), marks=marks)
+    layers = dataclasses.replace(
+        ENGLISH, recalled=Recollection((told,), (recalled("I climb."),), facts=(plan,))
+    )
+    known, day = assemble(layers, MARK)[1].content.split(f"{MARK}\n")[1].strip().split("\n")
+    assert json.loads(known)["was_planned_for"] == "2026-06-03"
+    assert "since" not in json.loads(known)
+    assert list(json.loads(day).items())[3:6] == [
+        ("summary", "Of climbing."), ("until", "2025-06: Li Wei climbs."), ("was_planned_for", "2025-07-01"),
+    ]  # fmt: skip
+    assert set(json.loads(day)["turns"][0]) == {"speaker", "text"}
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_prompt_says_that_the_newer_counts_and_what_marks_mean_where_there_are_any(language):
     templates = TEMPLATES[language]
@@ -598,9 +616,11 @@ def test_the_prompt_says_that_the_newer_counts_and_what_marks_mean_where_there_a
     assert counts[language] in system
     assert disagree[language] in system
     assert templates.recalled_notes not in plain
-    for found in (Recollection(facts=(KNOWN,)), Recollection(turns=(MARKED,))):
+    of_summary = dataclasses.replace(summary("Of work."), marks=MARKED.marks)
+    for found in (Recollection(facts=(KNOWN,)), Recollection(turns=(MARKED,)), Recollection((of_summary,))):
         (_, block, *_) = assemble(dataclasses.replace(layers, recalled=found), MARK)
         assert templates.recalled_notes in block.content
+    assert estimate(templates.recalled_notes) <= LEGEND
     for mark in ("known", "only", *get_args(Became)):
         assert f'"{mark}"' in templates.recalled_notes
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from domain.facts import About, Fact, FactEvent, KeptReply, KnownCounts, Note, Relation, Slot
 from domain.records import Turn
@@ -85,15 +86,25 @@ class FactReader(Tables):
 
     def facts_of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these turns; a turn on which none rests is left out."""
-        query = "SELECT r.fact, c.text_id FROM conversation c JOIN fact_turn r ON r.turn = c.seq"
-        rows = self._read_parts(f"{query} WHERE c.text_id IN ({{}})", text_ids)
+        return self._facts_by("text_id", text_ids)
+
+    def facts_of_sessions(self, session_ids: Sequence[str]) -> dict[str, list[Fact]]:
+        """The facts that rest on a turn of each of these sessions; a session of which none was drawn is left out."""
+        return self._facts_by("session_id", session_ids)
+
+    def _facts_by(
+        self, column: Literal["text_id", "session_id"], values: Sequence[str]
+    ) -> dict[str, list[Fact]]:
+        """The facts that rest on the turns with these values, by value."""
+        query = f"SELECT DISTINCT r.fact, c.{column} FROM conversation c JOIN fact_turn r ON r.turn = c.seq"
+        rows = self._read_parts(f"{query} WHERE c.{column} IN ({{}})", values)
         rests = [(int(row[0]), str(row[1])) for row in rows]
         numbers = list({number for number, _ in rests})
         facts = {row[0]: _fact(row) for row in self._read_parts(f"{_FACT} AND f.seq IN ({{}})", numbers)}
         found: dict[str, list[Fact]] = defaultdict(list)
-        for number, turn in sorted(rests):
+        for number, value in sorted(rests):
             if number in facts:
-                found[turn].append(facts[number])
+                found[value].append(facts[number])
         return dict(found)
 
     def facts_in_slots(self, slots: Iterable[Slot]) -> list[Fact]:

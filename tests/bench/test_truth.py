@@ -39,6 +39,8 @@ def _record(text, **more):
         ("一天一包", "抽烟：一天一包，到 2025-08-13。"),
         ("在净尘", _record("我在净尘上班", until="2025-07")),
         ("在净尘", "工作：在净尘，可能已不在。"),
+        ("interview", _record("I've got an interview.", was_planned_for="2025-06-03")),
+        ("面试", _record("我六月三号有个面试。", was_planned_for="2025-06-03: 陈默有个面试。")),
     ],
 )
 def test_what_says_that_it_is_over_or_in_doubt_is_not_stale(expression, line):
@@ -54,6 +56,9 @@ def test_what_says_that_it_is_over_or_in_doubt_is_not_stale(expression, line):
         ("The Foundry", "Gym: The Foundry. " + "She likes it there. " * 8 + "The job was until August."),
         ("The Foundry", "Job: Brightwater until August.\nGym: The Foundry."),
         ("一天一包", _record("我一天一包烟，说了八百遍要戒。")),
+        ("interview", _record("The interview was planned for 2025-06-03.")),
+        ("interview", _record("I've got an interview on 2025-06-03.", since="2025-06-03")),
+        ("面试", _record("我六月三号有个面试。")),
         ("住中和", "住处：住中和，跟李昊合租。"),
     ],
 )
@@ -73,6 +78,13 @@ def test_a_turn_in_a_record_of_a_day_is_judged_by_its_own_marks():
     assert list(stale_lines("The Foundry", day)) == ["The Foundry.", "The Foundry again."]
     known = json.dumps({"known": "She climbs at The Foundry.", "doubtful_since": "2025-10-25"})
     assert not list(stale_lines("The Foundry", known))
+
+
+def test_the_marks_of_a_day_are_of_its_summary_and_not_of_its_turns():
+    day = json.dumps(
+        {"date": "2025", "summary": "The Foundry.", "until": "2025", "turns": [{"text": "The Foundry!"}]}
+    )
+    assert list(stale_lines("The Foundry", day)) == ["The Foundry!"]
 
 
 def test_neither_the_standing_prompt_nor_the_question_counts_as_handed_over():

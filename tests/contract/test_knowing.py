@@ -125,6 +125,7 @@ def test_what_a_window_came_to_is_there_whole_also_after_reopening(
     assert again.facts_of_turns([first.user.text_id, first.assistant.text_id]) == {
         first.user.text_id: [one, two]
     }
+    assert again.facts_of_sessions(["s1", "s2"]) == {"s1": [one, two]}
     assert [event.what for event in again.history("Lyon")] == ["learned"]
     assert again.history("nobody") == []
     again.close()

@@ -133,6 +133,116 @@ def test_a_recalled_turn_tells_what_became_of_it(life, verdict, became):
     assert [one.doubtful_since for one in asked.facts] == ([when] if became == "doubtful_since" else [])
 
 
+CLIMBING = {
+    "en": (
+        "I climb at Klatreverket on Fridays.", "Klatreverket on Fridays, how nice. Are you on ropes?",
+        "Klatreverket on Fridays", "Ann climbs at Klatreverket on Fridays.", "Ann climbs at Redpoint.",
+        "Where do I climb, at Klatreverket?",
+    ),
+    "zh": (
+        "我每周五在岩之道攀岩。", "周五在岩之道，真好。用绳子吗？",
+        "周五，岩之道", "安周五在岩之道攀岩。", "安在红点攀岩。", "我在哪里攀岩，岩之道吗？",
+    ),
+}  # fmt: skip
+GYM = Slot("person", "gym")
+
+
+def climbed(life, language, *, summary="", reply=""):
+    """A session in which Ann says where she climbs, which the companion repeats, and a later one that changed it."""
+    said, repeated, value, known, later, asked = CLIMBING[language]
+    rounds = [(said, reply or repeated), ("I had soup, with bread and butter.", repeated)]
+    life.live("gym", rounds, NOW - timedelta(days=200), summary=summary)
+    life.learn("gym", fact("old", "gym-0u", known, GYM, value=value))
+    life.live("news", [("I go elsewhere now.", "Good.")], NOW - timedelta(days=50))
+    life.learn("news", fact("new", "news-0u", later, GYM, value="Redpoint"))
+    return life.recall(asked, gated=False, limits=replace(LIMITS, turns=30)), later
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_reply_that_repeats_what_has_changed_since_says_so_as_the_turn_does_that_it_answers(life, language):
+    recalled, later = climbed(life, language)
+    mark = FactMark("changed", (NOW - timedelta(days=50)).isoformat(), later)
+    assert marks(recalled, "gym-0u") == [(mark,)]
+    assert marks(recalled, "gym-0a") == [(mark,)]
+    assert marks(recalled, "gym-1a") == [()], "it answers another turn"
+
+
+def test_a_reply_that_repeats_nothing_of_it_has_no_mark(life):
+    recalled, _ = climbed(life, "en", reply="Where do you climb best, on ropes?")
+    assert marks(recalled, "gym-0a") == [()]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_summary_that_repeats_what_has_changed_since_says_so(life, language):
+    known = CLIMBING[language][3]
+    recalled, later = climbed(life, language, summary=known)
+    (told,) = (one for one in recalled.summaries if one.session_id == "gym")
+    assert told.marks == (FactMark("changed", (NOW - timedelta(days=50)).isoformat(), later),)
+
+
+def test_a_summary_that_repeats_nothing_of_it_has_no_mark(life):
+    recalled, _ = climbed(life, "en", summary="They spoke of where Ann climbs.")
+    (told,) = (one for one in recalled.summaries if one.session_id == "gym")
+    assert told.marks == ()
+
+
+def test_the_marks_of_one_summary_take_no_other_summarys_place(life):
+    """Two summaries fill their share of the budget; what became of the first is long."""
+    for name, until in (("near", "2026-05-01"), ("far", "")):
+        said = f"The harbour of Oona is {name}."
+        life.live(name, [(said, "Is it?")], NOW - timedelta(days=100), summary=said)
+        about = "Oona called the harbour so. " * 8
+        life.learn(name, fact(name, f"{name}-0u", about, Slot(name, "harbour"), value=f"harbour {name}"))
+        if until:
+            life.learn("weather", changes=[Change(name, "doubts", until)])
+    recalled = life.recall("Which harbour of Oona?", limits=replace(LIMITS, tokens=1500), gated=False)
+    marked = {one.session_id: [mark.became for mark in one.marks] for one in recalled.summaries}
+    assert marked == {"near": ["doubtful_since"], "far": []}
+
+
+def test_a_summary_whose_marks_take_too_much_is_left_out(life):
+    said, about = "The harbour of Oona is near.", "Oona called the harbour so. " * 100
+    life.live("near", [("Is it?", "Yes.")], NOW - timedelta(days=100), summary=said)
+    life.learn("near", fact("near", "near-0u", about, Slot("near", "harbour"), value="harbour near"))
+    life.learn("weather", changes=[Change("near", "doubts", "2026-05-01")])
+    for tokens, told in ((1500, []), (9000, ["near"])):
+        recalled = life.recall("The harbour of Oona?", limits=replace(LIMITS, tokens=tokens), gated=False)
+        assert [one.session_id for one in recalled.summaries] == told
+
+
+DAYS = [
+    ("2026-06-03", "", "2026-06-03"),
+    ("2026-06", "", "2026-06"),
+    ("2026-06-03", "2026-06-09", "2026-06-03"),
+    ("", "2026-06-03", "2026-06-03"),
+    ("2026-11-20", "", ""),
+    ("2026-11", "", ""),
+    ("2026", "", ""),
+    ("2026-06-03", "2026-12-01", ""),
+    ("2026-04-01", "", ""),
+    ("", "", ""),
+]
+
+
+@pytest.mark.parametrize("stance", ["planned", "wished", "stated"])
+@pytest.mark.parametrize(("start", "end", "past"), DAYS)
+def test_a_plan_whose_day_is_past_says_so_in_its_turn_and_in_what_is_known(life, start, end, past, stance):
+    """Today is 2026-11-20, and it was planned on 2026-05-04; what began before that is no plan for that day."""
+    past = past if stance != "stated" else ""
+    employed(life, start=start, end=end, said="2026-05-04", stance=stance)
+    recalled = life.recall("Did they take me on at Acme?", gated=False)
+    assert marks(recalled, "job-0u") == [(FactMark("was_planned_for", past),) if past else ()]
+    (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    assert known.planned_for == past
+
+
+def test_a_plan_that_was_called_off_says_that_and_not_that_its_day_is_past(life):
+    employed(life, start="2026-06-03", said="2026-05-04", stance="planned")
+    life.learn("weather", changes=[Change("of Acme", "ends", "2026-05-20")])
+    recalled = life.recall("Did they take me on at Acme?", gated=False)
+    assert marks(recalled, "job-0u") == [(FactMark("until", "2026-05-20"),)]
+
+
 def test_what_was_not_stated_is_told_with_how_it_was_said(life):
     employed(life, stance="planned")
     (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
@@ -160,15 +270,18 @@ def test_facts_and_marks_stay_inside_the_budget(life, tokens):
             session_id,
             [(f"The harbour of town {number} is deep.", "Is it?")],
             NOW - timedelta(days=200 - number),
+            summary=f"The harbour of town {number} is deep.",
         )
         about = f"The harbour of town {number} was called deep by Ann, who had been there. " + "Indeed. " * 9
         one = fact(
-            f"f{number}", f"{session_id}-0u", about, Slot("ann", "harbour" if number % 2 else f"h{number}")
-        )
+            f"f{number}", f"{session_id}-0u", about, Slot("ann", "harbour" if number % 2 else f"h{number}"),
+            value=f"town {number}, deep",
+        )  # fmt: skip
         life.learn(session_id, one)
     asked = "Which harbour did Ann call deep?"
     recalled = life.recall(asked, limits=replace(LIMITS, turns=30, tokens=tokens), gated=False)
     assert any(turn.marks for turn in recalled.turns)
+    assert tokens < 2000 or any(one.marks for one in recalled.summaries)
     layers = Layers(asked, datetime(2026, 11, 20, tzinfo=UTC))
     block, without = (
         assemble(each, "=== 000000000000000000000000 ===")[-1].content

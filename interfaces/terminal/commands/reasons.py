@@ -83,8 +83,8 @@ def _in_short(context: CommandContext, memory: RecalledTurn | RecalledSummary, q
 
 
 def _marks(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> None:
-    """What became of that which a recalled turn says, a row each."""
-    for mark in memory.marks if isinstance(memory, RecalledTurn) else ():
+    """What became of that which a recalled turn or summary says, a row each."""
+    for mark in memory.marks:
         became = context.words.say(f"why.became.{mark.became}", day=day_here(mark.when))
         told = f"{became} · {mark.text}" if mark.text else became
         context.aside.one_row(f"    {told}", "warning")
@@ -96,6 +96,8 @@ def _fact(context: CommandContext, fact: RecalledFact, *, full: bool) -> None:
     marks = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
     if fact.doubtful_since:
         marks.append(say("facts.mark.doubtful", day=day_here(fact.doubtful_since)))
+    if fact.planned_for:
+        marks.append(say("why.became.was_planned_for", day=day_here(fact.planned_for)))
     told = "".join(f"[{mark}] " for mark in marks) + fact.text
     head = say("why.fact", day=day_here(fact.said), number=fact.number)
     context.aside.one_row(f"{head} · {told}", "warning" if fact.doubtful_since else "quiet")

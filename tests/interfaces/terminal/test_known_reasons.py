@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from domain.facts import Slot
 from domain.languages import Language
 from domain.recollection import FactMark, RecalledFact, RecalledTurn, Recollection, Why
 from interfaces.terminal.batch import recalled
 from interfaces.terminal.messages import Words
 from interfaces.terminal.reply import recalled_line
+from tests.contract.test_knowing import new_fact
 from tests.interfaces.terminal.conftest import Chat
-from tests.interfaces.terminal.test_facts import KNOWN, SAID, lived
+from tests.interfaces.terminal.test_facts import KNOWN, SAID, learned, lived, opened
+from tests.interfaces.terminal.test_facts import told as said_and_stored
 from tests.server import ScriptedServer
 
 WHY = Why("where", 1.0)
@@ -76,3 +79,37 @@ def test_why_tells_what_became_of_a_turn_and_which_facts_were_handed_over(
     terminal.say("/why full")
     terminal.see(f"{changed} · {KNOWN[language][2]}", times=2)
     terminal.see(f"2026-05-02 · {fact} ", times=2)
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "question", "shown"),
+    [
+        (
+            "en",
+            "My interview at Osprey is on the 3rd of June.",
+            "When is my interview at Osprey?",
+            "was planned for 2025-06-03, since passed",
+        ),
+        ("zh", "我六月三号去鱼鹰能源面试。", "我什么时候去鱼鹰能源面试？", "原定 2025-06-03，日子已过"),
+    ],
+)
+def test_why_tells_of_a_turn_and_of_a_summary_that_the_day_of_a_plan_is_past(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path, language: Language, said: str,
+    question: str, shown: str,
+) -> None:  # fmt: skip
+    with opened(tmp_path) as memory:
+        spoken = said_and_stored(memory, said, "Good luck.", "2025-05-17T19:00:00+00:00")
+        plan = new_fact(
+            "plan", spoken, said, restatement=said, slot=Slot("person", "interview"), stance="planned",
+            start="2025-06-03",
+        )  # fmt: skip
+        learned(memory, spoken, plan)
+        memory.archive(spoken.user.session_id, said, {})
+    terminal = chat(rows=60, columns=120, LANGUAGE=language, **connected)
+    terminal.prompt()
+    server.script("I see.")
+    terminal.say(question)
+    terminal.see("I see.")
+    terminal.prompt()
+    terminal.say("/why")
+    terminal.see(shown, times=2)

@@ -64,6 +64,7 @@ FACTS = {
     "why.became.corrected": "was never so, as was said on {day}",
     "why.became.untrue": "was never so",
     "why.became.doubtful_since": "doubtful since {day}",
+    "why.became.was_planned_for": "was planned for {day}, since passed",
     "memory.known": "Known: {current} now, {past} of the past, from {notes}; not read yet: {turns}. /facts",
     "status.known": "known",
     "status.known_value": "{current} now, {past} past, {notes}; {unread} turns not read yet",

@@ -64,6 +64,7 @@ FACTS = {
     "why.became.corrected": "从来不是，{day} 更正",
     "why.became.untrue": "从来不是",
     "why.became.doubtful_since": "自 {day} 起存疑",
+    "why.became.was_planned_for": "原定 {day}，日子已过",
     "memory.known": "已知：现在 {current}，过去 {past}，来自 {notes}；还没读的有 {turns}。/facts",
     "status.known": "已知",
     "status.known_value": "现在 {current}，过去 {past}，{notes}；还有 {unread} 句没读",
