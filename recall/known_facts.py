@@ -196,6 +196,8 @@ def _marks(facts: Sequence[Fact], took_over: Mapping[str, Fact]) -> Iterator[Fac
     for fact in facts:
         own = fact.restatement if len(facts) > 1 else ""
         after = _last(fact, took_over)
+        if fact.corrected and after and after.current and after.restatement == fact.restatement:
+            continue  # a person called it wrong, and took that back
         if fact.corrected and after:
             yield FactMark("corrected", after.said, after.restatement)
         elif fact.corrected:

@@ -133,6 +133,13 @@ def test_a_recalled_turn_tells_what_became_of_it(life, verdict, became):
     assert [one.doubtful_since for one in asked.facts] == ([when] if became == "doubtful_since" else [])
 
 
+def test_what_a_person_called_wrong_and_then_right_again_is_not_told_as_corrected(life):
+    employed(life)
+    for again in (None, fact("again", "job-0u", "Ann works at Acme.")):
+        assert life.store.put_right("of Acme", again, NOW.isoformat())
+    assert marks(life.recall("Who took me on at Acme?", embed=None, gated=False), "job-0u") == [()]
+
+
 def test_what_was_not_stated_is_told_with_how_it_was_said(life):
     employed(life, stance="planned")
     (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
