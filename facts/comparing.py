@@ -16,7 +16,7 @@ from facts.cues import ends_or_denies, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
 from facts.evidence import telling
 from facts.numbers import mentioned
-from facts.slots import COMPANION, PERSON, depends_on, folded
+from facts.slots import COMPANION, PERSON, are_apart, depends_on, folded
 from facts.timeline import Entry, entry_of_known, entry_of_new, in_order, is_less_exact, same_matter, settled
 
 #: More known facts than this are not shown to one comparison.
@@ -52,10 +52,8 @@ def near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_SHOWN) 
         rare = {root: found for root, found in shared.items() if 0 < len(found) <= _RARE}
         for fact, score in _scores(one, [fact for fact, _ in texts], rare):
             scores[fact.text_id] = max(scores[fact.text_id], score)
-    kept = sorted(
-        (fact for fact, _ in texts if scores[fact.text_id]),
-        key=lambda fact: (-scores[fact.text_id], -fact.number),
-    )
+    found = (fact for fact, _ in texts if scores[fact.text_id])
+    kept = sorted(found, key=lambda fact: (-scores[fact.text_id], -fact.number))
     return tuple(kept[:most])
 
 
@@ -329,6 +327,8 @@ def _unbelievable(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
         return "decided by hand"
     if known.corrected or (known.until and verdict.verdict != "corrects"):
         return "not current"
+    if are_apart(new.slot, known.slot):
+        return "of somebody else"
     if verdict.verdict == "same":
         return "" if _adds_nothing(new, known) else "not the same"
     if new.stance != "stated" and (known.stance == "stated" or new.stance != known.stance):

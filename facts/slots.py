@@ -68,6 +68,12 @@ def attribute_of(attribute: str) -> tuple[str, bool]:
     return " ".join(map(_singular, plain.split())), False
 
 
+def are_apart(one: Slot, other: Slot) -> bool:
+    """Whether one tells of the companion, the other does not, and of another matter: neither can change the other."""
+    own = COMPANION in (one.subject, other.subject) and one.subject != other.subject
+    return own and one.attribute != other.attribute
+
+
 def depends_on(slot: Slot) -> frozenset[str]:
     """The attributes of the same subject that may no longer hold when this slot gets another value."""
     return frozenset(_DEPENDENTS.get(slot.attribute, ()))

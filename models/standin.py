@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx2
 
+from domain.pleas import heard
 from models.search_prompts import SEARCH_TEMPLATES
 
 MODEL = "stand-in"
@@ -174,6 +175,8 @@ def _talk(messages: Sequence[tuple[str, str]], companion: str) -> str:
     memories = [memory for role, content in messages if role == "user" for memory in _fenced(content)]
     found = _nearest(said, [one for memory in memories for one in _statements(memory)], companion)
     words = _ZH if _CJK.search(said) else _EN
+    if heard(said):
+        return words.unconnected
     if found is None:
         text = _shortened(" ".join(said.split()))
         return words.plain.format(text=text, stop="" if _ENDED.search(text) else words.stop)

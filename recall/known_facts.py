@@ -262,6 +262,8 @@ def _marks(
     for fact in facts:
         own = fact.restatement if named else ""
         after = _last(fact, took_over)
+        if fact.corrected and after and after.current and after.restatement == fact.restatement:
+            continue  # a person called it wrong, and took that back
         if fact.corrected and after:
             yield FactMark("corrected", after.said, after.restatement)
         elif fact.corrected:

@@ -144,5 +144,7 @@ def _after(state: FactState, event: Event) -> FactState:
             return replace(state, doubtful_since=since) if state.current else state
         case "put_right":
             return replace(state, corrected=True, replaced_by=event.by, doubtful_since="", decided="hand")
-        case "kept" | "let_go":
-            return replace(state, kept=event.what == "kept")
+        case "kept":
+            return replace(state, kept=True, doubtful_since="")
+        case "let_go":
+            return replace(state, kept=False)

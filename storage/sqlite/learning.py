@@ -27,6 +27,11 @@ _TOLD = (
     "SELECT seq, text_id, slot_subject, slot_attribute, single = 1 AND stance = 'stated' AS alone, by_hand, said,"
     f" start_day, end_day, {', '.join(_STATE)} FROM fact"
 )
+#: Whether a person said that the fact behind an event never was, and put nothing in its place.
+_TAKEN_OUT = (
+    "coalesce((SELECT p.by_fact IS NULL FROM fact_event p WHERE p.fact = e.by_fact AND p.what = 'put_right'"
+    " ORDER BY p.seq DESC LIMIT 1), 0)"
+)
 #: Until it is settled a new fact is not current, so that no two are for a moment.
 _NOT_YET = {"corrected": 1}
 _SLOT = tuple[str, str]
@@ -316,9 +321,9 @@ class FactTables(SessionTables, FactReader):
 
     def _settle_states(self, sql: Sql, touched: _Touched) -> None:
         """Make the states of facts, and of all that share a slot with them, anew; what is past is written first."""
-        rows = {
-            row["seq"]: row for row in self._read_parts(f"{_TOLD} WHERE seq IN ({{}})", list(touched.facts))
-        }
+        acted_on = self._numbers("SELECT fact FROM fact_event WHERE by_fact IN ({})", list(touched.facts))
+        query = f"{_TOLD} WHERE seq IN ({{}})"
+        rows = {row["seq"]: row for row in self._read_parts(query, [*{*touched.facts, *acted_on}])}
         slots = touched.slots | {_slot(row) for row in rows.values() if row["alone"]}
         groups: dict[_SLOT, list[Row]] = {}
         for slot in slots:
@@ -337,10 +342,11 @@ class FactTables(SessionTables, FactReader):
                 self._set_state(sql, number, state)
 
     def _events(self, facts: Sequence[int]) -> dict[int, list[Event]]:
-        """What happened to these facts, in order."""
+        """What happened to these facts, in order; what was done by a fact that a person called wrong did not happen."""
         query = (
             "SELECT e.fact, e.what, e.moment, coalesce(b.text_id, '') AS by, e.seq FROM fact_event e"
-            " LEFT JOIN fact b ON b.seq = e.by_fact WHERE e.fact IN ({})"
+            f" LEFT JOIN fact b ON b.seq = e.by_fact WHERE (e.what = 'put_right' OR NOT {_TAKEN_OUT})"
+            " AND e.fact IN ({})"
         )
         found: dict[int, list[Event]] = defaultdict(list)
         for row in sorted(self._read_parts(query, facts), key=lambda row: int(row["seq"])):

@@ -339,6 +339,33 @@ def test_what_a_person_called_wrong_stays_so_without_what_they_put_in_its_place(
     assert current(store) == []
 
 
+def test_what_a_fact_did_to_others_never_was_either_once_a_person_called_it_wrong(
+    store: Store, teller: Teller
+) -> None:
+    one, two = teller.say("s1", "I live in Lyon and swim"), teller.say("s1", "I moved to Rome")
+    pool = new_fact("pool", one, slot=Slot("ann", "sport"), single=False)
+    assert store.learn(learned([one], new_fact("Lyon", one), pool), at(50))
+    moved = [Change("Lyon", "changes", at(58), "Rome"), Change("pool", "doubts", at(58), "Rome")]
+    before = known(store, "Lyon"), known(store, "pool")
+    learn(store, two, "Rome", changes=moved)
+    after = known(store, "Lyon"), known(store, "pool")
+    store.put_right("Rome", None, at(60))
+    assert (known(store, "Lyon"), known(store, "pool")) == before
+    store.put_right("Rome", new_fact("Roma", two), at(61))
+    assert (known(store, "Lyon"), known(store, "pool")) == after
+    store.take_out(ErasureScope(facts=(known(store, "Roma"),)))
+    assert (known(store, "Lyon"), known(store, "pool")) == before
+
+
+def test_a_fact_that_a_person_keeps_is_in_doubt_no_more(store: Store, teller: Teller) -> None:
+    one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "again")
+    learn(store, one, "Lyon")
+    learn(store, two, changes=[Change("Lyon", "doubts", at(58))])
+    assert known(store, "Lyon").doubtful_since == at(58)
+    store.keep_fact("Lyon", True, at(60))
+    assert known(store, "Lyon").doubtful_since == ""
+
+
 def test_a_fact_can_be_kept_and_let_go(store: Store, teller: Teller) -> None:
     learn(store, teller.say("s1", "I live in Lyon"), "Lyon")
     kept = []

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.facts import Fact, NewFact
+from domain.facts import Fact, NewFact, Slot, Verdict
 from facts.comparing import MOST_SHOWN, changes, near
 from facts.drafts import DoubtDraft, VerdictDraft
 from facts.timeline import same_value
@@ -229,6 +229,16 @@ def test_a_verdict_that_cannot_be_is_ignored(verdict: VerdictDraft, why: str) ->
     outcome = changes([new], known, known, [verdict])
     assert outcome.ignored == {why: 1}
     assert [(one.fact, one.verdict) for one in outcome.changes] == [("rent", "changes")]
+
+
+@pytest.mark.parametrize("verdict", ["same", "changes", "ends", "corrects"])
+def test_what_a_person_says_of_a_matter_of_their_own_does_nothing_to_what_the_companion_is(
+    verdict: Verdict,
+) -> None:
+    taste = new_fact("taste", "likes", "rain", LEEDS.said, subject="Companion", about="companion")
+    known = list(arrived([replace(taste, slot=Slot("companion", "likes"))]).values())
+    outcome = changes([YORK], known, known, [VerdictDraft(1, 1, verdict)])
+    assert (outcome.facts, outcome.changes, outcome.ignored) == ((YORK,), (), {"of somebody else": 1})
 
 
 def test_what_a_person_put_right_wins_for_good() -> None:

@@ -68,6 +68,24 @@ def test_where_no_memory_fits_none_is_quoted_and_nothing_is_pretended(llm, text)
     assert "no model is connected" in said
 
 
+@pytest.mark.parametrize(
+    ("plea", "told"),
+    [
+        (
+            "Please forget what I told you about my cat Mimi, born in Chengdu.",
+            "I am only the built-in stand-in; ",
+        ),
+        ("请你忘掉我说过的，我的生日是三月八日。", "我只是内置的替身，"),
+    ],
+)
+def test_where_something_is_to_be_forgotten_it_repeats_nothing_and_does_not_say_that_it_remembers(
+    llm, plea, told
+):
+    said = answer(llm, plea)
+    assert said.startswith(told)
+    assert not [word for word in ("remember", "Mimi", "记", "生日") if word in said]
+
+
 def test_it_does_not_quote_itself(llm):
     own = answer(llm, "I live in Berlin near the zoo.", Recollection())
     why = Why("q", 1.0)

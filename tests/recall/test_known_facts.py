@@ -243,6 +243,13 @@ def test_a_plan_that_was_called_off_says_that_and_not_that_its_day_is_past(life)
     assert marks(recalled, "job-0u") == [(FactMark("until", "2026-05-20"),)]
 
 
+def test_what_a_person_called_wrong_and_then_right_again_is_not_told_as_corrected(life):
+    employed(life)
+    for again in (None, fact("again", "job-0u", "Ann works at Acme.")):
+        assert life.store.put_right("of Acme", again, NOW.isoformat())
+    assert marks(life.recall("Who took me on at Acme?", embed=None, gated=False), "job-0u") == [()]
+
+
 def test_what_was_not_stated_is_told_with_how_it_was_said(life):
     employed(life, stance="planned")
     (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts

@@ -49,7 +49,11 @@ _ROWS = (
         "put right, for good; give the whole sentence",
         "改正，从此为准；请写整句",
     ),
-    ("/facts 12 keep", "is kept; once more lets it go", "保留；再来一次则取消"),
+    (
+        "/facts 12 keep",
+        "still holds, and no change doubts it; once more ends that",
+        "仍然成立，别的变化不再使它存疑；再来一次则取消",
+    ),
     (
         "/ask When did I move, and what did I say of it?",
         "searched step by step, then answered in your own words of then",

@@ -121,8 +121,8 @@ def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
         key = "status.context_known" if use.known else "status.context_guessed"
         counts = {"tokens": f"{use.tokens:,}", "limit": f"{use.limit:,}", "share": round(use.share * 100)}
         rows.append(("context", say(key, **counts)))
-    if conversation.last:
-        reply = conversation.last.answered.reply
+    reply = conversation.last.answered.reply if conversation.last else None
+    if reply and reply.prompt_tokens is not None and reply.completion_tokens is not None:
         counts = {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens}
         rows.append(("tokens", say("status.tokens_value", **counts)))
     return rows

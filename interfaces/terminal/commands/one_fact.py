@@ -28,7 +28,8 @@ def show_fact(context: CommandContext, fact: Fact) -> None:
     context.aside.line(one_line(" · ".join(_details(context, fact)), _WHOLE), "quiet")
     for note in context.memory.notes_of(fact.session_id):
         if note.text_id == fact.note:
-            context.tell("facts.note", text=note.text, topic=note.topic, importance=note.importance)
+            key = "facts.note" if note.topic else "facts.note_bare"
+            context.tell(key, text=note.text, topic=note.topic, importance=note.importance)
     context.tell("facts.evidence", "title")
     for turn in context.memory.turns(fact.turns):
         _show_turn(context, fact, turn)
@@ -109,7 +110,10 @@ def _take_out(context: CommandContext, fact: Fact) -> None:
 
 
 def _keep(context: CommandContext, fact: Fact) -> None:
-    """``/facts ID keep``: it is kept, or not any more."""
+    """``/facts ID keep``: it still holds and is kept, or not any more; what is past is not."""
+    if not fact.current and not fact.kept:
+        _tell_past(context, fact)
+        return
     context.memory.keep_fact(fact.text_id, not fact.kept)
     key = "facts.let_go" if fact.kept else "facts.kept"
     context.tell(key, number=fact.number, text=fact.restatement)
@@ -118,7 +122,7 @@ def _keep(context: CommandContext, fact: Fact) -> None:
 def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
     """``/facts ID TEXT``: this is so instead, whatever a model says of it later."""
     if fact.until and not fact.corrected:
-        context.tell("facts.is_past", "warning", number=fact.number, day=day_here(fact.until))
+        _tell_past(context, fact)
         return
     if text == fact.restatement and not fact.corrected:
         context.tell("kept")
@@ -131,6 +135,13 @@ def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
     context.tell("facts.put_right", number=made.number)
     context.tell("facts.put_right_back", "quiet", number=made.number, text=fact.restatement)
     _tell_images(context, fact)
+
+
+def _tell_past(context: CommandContext, fact: Fact) -> None:
+    if fact.corrected:
+        context.tell("facts.is_wrong", "warning", text=fact.restatement)
+    else:
+        context.tell("facts.is_past", "warning", number=fact.number, day=day_here(fact.until))
 
 
 def _by_hand(fact: Fact, text: str, text_id: str) -> NewFact:

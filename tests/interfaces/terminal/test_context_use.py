@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.interfaces.terminal.conftest import Chat
-from tests.server import ScriptedServer, say
+from tests.server import ScriptedServer, delta, say, stream
 
 
 def counting(tokens: int) -> Any:
@@ -28,6 +28,20 @@ def test_a_prompt_that_fills_most_of_the_context_is_told_under_the_reply_and_in_
     terminal.prompt()
     terminal.say("two")
     terminal.see("The prompt is long: 120,000 tokens (94 % of 128,000). /save begins anew and keeps all.")
+
+
+def test_what_a_server_did_not_count_is_not_told(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    server.script(stream(delta(content="I see."), delta("stop")))
+    terminal = chat(columns=110, rows=60, **connected)
+    terminal.prompt()
+    terminal.say("one")
+    terminal.see("I see.")
+    terminal.prompt()
+    terminal.say("/status")
+    terminal.see("version")
+    assert "None" not in terminal.text()
 
 
 def test_the_limit_that_a_server_names_when_it_refuses_a_prompt_is_the_limit_from_then_on(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 COMMANDS = {
-    "command.save": "Archive this session, rewrite both images, begin a new one",
+    "command.save": "Archive this session, bring both images up to date, begin a new one",
     "command.reset": "Clear this session; older memories stay",
     "command.exit": "Leave; the next start goes on here",
     "command.help": "What can be done",

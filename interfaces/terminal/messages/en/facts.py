@@ -26,6 +26,7 @@ FACTS = {
     "facts.until": "until {day}",
     "facts.by_hand": "decided by you",
     "facts.note": "Note ({topic}, importance {importance}): {text}",
+    "facts.note_bare": "Note (importance {importance}): {text}",
     "facts.evidence": "What it rests on",
     "facts.history": "What happened to it",
     "facts.relations": "Relations",

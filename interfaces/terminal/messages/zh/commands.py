@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 COMMANDS = {
-    "command.save": "归档本次会话，改写两份形象，开始新会话",
+    "command.save": "归档本次会话，更新两份形象，开始新会话",
     "command.reset": "清空本次会话；更早的记忆不变",
     "command.exit": "离开；下次从这里继续",
     "command.help": "能做什么",

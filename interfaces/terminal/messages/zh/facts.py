@@ -26,6 +26,7 @@ FACTS = {
     "facts.until": "至 {day}",
     "facts.by_hand": "由你决定",
     "facts.note": "笔记（{topic}，重要性 {importance}）：{text}",
+    "facts.note_bare": "笔记（重要性 {importance}）：{text}",
     "facts.evidence": "依据",
     "facts.history": "经过",
     "facts.relations": "关系",
