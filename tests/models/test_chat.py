@@ -30,8 +30,17 @@ def llm(server):
     opened.close()
 
 
-def stop_soon(stop: Stop, seconds: float = 0.15) -> threading.Timer:
-    timer = threading.Timer(seconds, stop.set)
+def stop_soon(stop: Stop, server: ScriptedServer, seconds: float = 0.15) -> threading.Thread:
+    """Stop a little after the server was asked, however long the client took to load."""
+
+    def wait() -> None:
+        until = time.monotonic() + 30
+        while not server.requests and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(seconds)
+        stop.set()
+
+    timer = threading.Thread(target=wait)
     timer.start()
     return timer
 
@@ -82,7 +91,7 @@ def test_the_reply_tells_model_tokens_and_time(server, llm):
 def test_stopped_before_the_first_word_nothing_counts(server, llm):
     server.script(hang)
     stop = Stop()
-    timer = stop_soon(stop)
+    timer = stop_soon(stop, server)
     began = time.monotonic()
     found = played(llm.chat(ASKED, stop))
     timer.join()
@@ -116,7 +125,7 @@ def test_stopped_while_a_retry_is_due_it_is_not_tried(server):
     server.script(status(500))
     llm = models_at(server.base, patience=Patience(first=30.0))
     stop = Stop()
-    timer = stop_soon(stop)
+    timer = stop_soon(stop, server)
     began = time.monotonic()
     found = played(llm.chat(ASKED, stop))
     timer.join()
@@ -165,7 +174,7 @@ def test_a_call_given_up_before_any_answer_is_hung_up(server, llm):
 
     server.script(thinking)
     stop = Stop()
-    timer = stop_soon(stop)
+    timer = stop_soon(stop, server)
     played(llm.chat(ASKED, stop))
     timer.join()
     assert gone.wait(2)
@@ -174,7 +183,7 @@ def test_a_call_given_up_before_any_answer_is_hung_up(server, llm):
 def test_a_call_that_blocks_without_any_timeout_is_hung_up_at_once(server):
     server.script(hang)
     llm, stop = models_at(server.base, request_timeout=3_600.0), Stop()
-    timer = stop_soon(stop)
+    timer = stop_soon(stop, server)
     found = played(llm.chat(ASKED, stop))
     timer.join()
     llm.close()
@@ -292,7 +301,7 @@ def test_a_summary_that_is_stopped_is_none(server, llm):
 
     stop = Stop()
     server.script(stream(delta(content="Li "), end="open"))
-    timer = stop_soon(stop)
+    timer = stop_soon(stop, server)
     with pytest.raises(errors.Interrupted):
         llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", stop)
     timer.join()
