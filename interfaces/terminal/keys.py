@@ -101,11 +101,11 @@ def _add_enter(keys: KeyBindings, pasting: Pasting) -> None:
     def send(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         buffer.exit_selection()
-        if _more_is_coming(event):
-            pasting.pasted("\n")
-            buffer.insert_text("\n")
-        elif opens_block(buffer.text) and (pasting.opened or not pasting.block):
+        if opens_block(buffer.text) and (pasting.opened or not pasting.block):
             pasting.opened = True
+            buffer.insert_text("\n")
+        elif _more_is_coming(event):
+            pasting.pasted("\n")
             buffer.insert_text("\n")
         else:
             buffer.validate_and_handle()

@@ -380,6 +380,18 @@ def test_three_quotation_marks_open_and_end_a_block(
     assert said(server) == ["/reset\nis a command"]
 
 
+def test_a_block_whose_lines_come_before_they_can_be_drawn_is_one_message(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    terminal.send('"""\r/reset\ris a command\r')
+    terminal.wait(lambda: "command" in terminal.near_cursor() and not terminal.line().strip(), "the next line")
+    terminal.say('"""')
+    terminal.see("You said:")
+    assert said(server) == ["/reset\nis a command"]
+
+
 def test_a_block_is_one_message_in_plain_reading_too(
     chat: Chat, server: ScriptedServer, connected: dict[str, str]
 ) -> None:
