@@ -46,6 +46,13 @@ class Settings:
     recall_tokens: int
     window_size: int
     image_tokens: int
+    open_memories: int
+    session_timeout: float
+    session_max_duration: float
+    session_max_events: int
+    coreference_context_size: int
+    requests_per_minute: int
+    requests_at_once: int
     data_dir: Path
     log_dir: Path
     debug: bool
@@ -215,6 +222,13 @@ TABLE: tuple[Setting, ...] = (
     Setting("REFLECTION_ROUNDS", _few, "2"),
     Setting("WINDOW_SIZE", _count, "40"),
     Setting("IMAGE_TOKENS", _count, "800"),
+    Setting("OPEN_MEMORIES", _count, "200"),
+    Setting("SESSION_TIMEOUT", _seconds, "1800"),
+    Setting("SESSION_MAX_DURATION", _seconds, "86400"),
+    Setting("SESSION_MAX_EVENTS", _count, "100"),
+    Setting("COREFERENCE_CONTEXT_SIZE", _few, "5"),
+    Setting("REQUESTS_PER_MINUTE", _count, "600"),
+    Setting("REQUESTS_AT_ONCE", _count, "32"),
     Setting("DATA_DIR", _folder, "data"),
     Setting("LOG_DIR", _folder, "logs"),
     Setting("DEBUG", _switch, "0"),

@@ -29,6 +29,7 @@ FLOORS = (
     ("llm",),
     ("jobs",),
     ("conversation",),
+    ("people",),
     ("interfaces",),
     ("main",),
 )

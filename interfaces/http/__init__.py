@@ -1,0 +1,1 @@
+"""The doors over HTTP: one application, a router for each kind of client."""

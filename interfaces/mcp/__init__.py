@@ -1,0 +1,1 @@
+"""The door for models that call tools."""

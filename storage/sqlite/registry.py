@@ -1,0 +1,200 @@
+"""Who is served: the persons known, the tokens that let programs in, and the system instructions there are.
+
+A database of its own beside the memories, since it belongs to none of them. Promises: a token is stored as its digest
+alone; what was revoked never lets anybody in again; an instruction that was deleted keeps its number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from domain.errors import UsageError
+from domain.files import make_private, make_private_folder
+from storage.sqlite.database import Row, Sql, as_ours
+
+#: In place of a person: a token for a program that speaks for everybody.
+EVERYBODY = "*"
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS person(
+  person TEXT PRIMARY KEY, created_at TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS token(
+  digest TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, person TEXT NOT NULL,
+  created_at TEXT NOT NULL, revoked_at TEXT) STRICT;
+CREATE TABLE IF NOT EXISTS instruction(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, person TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
+  created_at TEXT NOT NULL, updated_at TEXT NOT NULL) STRICT;
+"""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token as it is known: never its secret. ``person`` is whom it speaks for, or EVERYBODY."""
+
+    name: str
+    person: str
+    created_at: str
+    revoked_at: str | None
+
+    def speaks_for(self, person: str) -> bool:
+        """Whether this person's memory may be used with it."""
+        return self.revoked_at is None and self.person in (EVERYBODY, person)
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A system instruction of a person: with it the companion is one of its own."""
+
+    number: int
+    person: str
+    title: str
+    text: str
+    created_at: str
+    updated_at: str
+
+
+class Registry:
+    """The database of who is served. Raises StorageError.
+
+    >>> secret = registry.add_token("phone", "me")
+    >>> registry.token_of(secret).person
+    'me'
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self.path = path
+        self._lock = threading.RLock()
+        make_private_folder(path.parent)
+        make_private(path)
+        with as_ours(path):
+            self._connection = sqlite3.connect(
+                path, isolation_level=None, check_same_thread=False, timeout=10
+            )
+            self._connection.row_factory = sqlite3.Row
+            self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.execute("PRAGMA secure_delete=ON")
+            self._connection.executescript(_TABLES)
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        with self._lock:
+            self._connection.close()
+
+    # -- persons -----------------------------------------------------------------------------------------------
+
+    def meet(self, person: str) -> None:
+        """Know this person from now on."""
+        with self._write() as sql:
+            sql("INSERT OR IGNORE INTO person VALUES (?, ?)", (person, self._now()))
+
+    def knows(self, person: str) -> bool:
+        """Whether this person was ever served."""
+        return bool(self._read("SELECT 1 FROM person WHERE person = ?", person))
+
+    def persons(self) -> list[str]:
+        """Everybody who was ever served, the first first."""
+        return [row["person"] for row in self._read("SELECT person FROM person ORDER BY rowid")]
+
+    # -- tokens ------------------------------------------------------------------------------------------------
+
+    def add_token(self, name: str, person: str) -> str:
+        """A new token; its secret is told now and never again. Raises UsageError where the name is taken."""
+        if self._read("SELECT 1 FROM token WHERE name = ?", name):
+            raise UsageError("token.taken", name=name)
+        secret = secrets.token_urlsafe(32)
+        with self._write() as sql:
+            sql("INSERT INTO token VALUES (?, ?, ?, ?, NULL)", (_digest(secret), name, person, self._now()))
+        return secret
+
+    def tokens(self) -> list[Token]:
+        """All tokens, the oldest first."""
+        return [_token(row) for row in self._read("SELECT * FROM token ORDER BY created_at, name")]
+
+    def revoke(self, name: str) -> bool:
+        """Let nobody in with this token any more; False when there is no such token in force."""
+        with self._write() as sql:
+            changed = sql(
+                "UPDATE token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL", (self._now(), name)
+            )
+            return bool(changed.rowcount)
+
+    def token_of(self, secret: str) -> Token | None:
+        """The token in force that has this secret. It is looked up by its digest, so no comparison tells of it."""
+        found = self._read("SELECT * FROM token WHERE digest = ? AND revoked_at IS NULL", _digest(secret))
+        return _token(found[0]) if found else None
+
+    # -- system instructions -------------------------------------------------------------------------------------
+
+    def add_instruction(self, person: str, title: str, text: str) -> Instruction:
+        """A new system instruction of this person."""
+        now = self._now()
+        with self._write() as sql:
+            number = sql(
+                "INSERT INTO instruction(person, title, text, created_at, updated_at) VALUES (?, ?, ?, ?, ?)",
+                (person, title, text, now, now),
+            ).lastrowid
+        assert number is not None
+        return Instruction(number, person, title, text, now, now)
+
+    def instructions(self, person: str) -> list[Instruction]:
+        """All of this person's, the oldest first."""
+        return [
+            _instruction(row)
+            for row in self._read("SELECT * FROM instruction WHERE person = ? ORDER BY id", person)
+        ]
+
+    def instruction(self, person: str, number: int) -> Instruction | None:
+        """One of this person's."""
+        found = self._read("SELECT * FROM instruction WHERE person = ? AND id = ?", person, number)
+        return _instruction(found[0]) if found else None
+
+    def change_instruction(self, person: str, number: int, title: str, text: str) -> Instruction | None:
+        """Put another title and text in its place; None when there is none of this number."""
+        with self._write() as sql:
+            sql(
+                "UPDATE instruction SET title = ?, text = ?, updated_at = ? WHERE person = ? AND id = ?",
+                (title, text, self._now(), person, number),
+            )
+        return self.instruction(person, number)
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _read(self, query: str, *values: object) -> list[Row]:
+        with self._lock, as_ours(self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _write(self) -> Iterator[Sql]:
+        with self._lock, as_ours(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection.execute
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="seconds")
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _token(row: Row) -> Token:
+    return Token(row["name"], row["person"], row["created_at"], row["revoked_at"])
+
+
+def _instruction(row: Row) -> Instruction:
+    return Instruction(*(row[name] for name in ("id", "person", "title", "text", "created_at", "updated_at")))
