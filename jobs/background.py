@@ -1,7 +1,8 @@
-"""Work in the background: one piece at a time in a thread of its own, and what it has to tell.
+"""Work in the background: one piece at a time, in a thread that many may share, and what it has to tell.
 
-Promises: two pieces never run at once; nothing begins while there is a pause, however close the two come, and what the
-pause cut off or held up begins when it is over; a fault reaches the log and the person and ends nothing else.
+Promises: two pieces of one background never run at once; nothing begins while there is a pause, however close the two
+come, and what the pause cut off or held up begins when it is over; what still waits for a thread is given up at once; a
+fault reaches the log and the person and ends nothing else.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from domain import errors
 from domain.events import Notice, Stop
+from domain.workers import Task, Workers
 
 #: One piece of work. It ends with Interrupted, soon after its wish to stop is set, and can be done again from there.
 Work = Callable[[Stop], None]
@@ -22,14 +25,16 @@ _GRACE = 1.0
 
 
 class Background:
-    """One thread at a time.
+    """One piece at a time, in a thread of ``workers``; without them in one of its own.
 
     >>> background = Background("fold", "fold.failed", log)
     >>> background.begin(work)
     >>> with background.paused(): ...
     """
 
-    def __init__(self, name: str, failed: str, log: logging.Logger) -> None:
+    def __init__(
+        self, name: str, failed: str, log: logging.Logger, workers: Workers | None = None
+    ) -> None:
         """``failed`` is the key of the notice that tells of a fault."""
         self._name = name
         self._failed = failed
@@ -39,7 +44,8 @@ class Background:
         self._work: Work | None = None
         self._put_off: Work | None = None
         self._stop = Stop()
-        self._thread: threading.Thread | None = None
+        self._workers = workers or Workers(name, 1)
+        self._task: Task | None = None
         #: Set while nothing is under way.
         self.resting = threading.Event()
         self.resting.set()
@@ -76,10 +82,8 @@ class Background:
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until it is done; what takes longer than ``timeout`` seconds is given up."""
-        if (thread := self._thread) is not None:
-            thread.join(timeout)
-            if thread.is_alive():
-                self._give_up(_GRACE)
+        if not self.resting.wait(timeout):
+            self._give_up(_GRACE)
 
     def end(self, timeout: float) -> None:
         """The same, and nothing begins any more."""
@@ -95,18 +99,18 @@ class Background:
         """Begin; the lock is held."""
         self._work, self._put_off, self._stop = work, None, Stop()
         self.resting.clear()
-        self._thread = threading.Thread(
-            target=self._do, args=(work, self._stop), name=self._name, daemon=True
-        )
-        self._thread.start()
+        self._task = self._workers.add(partial(self._do, work, self._stop))
 
     def _do(self, work: Work, stop: Stop) -> None:
         try:
             self._guarded(work, stop)
         finally:
-            with self._lock:
-                self._work = None
-                self.resting.set()
+            self._rest()
+
+    def _rest(self) -> None:
+        with self._lock:
+            self._work = None
+            self.resting.set()
 
     def _guarded(self, work: Work, stop: Stop) -> None:
         try:
@@ -125,5 +129,6 @@ class Background:
 
     def _give_up(self, timeout: float | None) -> None:
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout)
+        if self._task and self._workers.cancel(self._task):
+            self._rest()
+        self.resting.wait(timeout)

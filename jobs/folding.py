@@ -15,6 +15,7 @@ from domain.languages import Language, language_of
 from domain.records import Round, not_withheld
 from domain.settings import Settings
 from domain.text import without_quotations
+from domain.workers import Workers
 from jobs.background import Background
 from llm import Llm
 from memory import Memory
@@ -23,11 +24,18 @@ from memory import Memory
 class Folding:
     """The fold of the present session."""
 
-    def __init__(self, settings: Settings, memory: Memory, llm: Llm, log: logging.Logger) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        memory: Memory,
+        llm: Llm,
+        log: logging.Logger,
+        workers: Workers | None = None,
+    ) -> None:
         self._settings = settings
         self._memory = memory
         self._llm = llm
-        self._background = Background("fold", "fold.failed", log)
+        self._background = Background("fold", "fold.failed", log, workers)
         self.wait = self._background.wait
         self.end = self._background.end
         self.resting = self._background.resting

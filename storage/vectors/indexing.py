@@ -8,7 +8,7 @@ and the embedding model is not asked for any vector that is known. Vectors of tw
 without a vector of the present model are embedded anew, and that goes on where it stopped. An erased text
 never comes back.
 
-All writing to LanceDB happens in this one thread, so ``drop`` of an erased text, asked for after its commit,
+All writing to LanceDB happens in one thread at a time, so ``drop`` of an erased text, asked for after its commit,
 always comes after whatever the worker was about to add.
 """
 
@@ -24,6 +24,7 @@ from typing import Literal
 
 from domain import errors
 from domain.vectors import Embedder
+from domain.workers import Workers
 from storage.store import SetAside, VectorStore
 from storage.vectors.lance import HOPELESS
 from storage.vectors.pending import PendingEmbedder
@@ -91,6 +92,7 @@ class Indexing:
         *,
         delays: Sequence[float] = _DELAYS,
         most_without_progress: float = _MOST_WITHOUT_PROGRESS,
+        workers: Workers | None = None,
     ) -> None:
         self._store = store
         self._vectors = vectors
@@ -98,7 +100,7 @@ class Indexing:
         self._log = log
         self._pending = PendingEmbedder(store, embedder, key_of, log)
         self._reconciler = Reconciler(store, vectors, log)
-        self._worker = Worker("old-friend-index", self._step, log)
+        self._worker = Worker("old-friend-index", self._step, log, workers)
         self._server, self._index = Backoff(delays), Backoff(delays)
         self._lock = threading.Lock()
         self._dropped: list[str] = []
@@ -121,7 +123,7 @@ class Indexing:
         self._worker.start()
 
     def close(self, timeout: float = 1.0) -> bool:
-        """End the thread; False when its work in hand takes longer: it is cut off, and nothing is lost."""
+        """End the work; False when what is in hand takes longer: it is cut off, and nothing is lost."""
         return self._worker.end(timeout)
 
     def settle(self, timeout: float) -> bool:

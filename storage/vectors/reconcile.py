@@ -30,7 +30,7 @@ Proceed = Callable[[], bool]
 
 
 class Reconciler:
-    """Opens, compares, repairs and rebuilds. Belongs to the worker's thread."""
+    """Opens, compares, repairs and rebuilds. Belongs to the worker."""
 
     def __init__(self, store: VectorStore, vectors: Vectors, log: logging.Logger) -> None:
         self._store = store

@@ -6,7 +6,7 @@ is known by its ``text_id`` and is there once; nothing a person wrote is ever pa
 LanceDB does, including a panic, comes out as a StorageError; folders are 0700 and files 0600, whatever the
 umask.
 
-Reading (``search``) is for any thread. All that writes belongs to one thread, the worker in ``indexing``.
+Reading (``search``) is for any thread. All that writes belongs to the worker in ``indexing``, one step at a time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""A background thread that does one thing after another, and can be waited for and ended at any time.
+"""Background work that does one thing after another, and can be waited for and ended at any time.
 
-It knows nothing of what it does: a ``step`` does one piece of work and says when to be called again.
+It knows nothing of what it does: a ``step`` does one piece of work and says when to be called again. Two steps of one
+worker never run at once, whoever lends the threads; a worker that ends waits for its own step and for nobody else's.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+
+from domain.workers import Task, Workers
 
 #: From ``step``: call again at once; or after so many seconds; or, with None, when woken.
 Again = float | None
@@ -47,42 +50,47 @@ class Backoff:
 
 
 class Worker:
-    """One daemon thread.
+    """Does one step after another, in threads of ``workers``; without them in one of its own.
 
-    A ``step`` that takes long asks ``proceed`` between its parts, and comes back when it says no.
+    A ``step`` that takes long asks ``proceed`` between its parts, and comes back when it says no. Between two steps
+    others who share the threads have their turn.
     """
 
-    def __init__(self, name: str, step: Callable[[], Again], log: logging.Logger) -> None:
+    def __init__(
+        self, name: str, step: Callable[[], Again], log: logging.Logger, workers: Workers | None = None
+    ) -> None:
         self._name = name
         self._step = step
         self._log = log
+        self._workers = workers or Workers(name, 1)
         #: When it was last woken from its rest.
         self.woken = 0.0
         self._changed = threading.Condition()
+        self._task: Task | None = None
         self._thread: threading.Thread | None = None
-        self._ended = False
-        self._busy = False
+        self._started = self._ended = False
         self._due: float | None = AT_ONCE
 
     def start(self) -> None:
         """Begin; a second call does nothing."""
         with self._changed:
-            if self._thread is None and not self._ended:
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self._thread.start()
+            if not self._started:
+                self._started = True
+                self._schedule()
 
     @property
     def alive(self) -> bool:
         """Whether it was started and has not ended."""
-        return self._thread is not None and not self._ended
+        return self._started and not self._ended
 
     def wake(self) -> None:
         """There is work."""
         with self._changed:
             if self._resting():
                 self.woken = time.monotonic()
-            self._due = AT_ONCE
-            self._changed.notify_all()
+            if self._due != AT_ONCE:
+                self._due = AT_ONCE
+                self._schedule()
 
     def proceed(self) -> bool:
         """For ``step``, between two pieces of its work: False when it is over."""
@@ -91,7 +99,7 @@ class Worker:
     def rest(self, timeout: float) -> bool:
         """Wait until all work that is to be done now is done; False when that takes longer."""
         with self._changed:
-            if self._thread is None:
+            if not self._started:
                 return False
             return self._changed.wait_for(self._resting, timeout)
 
@@ -99,38 +107,42 @@ class Worker:
         """Stop after the work in hand, waiting for it so long; False when it is still at it."""
         with self._changed:
             self._ended = True
+            self._schedule()
             self._changed.notify_all()
-            thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout)
-            return not thread.is_alive()
-        return True
+            if self._thread is threading.current_thread():
+                return True
+            return self._changed.wait_for(lambda: self._thread is None, timeout)
 
     def _resting(self) -> bool:
-        return self._ended or not (self._busy or self._due == AT_ONCE)
+        return self._ended or not (self._thread or self._due == AT_ONCE)
+
+    def _schedule(self) -> None:
+        """Have the next step done when it is due; the lock is held. A step under way sees to the next itself."""
+        self._unschedule()
+        if self.alive and self._thread is None and self._due is not None:
+            self._task = self._workers.add(self._run, max(0.0, self._due - time.monotonic()))
+
+    def _unschedule(self) -> None:
+        if self._task:
+            self._workers.cancel(self._task)
+            self._task = None
 
     def _run(self) -> None:
-        while self._wait():
-            again = self._one_step()
-            with self._changed:
-                self._busy = False
-                if again is not None and self._due != AT_ONCE:
-                    self._due = time.monotonic() + again if again else AT_ONCE
-                self._changed.notify_all()
-
-    def _wait(self) -> bool:
-        """Until there is work; False when it is over."""
         with self._changed:
-            while not self._ended:
-                left = None if self._due is None else self._due - time.monotonic()
-                if left is not None and left <= 0:
-                    self._due, self._busy = None, True
-                    return True
-                self._changed.wait(left)
-            return False
+            if self._ended or self._thread:
+                return
+            self._unschedule()
+            self._due, self._thread = None, threading.current_thread()
+        again = self._one_step()
+        with self._changed:
+            self._thread = None
+            if again is not None and self._due != AT_ONCE:
+                self._due = time.monotonic() + again if again else AT_ONCE
+            self._schedule()
+            self._changed.notify_all()
 
     def _one_step(self) -> Again:
-        """A step that fails never ends the thread: it is tried again later."""
+        """A step that fails ends nothing: it is tried again later."""
         try:
             return self._step()
         except Exception:
