@@ -26,6 +26,7 @@ from domain.records import ErasureScope, Round, Session, not_withheld, unstored
 from domain.settings import Settings
 from domain.text import admitted, checked, without_quotations
 from jobs.asking import Asking
+from jobs.background import Background
 from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.keeping import Keeping
@@ -67,6 +68,7 @@ class Conversation:
         new_id: Callable[[], str],
         resumed: bool = False,
         incognito: bool = False,
+        background: Background | None = None,
     ) -> None:
         self.settings = settings
         self._limits = settings.recall_limits
@@ -83,8 +85,10 @@ class Conversation:
         self._index_missing = False
         self._told_truncated = False
         self.asking = Asking(settings, memory, llm, log, clock)
-        self._folding = Folding(settings, memory, llm, log)
-        self._keeping = Keeping(settings, memory, llm, log, clock=clock, present=self._present)
+        self._folding = Folding(settings, memory, llm, log, background.workers if background else None)
+        beside = background or Background("keep", "opening.keeping_failed", log)
+        self._keeping = Keeping(settings, memory, llm, beside, clock=clock, present=self._present)
+        self.resting = self._folding.resting  #: Set while no fold is under way.
         self._undoing = Undoing(memory)
         self.session, self._resumed = session, resumed
 

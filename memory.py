@@ -30,16 +30,9 @@ from domain import errors
 from domain.facts import Fact, ImageDraft
 from domain.files import make_private_folder
 from domain.recollection import RecallLimits, Recollection
-from domain.records import (
-    Finish,
-    Image,
-    ImageVersion,
-    Origin,
-    Quoted,
-    Round,
-    Session,
-)
+from domain.records import Finish, Image, ImageVersion, Origin, Quoted, Round, Session
 from domain.vectors import Embedder
+from domain.workers import Workers
 from facts.asking import slots_asked
 from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
 from recall.words import held_forms, tokens
@@ -48,6 +41,7 @@ from storage.erasure import Eraser, Scrub
 from storage.images import Images, image_draft
 from storage.knowing import Knowing
 from storage.owner import Owner
+from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn, Store
 
@@ -92,12 +86,14 @@ class Memory(Knowing):
         log: logging.Logger,
         also_searched: Sequence[Path] = (),
         scrubbers: Sequence[Scrub] = (),
+        workers: Workers | None = None,
     ) -> None:
         self.folder = folder
         self._embedder = embedder
         self._clock = clock
         self._new_id = new_id
         self._log = log
+        self._workers = workers
         self._closed = False
         self._search: _Search | None = None
         self._opening = Lock()
@@ -110,8 +106,10 @@ class Memory(Knowing):
             self._owner.release()
             raise
         self._images = Images(folder / "persona", self._store, clock, log)
-        searched = [folder, *also_searched]
-        self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, scrubbers)
+        searched, others = [folder, *also_searched], of_others(folder)
+        self.eraser = Eraser(
+            self._store, self._images, searched, self._scrub_index, tokens, scrubbers, others
+        )
 
     # -- opening and closing -------------------------------------------------------------------------------------
 
@@ -131,7 +129,7 @@ class Memory(Knowing):
         from storage.vectors.table import Vectors
 
         vectors = Vectors(self.folder / "vectors", self._log)
-        index = Indexing(self._store, vectors, self._embedder, self.key_of, self._log)
+        index = Indexing(self._store, vectors, self._embedder, self.key_of, self._log, workers=self._workers)
         weigh = weigher(lambda: self._embedder.model)
         return _Search(
             vectors, index, Finder(self._store, vectors, self._store, self._log, weigh, slots_asked)

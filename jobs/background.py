@@ -32,9 +32,7 @@ class Background:
     >>> with background.paused(): ...
     """
 
-    def __init__(
-        self, name: str, failed: str, log: logging.Logger, workers: Workers | None = None
-    ) -> None:
+    def __init__(self, name: str, failed: str, log: logging.Logger, workers: Workers | None = None) -> None:
         """``failed`` is the key of the notice that tells of a fault."""
         self._name = name
         self._failed = failed
@@ -44,7 +42,7 @@ class Background:
         self._work: Work | None = None
         self._put_off: Work | None = None
         self._stop = Stop()
-        self._workers = workers or Workers(name, 1)
+        self.workers = workers or Workers(name, 1)
         self._task: Task | None = None
         #: Set while nothing is under way.
         self.resting = threading.Event()
@@ -99,7 +97,7 @@ class Background:
         """Begin; the lock is held."""
         self._work, self._put_off, self._stop = work, None, Stop()
         self.resting.clear()
-        self._task = self._workers.add(partial(self._do, work, self._stop))
+        self._task = self.workers.add(partial(self._do, work, self._stop))
 
     def _do(self, work: Work, stop: Stop) -> None:
         try:
@@ -129,6 +127,6 @@ class Background:
 
     def _give_up(self, timeout: float | None) -> None:
         self._stop.set()
-        if self._task and self._workers.cancel(self._task):
+        if self._task and self.workers.cancel(self._task):
             self._rest()
         self.resting.wait(timeout)

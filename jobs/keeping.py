@@ -8,8 +8,7 @@ again before it is saved.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 from domain.events import Notice, Stop
@@ -32,28 +31,33 @@ def session_to_open(memory: Memory, settings: Settings, now: datetime) -> tuple[
 
 
 class Keeping:
-    """Saves the sessions that fell silent, all but the one talked in, in the background."""
+    """Saves the sessions that fell silent, all but those talked in, in the background."""
 
     def __init__(
         self,
         settings: Settings,
         memory: Memory,
         llm: Llm,
-        log: logging.Logger,
+        background: Background,
         *,
         clock: Callable[[], datetime],
         present: Callable[[], str],
+        held: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        """``present`` says the session talked in, at any time."""
+        """``present`` says the session talked in, at any time, and ``held`` others that are not to be saved now.
+
+        Who shares a ``background`` does one thing at a time.
+        """
         self._settings = settings
         self._memory = memory
         self._llm = llm
         self._clock = clock
         self._present = present
+        self._held = held
         self._noting = Noting(memory, llm)
         #: The windows that were left for later.
         self._left: set[str] = set()
-        self._background = Background("keep", "opening.keeping_failed", log)
+        self._background = background
         self.wait = self._background.wait
         self.end = self._background.end
         self.paused = self._background.paused
@@ -62,12 +66,12 @@ class Keeping:
     def due(self) -> tuple[Session, ...]:
         """The active sessions but the present one that fell silent, oldest first."""
         return self._memory.silent_sessions(
-            self._clock(), self._settings.archive_after, besides=self._present()
+            self._clock(), self._settings.archive_after, besides={self._present(), *self._held()}
         )
 
     def begin(self) -> None:
         """Start making anew and keeping what is due, unless that is under way."""
-        self._background.begin(self._keep_all)
+        self._background.begin(self.keep_all)
 
     def note_ahead(self) -> None:
         """Start noting what has left the context of the present session, once it is a full window."""
@@ -90,7 +94,7 @@ class Keeping:
                 self.notices.append(notice)
         self._left.add(self._noting.due(session_id))
 
-    def _keep_all(self, stop: Stop) -> None:
+    def keep_all(self, stop: Stop) -> None:
         """Keep what is due, one session after another; what was done becomes a notice."""
         for event in renew(self._memory, self._llm, stop):
             if isinstance(event, Notice):

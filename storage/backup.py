@@ -1,8 +1,9 @@
 """A backup is one file: a whole copy of the database, from which everything else is made.
 
-The images lie in it as versions, vectors as bytes, so that one file holds the friend. Promises: a backup may be made
-while another program chats; it is checked before it counts, in its shape and in every value; restoring keeps what was
-there, under another name.
+The images lie in it as versions, vectors as bytes, so that one file holds the friend. It holds one memory, that of its
+folder: what lies below of other people is no part of it, and restoring leaves that alone. Promises: a backup may be
+made while another program chats; it is checked before it counts, in its shape and in every value; restoring keeps what
+was there, under another name.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
 The commit leaves a note of what is being erased, so that an erasure that was killed after it is finished at the next
 start. What was made from an erased turn goes with it: the summary of its session, the notes and facts that rest on it,
 and the lines that hold it or rest on it from every version of the images. The versions stay, and so does every other
-line. What is to be made anew from what is left is noted in the same commit.
+line. What is to be made anew from what is left is noted in the same commit. What other people's memories hold is
+neither searched nor touched, wherever they lie.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Proof:
 class Eraser:
     """Erases in one data directory.
 
-    ``tokens`` cuts a text into words; ``scrubbers`` clean what others write: prompt history, logs.
+    ``tokens`` cuts a text into words; ``scrubbers`` clean what others write: prompt history, logs. ``besides`` is what
+    lies below the folders and belongs to somebody else.
     """
 
     store: Store
@@ -63,6 +65,7 @@ class Eraser:
     rebuild_index: Callable[[], None]
     tokens: Tokens
     scrubbers: Sequence[Scrub] = ()
+    besides: Sequence[Path] = ()
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
@@ -239,8 +242,8 @@ class Eraser:
                 copy.unlink()
 
     def _prove(self, needles: proof.Needles, skipped: int, vectors: dict[str, bytes]) -> Proof:
-        found = proof.traces(self.folders, needles.forms | vectors)
-        files = sum(1 for _ in proof.files_below(self.folders))
+        found = proof.traces(self.folders, needles.forms | vectors, self.besides)
+        files = sum(1 for _ in proof.files_below(self.folders, self.besides))
         return Proof(files, len(needles.texts) + len(vectors), skipped, tuple(found))
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,17 +69,22 @@ def _aligned(plain: bytes, shift: int) -> bytes:
     return coded[start:end]
 
 
-def traces(folders: Iterable[Path], needles: Mapping[str, bytes]) -> list[Trace]:
-    """Every file below the folders that still holds a needle, and which."""
-    return [Trace(path, form) for path in files_below(folders) for form in _held(path, needles)]
+def traces(
+    folders: Iterable[Path], needles: Mapping[str, bytes], besides: Sequence[Path] = ()
+) -> list[Trace]:
+    """Every file below the folders that still holds a needle, and which; but for those ``besides``."""
+    return [Trace(path, form) for path in files_below(folders, besides) for form in _held(path, needles)]
 
 
-def files_below(folders: Iterable[Path]) -> Iterator[Path]:
-    """Every regular file below the folders, links not followed."""
+def files_below(folders: Iterable[Path], besides: Sequence[Path] = ()) -> Iterator[Path]:
+    """Every regular file below the folders, links not followed, and nothing of what is ``besides``."""
     for folder in folders:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and not path.is_symlink():
-                yield path
+        for place, below, names in os.walk(folder):
+            inside = Path(place)
+            below[:] = sorted(name for name in below if inside / name not in besides)
+            for path in (inside / name for name in sorted(names)):
+                if path.is_file() and not path.is_symlink() and path not in besides:
+                    yield path
 
 
 def _held(path: Path, needles: Mapping[str, bytes]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -92,12 +92,14 @@ class MemoryReader:
             return False
         return now - datetime.fromisoformat(last[-1].assistant.timestamp) >= after
 
-    def silent_sessions(self, now: datetime, after: timedelta, besides: str) -> tuple[Session, ...]:
+    def silent_sessions(
+        self, now: datetime, after: timedelta, besides: Collection[str]
+    ) -> tuple[Session, ...]:
         """The active sessions but ``besides`` that fell silent, oldest first."""
         return tuple(
             one
             for one in self._store.active_sessions()
-            if one.session_id != besides and self.fell_silent(one.session_id, now, after)
+            if one.session_id not in besides and self.fell_silent(one.session_id, now, after)
         )
 
     def context(self, session_id: str) -> tuple[Round, ...]:

@@ -10,6 +10,7 @@ import pytest
 
 from domain import errors
 from domain.events import Stop
+from domain.workers import Workers
 from jobs.background import Background
 
 
@@ -81,13 +82,16 @@ def test_two_pieces_never_run_at_once(background, restless):
 
 def test_what_a_pause_cut_off_is_begun_again_after_the_outermost(background):
     begun: list[Stop] = []
+    under_way = threading.Event()
 
     def work(stop: Stop) -> None:
         begun.append(stop)
+        under_way.set()
         if len(begun) == 1:
             until_stopped(stop)
 
     background.begin(work)
+    assert under_way.wait(20)
     with background.paused():
         with background.paused():
             assert not background.busy
@@ -131,3 +135,32 @@ def test_a_fault_is_told_once_and_ends_nothing_else(background, fault):
     background.begin(lambda stop: done.append(1))
     background.wait()
     assert done == [1]
+
+
+def test_what_waits_for_a_thread_of_others_is_given_up_at_once_and_begun_again_after_the_pause(log):
+    workers, held, begun = Workers("shared", 1), threading.Event(), threading.Event()
+    workers.add(lambda: (begun.set(), held.wait(20)) and None)
+    assert begun.wait(20)
+    waiting, done = Background("work", "fold.failed", log, workers), []
+    waiting.begin(lambda stop: done.append(1))
+    assert waiting.busy
+    with waiting.paused():
+        assert not waiting.busy
+        held.set()
+    waiting.wait()
+    assert done == [1]
+
+
+def test_many_share_a_few_threads_and_one_that_is_slow_does_not_hold_up_the_rest(log):
+    workers = Workers("shared", 2)
+    slow, done = Background("slow", "fold.failed", log, workers), []
+    slow.begin(until_stopped)
+    many = [Background("work", "fold.failed", log, workers) for _ in range(50)]
+    for one in many:
+        one.begin(lambda stop: done.append(1))
+    for one in many:
+        one.wait(20)
+    assert len(done) == 50
+    assert slow.busy
+    slow.end(0)
+    assert not slow.busy

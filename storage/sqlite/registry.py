@@ -20,6 +20,8 @@ from domain.errors import UsageError
 from domain.files import make_private, make_private_folder
 from storage.sqlite.database import Row, Sql, as_ours
 
+#: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
+PEOPLE, REGISTRY = "people", "registry.db"
 #: In place of a person: a token for a program that speaks for everybody.
 EVERYBODY = "*"
 
@@ -33,6 +35,11 @@ CREATE TABLE IF NOT EXISTS instruction(
   id INTEGER PRIMARY KEY AUTOINCREMENT, person TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
   created_at TEXT NOT NULL, updated_at TEXT NOT NULL) STRICT;
 """
+
+
+def of_others(folder: Path) -> list[Path]:
+    """What lies in the folder of a memory and is no part of it."""
+    return [folder / PEOPLE, *(folder / f"{REGISTRY}{end}" for end in ("", "-journal", "-wal", "-shm"))]
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,8 @@ class Registry:
 
     def meet(self, person: str) -> None:
         """Know this person from now on."""
+        if self.knows(person):
+            return
         with self._write() as sql:
             sql("INSERT OR IGNORE INTO person VALUES (?, ?)", (person, self._now()))
 
