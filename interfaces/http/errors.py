@@ -93,6 +93,8 @@ _TABLE = (
 )
 #: Where the arguments of a caller are to blame, by what is said of them; 422 otherwise.
 _USAGE = {"instruction.unknown": 404, "input.too_long": 413}
+#: What the phrases of HTTP, which differ from one version of Python to the next, do not name for good.
+_CODES = {413: "too_large", 422: "invalid_request"}
 #: What every operation may answer beside its own.
 _DOCUMENTED = (400, 401, 403, 404, 405, 408, 413, 415, 421, 422, 429, 500, 502, 503, 504, 507)
 
@@ -182,7 +184,7 @@ class Problems:
         )
         lines = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in told)
         message = self._words.say("served.invalid", problems=lines)
-        return Problem(422, "invalid_request", message, invalid=told)
+        return Problem(422, _code(422), message, invalid=told)
 
 
 class _Unexpected:
@@ -220,7 +222,7 @@ def _first_word(path: str) -> str:
 
 
 def _code(status: int) -> str:
-    return HTTPStatus(status).phrase.lower().replace(" ", "_").replace("-", "_")
+    return _CODES.get(status) or HTTPStatus(status).phrase.lower().replace(" ", "_").replace("-", "_")
 
 
 def _retry_after(seconds: float) -> dict[str, str]:

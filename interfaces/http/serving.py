@@ -205,6 +205,11 @@ class Running:
         """Take no new request, and finish what is under way."""
         self._server.should_exit = True
 
+    def ended(self, seconds: float) -> bool:
+        """Wait for its end, so long at the most; whether it came."""
+        self._thread.join(seconds)
+        return not self.alive
+
     def _run(self) -> None:
         with _logged(self._log):
             self._server.run(sockets=[self._bound])
