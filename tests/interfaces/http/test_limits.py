@@ -1,0 +1,110 @@
+"""How much one caller may ask: the size of a body, requests in a minute, requests at once."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from interfaces.http.errors import Problem
+from interfaces.http.limits import LARGEST_BODY, LONGEST_TEXT
+from tests.served import Server, here, trying, until
+
+
+def test_a_caller_that_asks_too_often_is_told_when_to_come_again(tmp_path: Path) -> None:
+    with here(tmp_path, REQUESTS_PER_MINUTE="3") as server:
+        assert server.registry
+        server.token, other = (server.registry.add_token(name, "me") for name in ("one", "other"))
+        assert [server.ask("GET", "/nothing").status for _ in range(4)] == [404, 404, 404, 429]
+        refused = server.ask("GET", "/nothing")
+        assert 1 <= int(refused.headers["retry-after"]) <= 60
+        assert "3" in refused.json["detail"]
+        assert server.ask("GET", "/nothing", token=other).status == 404
+        assert server.ask("GET", "/health", token="").status == 200
+
+
+def test_a_streamed_answer_counts_until_its_last_byte_is_out(tmp_path: Path) -> None:
+    go_on = threading.Event()
+    with here(tmp_path, doors=lambda people: [(trying(people, go_on.wait),)], REQUESTS_AT_ONCE="1") as server:
+        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as line:
+            line.request("GET", "/stream")
+            came = line.getresponse()
+            assert came.readline() == b"first\n"  # it comes while the rest is still being made
+            refused = server.ask("GET", "/nothing")
+            assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+            go_on.set()
+            assert came.read() == b"last\n"
+        until(lambda: server.ask("GET", "/nothing").status == 404)
+
+
+def test_whoever_hangs_up_no_longer_counts(tmp_path: Path) -> None:
+    go_on = threading.Event()
+    with here(tmp_path, doors=lambda people: [(trying(people, go_on.wait),)], REQUESTS_AT_ONCE="1") as server:
+        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as line:
+            line.request("GET", "/stream")
+            assert line.getresponse().readline() == b"first\n"
+        go_on.set()
+        until(lambda: server.ask("GET", "/nothing").status == 404)
+
+
+def test_a_body_that_is_too_large_is_refused_by_its_length_or_while_it_comes(tmp_path: Path) -> None:
+    with here(tmp_path) as server:
+        assert _told(server, {"Content-Length": str(LARGEST_BODY + 1)}) == 413
+        assert _told(server, {"Content-Length": "9" * 25}) in (400, 413)
+        chunk = b"%x\r\n%b\r\n" % (1 << 20, b" " * (1 << 20))
+        assert _told(server, {"Transfer-Encoding": "chunked"}, chunk * 9) == 413
+        assert server.ask("POST", "/turn", {"text": "Hello"}).status == 200
+
+
+def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    with here(tmp_path) as server:
+        assert server.ask("POST", "/turn", {"text": "a" * (LONGEST_TEXT + 1)}).status == 422
+
+
+def test_whoever_leaves_in_the_middle_of_a_body_leaves_nothing_behind(tmp_path: Path) -> None:
+    with here(tmp_path, REQUESTS_AT_ONCE="1") as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as line:
+            line.sendall(_head(server, {"Content-Length": "100"}) + b"{")
+        until(lambda: server.ask("GET", "/nothing").status == 404)
+
+
+def test_each_door_tells_of_trouble_in_its_own_form_also_where_no_route_was_reached(tmp_path: Path) -> None:
+    def form(problem: Problem) -> Mapping[str, Any]:
+        return {"error": {"message": problem.message, "code": problem.code}}
+
+    with here(tmp_path, doors=lambda people: [(trying(people), form)]) as server:
+        assert server.registry
+        server.token = server.registry.add_token("mine", "me")
+        answers = [
+            server.ask("POST", "/turn", {"text": "Hi"}, token="wrong"),
+            server.ask("POST", "/turn", {"text": 5}),
+            server.ask("POST", "/turn", {"text": "Hi", "person": "ann"}),
+            server.ask("GET", "/turn"),
+            server.ask("POST", "/turn", b"x", Content_Type="text/plain"),
+        ]
+        assert [(one.status, one.json["error"]["code"]) for one in answers] == [
+            (401, "unauthorized"), (422, "invalid_request"), (404, "not_found"), (405, "method_not_allowed"),
+            (415, "unsupported_media_type"),
+        ]  # fmt: skip
+        assert server.ask("GET", "/elsewhere").json == {"detail": "Not Found"}
+
+
+def _head(server: Server, headers: Mapping[str, str]) -> bytes:
+    told = {"Host": f"127.0.0.1:{server.port}", "Content-Type": "application/json", **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+    return f"POST /turn HTTP/1.1\r\n{lines}\r\n".encode()
+
+
+def _told(server: Server, headers: Mapping[str, str], body: bytes = b"") -> int:
+    """The status of a request whose body does not end."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
+        line.sendall(_head(server, headers))
+        try:
+            line.sendall(body)
+        except OSError:  # it was refused before it was all there
+            pass
+        return int(line.makefile("rb").readline().split()[1])
