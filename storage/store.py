@@ -32,6 +32,7 @@ from domain.records import (
     Turn,
 )
 from domain.vectors import VectorRow
+from storage.door_store import DoorStore
 from storage.fact_store import FactStore
 
 if TYPE_CHECKING:
@@ -369,6 +370,7 @@ class Store(
     TurnStore,
     VectorStore,
     ErasureStore,
+    DoorStore,
     Protocol,
 ):
     """All of one person's memory but files and indexes that are made from it."""

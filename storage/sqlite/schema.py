@@ -338,7 +338,7 @@ CREATE TABLE cleaning (
     chain TEXT NOT NULL,
     conversation_round INTEGER NOT NULL CHECK (conversation_round > 0),
     door_key TEXT NOT NULL,
-    turns TEXT NOT NULL,
+    chains TEXT NOT NULL,
     stored_at TEXT NOT NULL,
     done_at TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (chain, conversation_round)
@@ -364,7 +364,8 @@ CREATE VIEW conversation_memories AS SELECT
     coalesce((SELECT max(h.message) / 50 + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
         JOIN held_round h ON h.text_id = c.text_id WHERE t.note = n.seq), 0) AS conversation_round,
     n.text AS summary,
-    (SELECT json_group_array(f.text) FROM (SELECT text FROM fact WHERE note = n.seq ORDER BY seq) f) AS key_points,
+    (SELECT json_group_array(f.text) FROM (SELECT text FROM fact WHERE note = n.seq AND NOT corrected
+        ORDER BY seq) f) AS key_points,
     n.importance AS importance_score,
     n.memory_type AS memory_type,
     1 AS should_remember,
