@@ -67,27 +67,29 @@ class Serving(Knowing):
         """Note whose memory this is, for those who read its tables."""
         self._store.name_owner(person, instruction)
 
-    def kept_memories(self) -> list[KeptMemory]:
-        """All memories that are not hidden, the newest first."""
-        return self._store.kept_memories()
+    def kept_memories(self, numbers: Sequence[int] | None = None) -> list[KeptMemory]:
+        """All memories that are not hidden, or those with these numbers, the newest first."""
+        return self._store.kept_memories(numbers)
+
+    def memory_importances(self) -> Mapping[int, int]:
+        """How important each memory is that is not hidden, by number."""
+        return self._store.memory_importances()
 
     def hide_memory(self, number: int) -> bool:
         """List a memory no more, and let what was known by it never have been. False when there is no such memory."""
         with self._store.in_one_commit():
-            note = self._store.note_of_memory(number)
-            for fact in self._facts_of_note(note) if note else ():
+            hidden = self._store.hide_memory(number, self._now())
+            for fact in self._store.facts_of_memory(number) if hidden else ():
                 self.put_right(fact, None)
-            return self._store.hide_memory(number, self._now())
+        return hidden
 
     def hide_memories_before(self, moment: datetime) -> int:
         """List the memories no more that were made before a moment. Returns how many; what is known stays known."""
         return self._store.hide_memories_before(moment.isoformat(timespec="seconds"), self._now())
 
     def scope_of_memory(self, number: int) -> ErasureScope:
-        """The turns that a memory rests on and what was made from them; empty when there is no such memory."""
-        text_id = self._store.note_of_memory(number)
-        notes = (note for note in self._store.every_note() if note.text_id == text_id)
-        return self.eraser.turns([turn for note in notes for turn in note.turns])
+        """The turns that a memory rests on, also a hidden one, and what was made from them."""
+        return self.eraser.turns(self._store.turns_of_memory(number))
 
     def memory_vectors(self, model: str) -> Mapping[int, Vector]:
         """The vectors of this model that memories have, by number."""
@@ -98,11 +100,6 @@ class Serving(Knowing):
         with self._store.in_one_commit():
             for number, vector in vectors:
                 self._store.keep_memory_vector(number, model, vector)
-
-    def _facts_of_note(self, note: str) -> Iterable[str]:
-        turns = [turn for one in self._store.every_note() if one.text_id == note for turn in one.turns]
-        resting = self._store.facts_of_turns(turns).values()
-        return {fact.text_id for facts in resting for fact in facts if fact.note == note}
 
     def _session_id(self) -> str:
         """The name of a new session."""

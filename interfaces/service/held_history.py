@@ -222,7 +222,7 @@ def _unstored(
     rounds, waiting = list[Unstored](), list[Asked]()
     for one in asked[:-1]:
         known = held.get(one.chain, ())
-        if one.text.strip() and (not known or replaced in (each.text_id for each in known)):
+        if one.text.strip() and (not known or replaced in [each.text_id for each in known]):
             waiting.append(one)
         if one.replies and waiting:
             rounds.append(Unstored(tuple(waiting)))

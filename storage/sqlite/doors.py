@@ -81,15 +81,27 @@ class DoorTables(Tables):
             for key, value in values.items():
                 sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    def kept_memories(self) -> list[KeptMemory]:
-        """All memories that are not hidden, the newest first."""
-        return [KeptMemory(*row) for row in self._read(f"{_MEMORY} ORDER BY id DESC")]
+    def kept_memories(self, numbers: Sequence[int] | None = None) -> list[KeptMemory]:
+        """All memories that are not hidden, or those with these numbers, the newest first."""
+        if numbers is None:
+            rows = self._read(_MEMORY)
+        else:
+            rows = self._read_parts(f"{_MEMORY} AND id IN ({{}})", numbers)
+        return sorted((KeptMemory(*row) for row in rows), key=lambda one: -one.number)
 
-    def note_of_memory(self, number: int) -> str | None:
-        """The text_id of the note behind a memory that is not hidden."""
-        query = "SELECT text_id FROM note WHERE seq = ? AND seq NOT IN (SELECT note FROM note_deletion)"
-        rows = self._read(query, number)
-        return str(rows[0][0]) if rows else None
+    def memory_importances(self) -> Mapping[int, int]:
+        """How important each memory is that is not hidden, by number."""
+        shown = "SELECT seq, importance FROM note WHERE seq NOT IN (SELECT note FROM note_deletion)"
+        return {int(row[0]): int(row[1]) for row in self._read(shown)}
+
+    def turns_of_memory(self, number: int) -> list[str]:
+        """The turns that a memory rests on, also one that is hidden; none when there is no such memory."""
+        query = "SELECT c.text_id FROM note_turn t JOIN conversation c ON c.seq = t.turn WHERE t.note = ?"
+        return [str(row[0]) for row in self._read(query, number)]
+
+    def facts_of_memory(self, number: int) -> list[str]:
+        """The facts in a memory."""
+        return [str(row[0]) for row in self._read("SELECT text_id FROM fact WHERE note = ?", number)]
 
     def hide_memory(self, number: int, now: str) -> bool:
         """List a memory no more. False when there is none, or it is hidden already."""
