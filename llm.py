@@ -237,10 +237,11 @@ class Llm(NotingTasks):
         *,
         stream: bool | None = None,
         metadata: Mapping[str, str] | None = None,
+        options: Mapping[str, float] | None = None,
     ) -> Iterator[ReplyEvent]:
         """The events of one reply, as ``ChatModel.say`` tells them; ``metadata`` goes with the request."""
         stream = self._stream if stream is None else stream
-        return self._chat.say(messages, stop, stream=stream, metadata=metadata)
+        return self._chat.say(messages, stop, stream=stream, metadata=metadata, options=options)
 
     def answer(
         self,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -98,13 +98,15 @@ class Noting:
         window = self._next(session_id, all_of_it=False)
         return window[-1].text_id if window else ""
 
-    def run(self, session_id: str, stop: Stop, *, all_of_it: bool) -> Generator[NotingEvent, None, bool]:
-        """Read a session: all that was not read yet, or only full windows that have left the context.
+    def run(
+        self, session_id: str, stop: Stop, *, all_of_it: bool, only: Container[str] | None = None
+    ) -> Generator[NotingEvent, None, bool]:
+        """Read a session: all that was not read yet, of ``only`` these turns, or full windows that left the context.
 
         Returns whether nothing is left for later. Raises Interrupted, StorageError.
         """
         try:
-            while window := self._next(session_id, all_of_it=all_of_it):
+            while window := self._next(session_id, all_of_it=all_of_it, only=only):
                 noted = yield from self._read(window, stop)
                 if noted is None:
                     return False
@@ -115,10 +117,10 @@ class Noting:
             return False
         return True
 
-    def _next(self, session_id: str, *, all_of_it: bool) -> list[Turn]:
+    def _next(self, session_id: str, *, all_of_it: bool, only: Container[str] | None = None) -> list[Turn]:
         """The turns of the next window; none when it is not full and need not be read yet."""
         size = self._llm.settings.window_size
-        unread = self._memory.unread(session_id)
+        unread = [turn for turn in self._memory.unread(session_id) if only is None or turn.text_id in only]
         if all_of_it:
             return unread[:size]
         window = [turn for turn in unread[:size] if turn.folded]

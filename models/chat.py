@@ -110,8 +110,9 @@ class ChatModel:
         *,
         stream: bool,
         metadata: Mapping[str, str] | None = None,
+        options: Mapping[str, float] | None = None,
     ) -> Iterator[ReplyEvent]:
-        """The events of one reply; the last one is a Reply.
+        """The events of one reply; the last one is a Reply. ``options``: a temperature, how many tokens it may have.
 
         Raises ModelError (nothing may be stored; its detail ``shown`` counts the characters shown before
         it), or Interrupted when stopped before the first word. Stopped after it, the reply ends as
@@ -122,6 +123,7 @@ class ChatModel:
             "messages": [{"role": one.role, "content": _sendable(one.content)} for one in messages],
             **({"stream": True} if stream else {}),
             **({"metadata": metadata} if metadata else {}),
+            **(options or {}),
         }
         return with_retries(lambda: self._attempt(messages, wanted, stop), self._patience, stop)
 

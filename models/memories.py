@@ -10,11 +10,13 @@ Promises: whatever was said stays inside its line, and nothing in it can act (``
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from domain.held import KeptMemory
 from domain.languages import Language, when_in
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
 from domain.records import PREFIX, Role
@@ -62,6 +64,14 @@ def records(found: Recollection, how: Telling) -> Iterator[str]:
         summary = _summary(day.summaries, how) if day.summaries else {}
         turns = {"turns": list(_turns(day.turns, how))} if day.turns else {}
         yield record(**number, **how.when(day.timestamp), **summary, **turns)
+
+
+def kept_records(memories: Iterable[KeptMemory], how: Telling) -> Iterator[str]:
+    """What a chat API keeps of talk, a line a memory, oldest first."""
+    for one in sorted(memories, key=lambda one: one.number):
+        points = {"key_points": [how.said(point) for point in json.loads(one.key_points)]}
+        told = {"memory": how.said(one.summary), "importance": one.importance}
+        yield record(**how.when(one.created_at), **told, **(points if points["key_points"] else {}))
 
 
 def needs_notes(found: Recollection) -> bool:

@@ -32,6 +32,7 @@ from domain.records import (
     Turn,
 )
 from domain.vectors import VectorRow
+from storage.door_store import DoorStore
 from storage.fact_store import FactStore
 
 if TYPE_CHECKING:
@@ -122,7 +123,11 @@ class ErasureNote:
 class SessionStore(Protocol):
     """Sessions, their rounds and their summaries. Several sessions may be active."""
 
-    def newest_active(self) -> Session | None: ...
+    def newest_active(self) -> Session | None:
+        """The active session of the terminal that stands last; those of other doors are none of it."""
+        ...
+
+    def sessions_of_door(self, door: str, key: str | None = None) -> list[Session]: ...
     def active_sessions(self) -> list[Session]: ...
     def session(self, session_id: str) -> Session | None: ...
     def recent_sessions(self, limit: int, offset: int) -> list[Session]: ...
@@ -138,7 +143,14 @@ class SessionStore(Protocol):
     def every_summary(self) -> list[Summary]: ...
 
     def start_session(
-        self, session_id: str, now: str, began: str | None = None, *, before: str | None = None
+        self,
+        session_id: str,
+        now: str,
+        began: str | None = None,
+        *,
+        before: str | None = None,
+        door: str = "",
+        door_key: str | None = None,
     ) -> Session:
         """A new active session: the last of all, or right ``before`` one, or before the first that ``began`` later."""
         ...
@@ -358,6 +370,7 @@ class Store(
     TurnStore,
     VectorStore,
     ErasureStore,
+    DoorStore,
     Protocol,
 ):
     """All of one person's memory but files and indexes that are made from it."""

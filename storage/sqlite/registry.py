@@ -34,7 +34,11 @@ CREATE TABLE IF NOT EXISTS token(
 CREATE TABLE IF NOT EXISTS instruction(
   id INTEGER PRIMARY KEY AUTOINCREMENT, person TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
   created_at TEXT NOT NULL, updated_at TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS owed(
+  person TEXT NOT NULL, instruction INTEGER NOT NULL, PRIMARY KEY(person, instruction)) STRICT;
 """
+#: In place of the number of an instruction: the person's own companion.
+_OWN = 0
 
 
 def of_others(folder: Path) -> list[Path]:
@@ -174,6 +178,23 @@ class Registry:
                 (title, text, self._now(), person, number),
             )
         return self.instruction(person, number)
+
+    # -- what is owed --------------------------------------------------------------------------------------------
+
+    def owe(self, person: str, instruction: int | None) -> None:
+        """Note that something durable is to be done in this companion's memory, which need not be open then."""
+        with self._write() as sql:
+            sql("INSERT OR IGNORE INTO owed VALUES (?, ?)", (person, instruction or _OWN))
+
+    def owed(self) -> list[tuple[str, int | None]]:
+        """The companions in whose memories something is to be done."""
+        rows = self._read("SELECT person, instruction FROM owed ORDER BY rowid")
+        return [(row["person"], row["instruction"] or None) for row in rows]
+
+    def settle(self, person: str, instruction: int | None) -> None:
+        """Nothing is owed to this companion any more."""
+        with self._write() as sql:
+            sql("DELETE FROM owed WHERE person = ? AND instruction = ?", (person, instruction or _OWN))
 
     # -- inside --------------------------------------------------------------------------------------------------
 

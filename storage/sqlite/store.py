@@ -22,6 +22,7 @@ from domain.records import (
     Turn,
 )
 from storage.sqlite.database import Database
+from storage.sqlite.doors import DoorTables
 from storage.sqlite.images import EvidenceTables
 from storage.sqlite.lexicon import IndexWriter, TurnReader
 from storage.sqlite.rewriting import RewritingTables
@@ -43,7 +44,7 @@ _TEXTS = {
 }
 
 
-class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
+class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, DoorTables):
     """A ``Store`` in one file. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.

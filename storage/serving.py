@@ -1,0 +1,106 @@
+"""What other doors than the terminal ask of a memory, for ``Memory``.
+
+    sessions_of_door, start_door_session   sessions that a door holds, beside those of the terminal
+    held_rounds, last_held, hold           which rounds of a client's history are stored
+    owe_cleaning, due_cleanings, ...       what is to be read of them, durable
+    kept_memories, hide_memory, ...        notes, as a chat API lists them
+
+Promises: each verb is one commit or nothing; what was hidden is listed nowhere and stands behind nothing that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from domain.held import DueCleaning, HeldRound, KeptMemory
+from domain.records import ErasureScope, Round, Session
+from storage.knowing import Knowing
+
+if TYPE_CHECKING:
+    from domain.vectors import Vector
+
+
+class Serving(Knowing):
+    """The verbs of ``Memory`` for doors."""
+
+    # -- sessions and histories ----------------------------------------------------------------------------------
+
+    def sessions_of_door(self, door: str, key: str | None = None) -> list[Session]:
+        """Every session of a door, or those of one of its keys, oldest first."""
+        return self._store.sessions_of_door(door, key)
+
+    def start_door_session(self, door: str, key: str) -> Session:
+        """A new active session that a door holds under a key; the terminal never goes on with it by itself."""
+        return self._store.start_session(self._session_id(), self._now(), door=door, door_key=key)
+
+    def held_rounds(self, chains: Sequence[str]) -> list[HeldRound]:
+        """The rounds with these chains that were ever stored, in the order in which they were."""
+        return self._store.held_rounds(chains)
+
+    def last_held(self, session_id: str) -> HeldRound | None:
+        """The last round of a session that a client's history named."""
+        return self._store.last_held(session_id)
+
+    def hold(self, chain: str, spoken: Round, message: int) -> None:
+        """Note that a round of a history is stored, in place of another one with this chain in its session."""
+        self._store.hold(chain, spoken.user.session_id, spoken.user.text_id, message, self._now())
+
+    # -- cleaning ------------------------------------------------------------------------------------------------
+
+    def owe_cleaning(self, due: DueCleaning) -> None:
+        """Note that a stretch of a conversation is to be read; once for all."""
+        self._store.owe_cleaning(due, self._now())
+
+    def due_cleanings(self) -> list[DueCleaning]:
+        """What is still to be read, the oldest first."""
+        return self._store.due_cleanings()
+
+    def end_cleaning(self, due: DueCleaning) -> None:
+        """All of it was read."""
+        self._store.end_cleaning(due, self._now())
+
+    # -- memories ------------------------------------------------------------------------------------------------
+
+    def name_owner(self, person: str, instruction: int | None) -> None:
+        """Note whose memory this is, for those who read its tables."""
+        self._store.name_owner(person, instruction)
+
+    def kept_memories(self, numbers: Sequence[int] | None = None) -> list[KeptMemory]:
+        """All memories that are not hidden, or those with these numbers, the newest first."""
+        return self._store.kept_memories(numbers)
+
+    def memory_importances(self) -> Mapping[int, int]:
+        """How important each memory is that is not hidden, by number."""
+        return self._store.memory_importances()
+
+    def hide_memory(self, number: int) -> bool:
+        """List a memory no more, and let what was known by it never have been. False when there is no such memory."""
+        with self._store.in_one_commit():
+            hidden = self._store.hide_memory(number, self._now())
+            for fact in self._store.facts_of_memory(number) if hidden else ():
+                self.put_right(fact, None)
+        return hidden
+
+    def hide_memories_before(self, moment: datetime) -> int:
+        """List the memories no more that were made before a moment. Returns how many; what is known stays known."""
+        return self._store.hide_memories_before(moment.isoformat(timespec="seconds"), self._now())
+
+    def scope_of_memory(self, number: int) -> ErasureScope:
+        """The turns that a memory rests on, also a hidden one, and what was made from them."""
+        return self.eraser.turns(self._store.turns_of_memory(number))
+
+    def memory_vectors(self, model: str) -> Mapping[int, Vector]:
+        """The vectors of this model that memories have, by number."""
+        return self._store.memory_vectors(model)
+
+    def keep_memory_vectors(self, model: str, vectors: Iterable[tuple[int, Vector]]) -> None:
+        """Keep vectors of memories, by number."""
+        with self._store.in_one_commit():
+            for number, vector in vectors:
+                self._store.keep_memory_vector(number, model, vector)
+
+    def _session_id(self) -> str:
+        """The name of a new session."""
+        raise NotImplementedError

@@ -1,0 +1,134 @@
+"""What other doors than the terminal keep: the SQL of held rounds, of what is to be read of them, and of memories.
+
+Each method is one transaction, or part of the one that its caller is in. The view ``conversation_memories`` is what
+other programs may read of the database; a note says what such a memory says, and no word of it stands twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from domain.held import DueCleaning, HeldRound, KeptMemory
+from storage.sqlite.database import Tables
+
+if TYPE_CHECKING:
+    from domain.vectors import Vector
+
+_HELD = "SELECT number, chain, session_id, text_id, message FROM held_round"
+_MEMORY = (
+    "SELECT id, summary, key_points, memory_type, importance_score, conversation_round, created_at"
+    " FROM conversation_memories WHERE NOT is_deleted"
+)
+
+
+class DoorTables(Tables):
+    """Reads and writes ``held_round``, ``cleaning``, ``note_deletion`` and ``note_vector``."""
+
+    # -- histories -----------------------------------------------------------------------------------------------
+
+    def held_rounds(self, chains: Sequence[str]) -> list[HeldRound]:
+        """The rounds with these chains that were ever stored, in the order in which they were."""
+        rows = self._read_parts(f"{_HELD} WHERE chain IN ({{}})", chains)
+        return sorted((HeldRound(*row) for row in rows), key=lambda held: held.number)
+
+    def last_held(self, session_id: str) -> HeldRound | None:
+        """The last round of a session that a client's history named."""
+        rows = self._read(f"{_HELD} WHERE session_id = ? ORDER BY number DESC LIMIT 1", session_id)
+        return HeldRound(*rows[0]) if rows else None
+
+    def hold(self, chain: str, session_id: str, text_id: str, message: int, now: str) -> None:
+        """Note that a round is stored; another one in its place in the session gives way to it."""
+        with self._database.write() as sql:
+            known = "UPDATE held_round SET text_id = ? WHERE chain = ? AND session_id = ?"
+            if not sql(known, (text_id, chain, session_id)).rowcount:
+                columns = "(chain, session_id, text_id, message, stored_at) VALUES (?, ?, ?, ?, ?)"
+                sql(f"INSERT INTO held_round {columns}", (chain, session_id, text_id, message, now))
+
+    # -- cleaning ------------------------------------------------------------------------------------------------
+
+    def owe_cleaning(self, due: DueCleaning, now: str) -> None:
+        """Note that a stretch of a conversation is to be read; once for all."""
+        columns = "(chain, conversation_round, door_key, chains, stored_at) VALUES (?, ?, ?, ?, ?)"
+        values = (due.chain, due.round, due.door_key, json.dumps(due.chains), now)
+        with self._database.write() as sql:
+            sql(f"INSERT OR IGNORE INTO cleaning {columns}", values)
+
+    def due_cleanings(self) -> list[DueCleaning]:
+        """What is still to be read, the oldest first."""
+        query = (
+            "SELECT chain, conversation_round, door_key, chains FROM cleaning WHERE done_at = ''"
+            " ORDER BY stored_at, conversation_round"
+        )
+        return [DueCleaning(row[0], row[1], row[2], tuple(json.loads(row[3]))) for row in self._read(query)]
+
+    def end_cleaning(self, due: DueCleaning, now: str) -> None:
+        """All of it was read."""
+        done = "UPDATE cleaning SET done_at = ? WHERE chain = ? AND conversation_round = ?"
+        with self._database.write() as sql:
+            sql(done, (now, due.chain, due.round))
+
+    # -- memories ------------------------------------------------------------------------------------------------
+
+    def name_owner(self, person: str, instruction: int | None) -> None:
+        """Note whose memory this is, for those who read its tables."""
+        values = {"person": person} | ({} if instruction is None else {"instruction": str(instruction)})
+        kept = {row[0]: row[1] for row in self._read("SELECT key, value FROM meta")}
+        if values.items() <= kept.items():
+            return
+        with self._database.write() as sql:
+            for key, value in values.items():
+                sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def kept_memories(self, numbers: Sequence[int] | None = None) -> list[KeptMemory]:
+        """All memories that are not hidden, or those with these numbers, the newest first."""
+        if numbers is None:
+            rows = self._read(_MEMORY)
+        else:
+            rows = self._read_parts(f"{_MEMORY} AND id IN ({{}})", numbers)
+        return sorted((KeptMemory(*row) for row in rows), key=lambda one: -one.number)
+
+    def memory_importances(self) -> Mapping[int, int]:
+        """How important each memory is that is not hidden, by number."""
+        shown = "SELECT seq, importance FROM note WHERE seq NOT IN (SELECT note FROM note_deletion)"
+        return {int(row[0]): int(row[1]) for row in self._read(shown)}
+
+    def turns_of_memory(self, number: int) -> list[str]:
+        """The turns that a memory rests on, also one that is hidden; none when there is no such memory."""
+        query = "SELECT c.text_id FROM note_turn t JOIN conversation c ON c.seq = t.turn WHERE t.note = ?"
+        return [str(row[0]) for row in self._read(query, number)]
+
+    def facts_of_memory(self, number: int) -> list[str]:
+        """The facts in a memory."""
+        return [str(row[0]) for row in self._read("SELECT text_id FROM fact WHERE note = ?", number)]
+
+    def hide_memory(self, number: int, now: str) -> bool:
+        """List a memory no more. False when there is none, or it is hidden already."""
+        hidden = "INSERT OR IGNORE INTO note_deletion SELECT seq, ? FROM note WHERE seq = ?"
+        with self._database.write() as sql:
+            return bool(sql(hidden, (now, number)).rowcount)
+
+    def hide_memories_before(self, moment: str, now: str) -> int:
+        """List the memories no more that were made before a moment. Returns how many."""
+        old = (
+            " FROM note WHERE julianday(stored_at) < julianday(?)"
+            " AND seq NOT IN (SELECT note FROM note_deletion)"
+        )
+        if not self._read(f"SELECT 1{old} LIMIT 1", moment):
+            return 0
+        with self._database.write() as sql:
+            return sql(f"INSERT INTO note_deletion SELECT seq, ?{old}", (now, moment)).rowcount
+
+    def memory_vectors(self, model: str) -> Mapping[int, Vector]:
+        """The vectors of this model that memories have, by number."""
+        import numpy as np
+
+        rows = self._read("SELECT note, vector FROM note_vector WHERE model = ?", model)
+        return {int(row[0]): np.frombuffer(row[1], "<f2").astype(np.float32) for row in rows}
+
+    def keep_memory_vector(self, number: int, model: str, vector: Vector) -> None:
+        """Keep the vector of a memory, if that is still there."""
+        kept = "INSERT OR REPLACE INTO note_vector SELECT seq, ?, ? FROM note WHERE seq = ?"
+        with self._database.write() as sql:
+            sql(kept, (model, vector.astype("<f2").tobytes(), number))
