@@ -86,7 +86,7 @@ class People:
         self.llm = llm
         self.clock = clock
         self.new_id = new_id
-        self._log = log
+        self.log = log
         self._most_open = most_open
         self._changed = Condition()
         #: The least recently used first.
@@ -146,5 +146,5 @@ class People:
         self.registry.meet(person)
         folder = folder_of(self.settings.data_dir, person, number)
         settings = replace(self.settings, data_dir=folder)
-        memory = Memory(folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self._log)
-        return Companion(person, instruction, settings, memory, self.llm, self._log)
+        memory = Memory(folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log)
+        return Companion(person, instruction, settings, memory, self.llm, self.log)

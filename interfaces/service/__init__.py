@@ -1,0 +1,1 @@
+"""What every door for other programs uses; knows neither HTTP nor MCP."""
