@@ -29,6 +29,7 @@ from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
 from models.memories import Telling, needs_notes, records
 from models.noting import NotingTasks
+from models.relaying import Relay
 from models.replies import summary_of
 from models.search_prompts import SearchTask
 from models.sentence_embedder import BestEmbedder, own_embedder
@@ -38,7 +39,7 @@ from prompts import TEMPLATES, Templates
 if TYPE_CHECKING:
     from models.client import Transport
 
-__all__ = ["Answered", "Layers", "Llm", "Message", "assemble"]
+__all__ = ["Answered", "Layers", "Llm", "Message", "assemble", "profile_and_memories"]
 
 #: A pause that the model is told of.
 _GAP_WORTH_TELLING = timedelta(hours=2)
@@ -89,6 +90,13 @@ def assemble(layers: Layers, boundary: str) -> tuple[Message, ...]:
             *_spoken(layers),
         )
     )
+
+
+def profile_and_memories(layers: Layers, boundary: str) -> tuple[str, str]:
+    """What the chat of another program is told: of the person, the same from turn to turn, and what was recalled."""
+    text = texts.without_control_tokens(layers.user_image)
+    profile = layers.templates.user_image.format(text=text, **layers.names) if text.strip() else ""
+    return profile, _recalled(layers, boundary)
 
 
 def _system(layers: Layers) -> Iterator[str]:
@@ -323,6 +331,10 @@ class Llm(NotingTasks):
     def models(self) -> list[str]:
         """The names of the models that the chat server offers, sorted. Raises ModelError."""
         return model_names(self._client, self.describe().model, self.clock)
+
+    def relay(self) -> Relay:
+        """What passes requests of other programs on to the chat server."""
+        return Relay(self._client, self.describe().model, self.clock)
 
     def close(self) -> None:
         """Close all connections; safe to call twice."""

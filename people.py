@@ -261,7 +261,7 @@ class People:
             try:
                 yield place.companion
             finally:
-                self._leave(key)
+                self._leave(place)
 
     def close(self) -> None:
         """Close every memory; what is in use is waited for."""

@@ -55,6 +55,7 @@ class Client:
         self._transport = transport
         self._lock = threading.Lock()
         self._openai: OpenAI | None = None
+        self._http: httpx2.Client | None = None
         self._calling = threading.local()
 
     @property
@@ -78,6 +79,21 @@ class Client:
         finally:
             self._calling.line = None
 
+    @contextmanager
+    def sent(
+        self, method: str, path: str, body: Mapping[str, Any] | None, line: Line
+    ) -> Iterator[httpx2.Response]:
+        """The answer to a request that is none of ours, whose body is still to be read; sent as it is, but with our key."""
+        with self.over(line):
+            assert self._http is not None
+            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+            request = self._http.build_request(method, self.base + path, json=body, headers=headers)
+            came = self._http.send(request, stream=True)
+        try:
+            yield came
+        finally:
+            came.close()
+
     def close(self) -> None:
         """Close all connections; safe to call twice."""
         with self._lock:
@@ -100,6 +116,7 @@ class Client:
             trust_env=place.hostname not in _HERE,
             event_hooks={"request": [self._prepare], "response": [self._receive]},
         )
+        self._http = http
         return OpenAI(api_key=self._key or "none", base_url=self.base, max_retries=0, http_client=http)
 
     def _prepare(self, request: httpx2.Request) -> None:

@@ -106,6 +106,7 @@ FAILURES = {
     "storage.disk_full": "The disk is full. The last write was taken back whole. Make room, then say it again.",
     "storage.read_only": "The data folder may not be written ({path}). Make it writable, or choose another --data-dir.",
     # -- input
+    "chat.messages_needed": "A chat request needs messages: a list of them, each with a role and its content.",
     "input.empty": "There is nothing to send.",
     "input.too_long": "That is more than {most} bytes. Send it in smaller parts.",
 }

@@ -94,6 +94,7 @@ FAILURES = {
     "storage.disk_full": "磁盘满了，最后一次写入已完整撤回。请腾出空间，再说一遍。",
     "storage.read_only": "数据文件夹不能写（{path}）。请让它可写，或另选 --data-dir。",
     # -- 输入
+    "chat.messages_needed": "聊天请求需要 messages：一个列表，每条都有 role 和 content。",
     "input.empty": "没有可发送的内容。",
     "input.too_long": "超过了 {most} 字节。请分成小段发送。",
 }

@@ -1,0 +1,161 @@
+"""A chat that another program leads and we give a memory: recall before it, the stored round after it.
+
+Promises: a request goes on whatever becomes of the memory, and says so; words of the person are stored once, with the
+reply that ended, before the end of the reply is told; a reply that broke off, a call of a tool, what a client asks for
+itself, and what is sent with the memory switched off store nothing. A turn that goes on after a tool was called is given
+the same bytes again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Literal
+
+from domain.errors import StorageError
+from domain.languages import language_of
+from domain.recollection import Recollection
+from domain.text import new_boundary
+from interfaces.service.chat_requests import ChatRequest, with_memory
+from interfaces.service.held_history import HeldHistory, key_of
+from llm import Layers, profile_and_memories
+from models.relaying import Heard
+from people import Companion, People
+from recall.questions import queries
+
+#: What the memory has to do with a request: it is used, switched off, not meant (``side``), or out of order.
+Use = Literal["on", "off", "side", "failed"]
+#: The mark of the sessions that are held here.
+_DOOR = "openai"
+#: Of so many turns it is known what they were told, for the time in which tools are called.
+_MOST_TOLD = 1_000
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a turn is told: of the person, what was recalled, and from how many memories."""
+
+    profile: str = ""
+    recalled: str = ""
+    memories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request as it is sent on, and what the memory has to do with it. ``key`` is what the conversation is known by."""
+
+    person: str
+    request: ChatRequest
+    body: Mapping[str, Any]
+    use: Use
+    key: str = ""
+    started: str = ""
+    told: Told = Told()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What tells the client what was used."""
+        return {
+            "X-Memory": self.use,
+            "X-Memory-Count": str(len(self.told.memories)),
+            "X-Memory-Ids": ",".join(self.told.memories),
+            "X-Session-Id": self.key.removeprefix("id:"),
+        }
+
+
+class RelayedChats:
+    """Gives the chats of other programs a memory."""
+
+    def __init__(self, people: People) -> None:
+        self._people = people
+        self._told: OrderedDict[str, Told] = OrderedDict()
+        self._lock = Lock()
+
+    def prepare(
+        self, person: str, request: ChatRequest, named: str | None, *, switched_off: bool
+    ) -> Prepared:
+        """The request with its memory. Never fails: a memory that is out of order leaves it as it is.
+
+        ``named`` is what the client calls the conversation, if it calls it anything.
+        """
+        body = {**request.body, "model": self._model(request.body.get("model"))}
+        if switched_off or request.side or not request.said.strip():
+            return Prepared(person, request, body, "off" if switched_off else "side")
+        key = key_of(named, request.history)
+        try:
+            with self._people.companion(person) as companion:
+                told = self._told_to(companion, request, key)
+        except StorageError:
+            self._people.log.exception("a chat goes on without its memory")
+            return Prepared(person, request, body, "failed")
+        given = with_memory(request, told.profile, told.recalled)
+        started = self._people.clock().isoformat(timespec="seconds")
+        return Prepared(person, request, {**body, "messages": given["messages"]}, "on", key, started, told)
+
+    def keep(self, prepared: Prepared, heard: Heard) -> None:
+        """Store the round, if there is one. Raises StorageError."""
+        if prepared.use != "on" or not heard.whole:
+            return
+        with self._people.companion(prepared.person) as companion, companion.turns:
+            self._history(companion).store(
+                prepared.key,
+                prepared.request.history,
+                heard.text,
+                "length" if heard.finish == "length" else "stop",
+                prepared.started,
+                standin=self._people.llm.describe().standin,
+            )
+
+    def _history(self, companion: Companion) -> HeldHistory:
+        after = companion.settings.archive_after
+        return HeldHistory(companion.memory, _DOOR, self._people.clock, archive_after=after)
+
+    def _model(self, wanted: object) -> object:
+        """The model that is asked for; ours where none is, or only ours."""
+        ours = self._people.llm.describe().model
+        return wanted if wanted and wanted != OWN_MODEL else ours
+
+    def _told_to(self, companion: Companion, request: ChatRequest, key: str) -> Told:
+        mark = hashlib.sha256(repr((companion.person, key, request.at, request.said)).encode()).hexdigest()
+        with self._lock:
+            known = self._told.get(mark)
+        if known and request.answers_tools:
+            return known
+        told = self._recalled(companion, request, key)
+        with self._lock:
+            self._told[mark] = told
+            while len(self._told) > _MOST_TOLD:
+                self._told.popitem(last=False)
+        return told
+
+    def _recalled(self, companion: Companion, request: ChatRequest, key: str) -> Told:
+        session_id = self._history(companion).find(key, request.history).session_id or ""
+        now, recent = self._people.clock(), request.recent
+        found = companion.memory.recall(
+            queries(recent[-2:], request.said),
+            session_id,
+            now,
+            companion.settings.recall_limits,
+            recent=recent,
+        )
+        layers = Layers(
+            request.said,
+            now,
+            language_of(request.said, *recent),
+            user_image=companion.memory.image("user"),
+            recalled=found,
+            companion=companion.settings.companion_name,
+            person=companion.settings.user_name,
+        )
+        return Told(*profile_and_memories(layers, new_boundary()), _ids(found))
+
+
+#: The name under which a client may ask for whatever model is set.
+OWN_MODEL = "old-friend"
+
+
+def _ids(found: Recollection) -> tuple[str, ...]:
+    return tuple([one.text_id for one in found.summaries] + [one.text_id for one in found.turns])

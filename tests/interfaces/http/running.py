@@ -1,0 +1,62 @@
+"""The application on a real port, over the memories of a folder, with a scripted model behind it."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import uvicorn
+
+import config
+from interfaces.http.app import make_app
+from llm import Llm
+from people import People, Registry
+from tests.server import ScriptedServer
+
+
+@dataclass
+class Running:
+    """A server that runs: where, and whose memories."""
+
+    base: str
+    people: People
+
+
+@contextmanager
+def running(home: Path, model: ScriptedServer | None, **settings: str) -> Iterator[Running]:
+    """Serve until the block ends."""
+    given = {
+        "EMBEDDING_MODEL": "built-in",
+        **({"OPENAI_API_BASE": model.base, "CHAT_MODEL": "m"} if model else {}),
+    }
+    read = config.load(home, given | settings)
+    log = logging.getLogger("served")
+    clock = lambda: datetime.now().astimezone()
+    llm = Llm(read, log, clock=clock)
+    registry = Registry(read.data_dir / "registry.db", clock)
+    people = People(
+        read, llm, registry, log, clock=clock, new_id=lambda: uuid.uuid4().hex, most_open=read.open_memories
+    )
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(make_app(people, "test"), log_level="warning", lifespan="on"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        while not server.started:
+            threading.Event().wait(0.01)
+        yield Running(f"http://127.0.0.1:{port}", people)
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+        people.close()
+        registry.close()
+        llm.close()

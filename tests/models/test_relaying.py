@@ -1,0 +1,96 @@
+"""Requests of other programs reach the server as they are, and its answers come back as they came."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from domain import errors
+from domain.events import Stop
+from models.client import Client
+from models.relaying import Answer, Heard, Relay
+from tests.server import ScriptedServer, answer, hang, say, status, stream, whole, delta
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def relay(server: ScriptedServer) -> Iterator[Relay]:
+    client = Client(server.base, "sk-relay", 20.0)
+    yield Relay(client, "m", lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    client.close()
+
+
+BODY = {
+    "model": "m",
+    "messages": [{"role": "user", "content": [{"type": "text", "text": "你好"}]}],
+    "tools": [{"type": "function", "function": {"name": "look"}}],
+    "an_unknown_field": {"kept": [1, None]},
+}
+
+
+def test_every_field_of_a_request_arrives_with_our_key(relay: Relay, server: ScriptedServer) -> None:
+    server.script(say("hello"))
+    came = relay.send("POST", "/chat/completions", BODY, Stop())
+    assert came.status == 200
+    assert came.heard.text == "hello"
+    assert came.heard.whole
+    assert server.chats == [BODY]
+    assert server.requests[-1].headers["authorization"] == "Bearer sk-relay"
+
+
+def test_a_stream_comes_event_by_event_and_says_what_it_came_to(relay: Relay, server: ScriptedServer) -> None:
+    server.script(stream(delta(content="hel"), delta(content="lo"), delta(finish="stop")))
+    heard = Heard()
+    for event in relay.stream("/chat/completions", {**BODY, "stream": True}, Stop()):
+        assert isinstance(event, bytes)
+        heard.take(json.loads(event or b"{}"))
+    assert (heard.text, heard.finish, heard.whole) == ("hello", "stop", True)
+
+
+def test_a_refusal_keeps_its_status_its_body_and_when_to_come_again(
+    relay: Relay, server: ScriptedServer
+) -> None:
+    refusal = {"error": {"message": "slow down", "type": "rate", "param": None, "code": "r"}}
+    server.script(answer(refusal, 429, **{"Retry-After": "7"}), answer(refusal, 429))
+    (came,) = relay.stream("/chat/completions", {**BODY, "stream": True}, Stop())
+    assert isinstance(came, Answer)
+    assert (came.status, json.loads(came.body), came.headers["retry-after"]) == (429, refusal, "7")
+    assert relay.send("POST", "/chat/completions", BODY, Stop()).status == 429
+
+
+def test_a_call_of_a_tool_is_no_reply(relay: Relay, server: ScriptedServer) -> None:
+    message = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}
+    body = whole("") | {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+    server.script(answer(body))
+    came = relay.send("POST", "/chat/completions", BODY, Stop())
+    assert not came.heard.whole
+    assert json.loads(came.body)["choices"][0]["message"] == message
+
+
+def test_a_stream_that_breaks_raises(relay: Relay, server: ScriptedServer) -> None:
+    server.script(stream(delta(content="hel"), end="cut"))
+    with pytest.raises(errors.ModelError):
+        list(relay.stream("/chat/completions", {**BODY, "stream": True}, Stop()))
+
+
+def test_a_call_that_is_given_up_is_hung_up(relay: Relay, server: ScriptedServer) -> None:
+    server.script(hang)
+    stop = Stop()
+    threading.Thread(target=lambda: (server_was_asked(server), stop.set())).start()
+    with pytest.raises(errors.Interrupted):
+        relay.send("POST", "/chat/completions", BODY, stop)
+
+
+def server_was_asked(server: ScriptedServer) -> None:
+    pause = threading.Event()
+    while not server.chats:
+        pause.wait(0.01)
