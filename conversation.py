@@ -22,7 +22,7 @@ from domain.facts import News
 from domain.languages import Language, language_of
 from domain.pleas import heard, kept_back, left_unsaid
 from domain.recollection import Recollection
-from domain.records import ErasureScope, Round, Session, not_withheld, unstored
+from domain.records import ErasureScope, Image, Round, Session, not_withheld, unstored
 from domain.settings import Settings
 from domain.text import admitted, checked, without_quotations
 from jobs.asking import Asking
@@ -34,6 +34,7 @@ from jobs.saving import Saved, SaveEvent, Saving
 from jobs.undoing import SaveUndone, Undoing
 from llm import Answered, Layers, Llm
 from memory import Memory
+from models.memories import marked_image
 from prompts import TEMPLATES
 from recall.questions import queries, wants_plan
 
@@ -216,8 +217,8 @@ class Conversation:
         return Layers(
             companion=self.companion(language),
             person=self.person(language),
-            self_image=self.memory.image("self"),
-            user_image=self.memory.image("user"),
+            self_image=self.image("self"),
+            user_image=self.image("user"),
             summary=summary.summary if summary else "",
             recalled=recollection,
             rounds=left_unsaid(rounds, TEMPLATES[language].withheld, TEMPLATES[language].withheld_reply),
@@ -226,6 +227,10 @@ class Conversation:
             now=self._clock(),
             last_spoken=self.memory.spoken_before(self.session.session_id, rounds, self._clock(), LARGE_GAP),
         )
+
+    def image(self, image: Image) -> str:
+        """An image as a model is shown it: with what became of what its lines tell."""
+        return marked_image(self.memory.image(image), self.memory.image_marks(image))
 
     def _ask(
         self, layers: Layers, stop: Stop, stream: bool, watched: bool

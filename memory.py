@@ -29,12 +29,13 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain.facts import Fact, ImageDraft
 from domain.files import make_private_folder
-from domain.recollection import RecallLimits, Recollection
+from domain.recollection import FactMark, RecallLimits, Recollection
 from domain.records import Finish, Image, ImageVersion, Origin, Quoted, Round, Session
 from domain.vectors import Embedder
 from domain.workers import Workers
 from facts.asking import slots_asked
 from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
+from recall.marks import marks_of_lines
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
 from storage.erasure import Eraser, Scrub
@@ -334,6 +335,10 @@ class Memory(Serving):
         """The facts that hold these words in any of their forms, each with the forms that it has."""
         held = ((fact, held_forms(f"{fact.words}\n{fact.topic}", words)) for fact in self.facts())
         return [(fact, found) for fact, found in held if found is not None]
+
+    def image_marks(self, image: Image) -> dict[str, tuple[FactMark, ...]]:
+        """What became of what each line of an image tells, by line; a line of which all still holds is left out."""
+        return marks_of_lines(self._store.line_evidence(image), self._store)
 
     @property
     def weigh(self) -> Weigh:

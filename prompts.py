@@ -7,9 +7,11 @@ goes in only as fenced JSON, never as bare text, except the images and the summa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from domain.languages import Language
+from domain.recollection import Became
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Templates:
     """boundary, notes, memories"""
     recalled_notes: str
     """What the marks of records mean, where any has one."""
+    became: Mapping[Became, str]
+    """when, text: what became of what a line of an image tells, behind that line"""
     unanswered: str
     """What stands for a reply of the built-in stand-in, which is nobody's words."""
     fold_task: str
@@ -90,6 +94,14 @@ A record with "known" is a note of what was once said, not to be quoted; "only" 
 supposed or said in jest. "changed" and "corrected" tell since when something else is so, "until" when it ended, "untrue" \
 that it never was; what is "doubtful_since" may not hold any more: ask, or say so. The day that something "was_planned_for" \
 has passed: never tell it as still to come.""",
+    became={
+        "changed": " [changed since {when}: {text}]",
+        "until": " [until {when}: {text}]",
+        "corrected": " [corrected: {text}]",
+        "untrue": " [not true: {text}]",
+        "doubtful_since": " [doubtful since {when}: {text}]",
+        "was_planned_for": " [was planned for {when}: {text}]",
+    },
     unanswered="(No model was connected then; there is no reply.)",
     fold_task="""Task: summarise the conversation.
 You keep the memory of a long friendship between {the_person} and {companion} (the assistant).
@@ -138,6 +150,14 @@ _ZH = Templates(
 带 "known" 的记录是对曾经说过的事的笔记，不要引用；"only" 表示那只是打算（planned）、愿望（wished）、推测（supposed）或玩笑（joked）。\
 "changed" 和 "corrected" 说明从何时起是另一样，"until" 说明到何时为止，"untrue" 说明从来不是这样；\
 "doubtful_since" 表示从那时起可能不再如此：要问一问，或说明这一点。"was_planned_for" 是原定的日子，已经过去：不要说成还没到的事。""",
+    became={
+        "changed": "【{when} 起变了：{text}】",
+        "until": "【到 {when} 为止：{text}】",
+        "corrected": "【更正：{text}】",
+        "untrue": "【不是真的：{text}】",
+        "doubtful_since": "【{when} 起存疑：{text}】",
+        "was_planned_for": "【原定 {when}：{text}】",
+    },
     unanswered="（当时没有接上模型，没有回复。）",
     fold_task="""任务：总结对话。
 你负责保存{the_person}与{companion}（助手）之间一段长久友谊的记忆。

@@ -1,9 +1,10 @@
-"""What was recalled, as a model is shown it: lines of JSON that are data and nothing else.
+"""What is remembered, as a model is shown it: recalled memories as lines of JSON that are data and nothing else, and
+images with what became of their lines.
 
-First what is known, a line a fact with the day on which it was said; then what was said, a line for each day of each
-conversation: its date, weekday and age, its summary where that was recalled, and its turns, each with its speaker.
-Beside a summary, and in a turn, stands what became of what it says. A conversation of several days has a number. Where
-an hour and more passed between two turns the later one has its time. Each part stands oldest first.
+Of what was recalled first what is known, a line a fact with the day on which it was said; then what was said, a line
+for each day of each conversation: its date, weekday and age, its summary where that was recalled, and its turns, each
+with its speaker. Beside a summary, and in a turn, stands what became of what it says. A conversation of several days
+has a number. Where an hour and more passed between two turns the later one has its time. Each part stands oldest first.
 
 Promises: whatever was said stays inside its line, and nothing in it can act (``domain.text.harmless``).
 """
@@ -17,10 +18,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from domain.held import KeptMemory
-from domain.languages import Language, when_in
+from domain.languages import Language, language_of, when_in
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
 from domain.records import PREFIX, Role
 from domain.text import date_of, harmless, record
+from prompts import TEMPLATES
 
 #: Turns that follow each other sooner are of one time.
 _WORTH_A_TIME = timedelta(hours=1)
@@ -78,6 +80,23 @@ def needs_notes(found: Recollection) -> bool:
     """Whether any record has a mark that has to be explained."""
     marks = [*(turn.marks for turn in found.turns), *(summary.marks for summary in found.summaries)]
     return bool(found.facts) or any(marks)
+
+
+def marked_image(image: str, marks: Mapping[str, Iterable[FactMark]]) -> str:
+    """An image with what became of what its lines tell, behind each and in its language; ``marks`` are by line.
+
+    >>> marked_image("Home: Lyon.", {"Home: Lyon.": [FactMark("changed", "2026-05", "Ann lives in Oslo.")]})
+    'Home: Lyon. [changed since 2026-05: Ann lives in Oslo.]'
+    """
+    return "\n".join(
+        line + "".join(_mark(mark, language_of(line)) for mark in marks.get(line.strip(), ()))
+        for line in image.split("\n")
+    )
+
+
+def _mark(mark: FactMark, language: Language) -> str:
+    text = " ".join(mark.text.split())
+    return TEMPLATES[language].became[mark.became].format(when=mark.when[:10], text=text)
 
 
 def _days(found: Recollection) -> list[tuple[str, _Day]]:

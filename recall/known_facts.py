@@ -8,7 +8,7 @@ Nothing here ranks turns; a memory in which no fact was ever learned costs nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from domain.recollection import FactMark, RecalledFact, RecalledTurn, Why
 from domain.records import Turn
 from domain.text import encoded
 from recall import ranking
-from recall.words import terms
+from recall.marks import marks_of, planned_for, repeated, took_over
 
 if TYPE_CHECKING:
     from recall.ranking import Floats, Numbers
@@ -33,11 +33,6 @@ _LOOKED_AT, _MOST = 24, 8
 _FACT, _MARK, LEGEND = 40, 12, 112
 #: So many facts are told apart by how much they hold.
 _HELD = 600
-#: A value may have been replaced so many times over.
-_REPLACED = 20
-#: A text repeats a fact when it holds this share of the words of its value.
-_REPEATS = 0.5
-
 
 #: Reads which slots a question asks for.
 SlotsAsked = Callable[[str], Collection[Slot]]
@@ -100,13 +95,13 @@ class KnownFacts:
         if not self._any or not turns:
             return {}
         resting = self._archive.facts_of_turns(sorted({*(one.text_id for one in turns), *answered.values()}))
-        repeated = {
-            one.text_id: _repeated(one.words, resting.get(answered[one.text_id], ()))
+        told_again = {
+            one.text_id: repeated(one.words, resting.get(answered[one.text_id], ()))
             for one in turns
             if one.text_id in answered
         }
         told = {
-            one.text_id: (resting.get(one.text_id, []), repeated.get(one.text_id, ())) for one in turns
+            one.text_id: (resting.get(one.text_id, []), told_again.get(one.text_id, ())) for one in turns
         }  # fmt: skip
         return self._marked(told)
 
@@ -115,7 +110,7 @@ class KnownFacts:
         if not self._any or not summaries:
             return {}
         told = self._archive.facts_of_sessions(sorted(summaries))
-        return self._marked({one: ([], _repeated(summaries[one], facts)) for one, facts in told.items()})
+        return self._marked({one: ([], repeated(summaries[one], facts)) for one, facts in told.items()})
 
     def _marked(
         self, told: Mapping[str, tuple[Sequence[Fact], Sequence[Fact]]]
@@ -123,12 +118,12 @@ class KnownFacts:
         """The marks of texts of which facts were drawn, and that repeat others; which fact is meant is told where a
         text has several, or need not be about the one alone.
         """
-        took_over = self._took_over([fact for own, repeated in told.values() for fact in (*own, *repeated)])
+        later = took_over(self._archive, [fact for own, others in told.values() for fact in (*own, *others)])
         found = {
-            name: _marks(
-                dict.fromkeys((*own, *repeated)), took_over, self._today, named=len(own) > 1 or bool(repeated)
+            name: marks_of(
+                dict.fromkeys((*own, *others)), later, self._today, named=len(own) > 1 or bool(others)
             )
-            for name, (own, repeated) in told.items()
+            for name, (own, others) in told.items()
         }
         return {name: marks for name, each in found.items() if (marks := tuple(dict.fromkeys(each)))}
 
@@ -147,17 +142,6 @@ class KnownFacts:
         """The ids of those that took the place of another."""
         told = self._archive.facts_in_slots({fact.slot for fact in facts})
         return frozenset(fact.replaced_by for fact in told if fact.replaced_by)
-
-    def _took_over(self, facts: Iterable[Fact]) -> dict[str, Fact]:
-        """By its id each fact that took the place of another, as it is called now."""
-        found: dict[str, Fact] = {}
-        for _ in range(_REPLACED):
-            wanted = {fact.replaced_by for fact in (*facts, *found.values())} - found.keys() - {""}
-            new = self._archive.facts_with_ids(sorted(wanted)) if wanted else []
-            if not new:
-                break
-            found |= {fact.text_id: fact for fact in new}
-        return found
 
 
 _ASKED_FOR = Why(query="", score=0.0)
@@ -232,57 +216,5 @@ def _recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
         since=fact.since if fact.since[:10] != said[:10] else "",
         doubtful_since=fact.doubtful_since,
         stance=fact.stance,
-        planned_for=_planned_for(fact, today),
+        planned_for=planned_for(fact, today),
     )
-
-
-def _planned_for(fact: Fact, today: str) -> str:
-    """The day for which it was planned, where that was still to come when it was said and is past today; else ""."""
-    last = fact.end or fact.start
-    if fact.stance not in ("planned", "wished") or not last:
-        return ""
-    over = fact.said[: len(last)] <= last < today[: len(last)]
-    return (fact.start or fact.end) if over else ""
-
-
-def _repeated(text: str, facts: Iterable[Fact]) -> list[Fact]:
-    """The facts whose value stands in a text."""
-    held = frozenset(terms(text))
-    return [fact for fact in facts if _repeats(held, frozenset(terms(fact.value)))]
-
-
-def _repeats(held: frozenset[str], value: frozenset[str]) -> bool:
-    return bool(value) and len(held & value) >= len(value) * _REPEATS
-
-
-def _marks(
-    facts: Iterable[Fact], took_over: Mapping[str, Fact], today: str, *, named: bool
-) -> Iterator[FactMark]:
-    """What became of each fact of one text; with ``named``, each says which fact it is of."""
-    for fact in facts:
-        own = fact.restatement if named else ""
-        after = _last(fact, took_over)
-        if fact.corrected and after and after.current and after.restatement == fact.restatement:
-            continue  # a person called it wrong, and took that back
-        if fact.corrected and after:
-            yield FactMark("corrected", after.said, after.restatement)
-        elif fact.corrected:
-            yield FactMark("untrue", "", fact.restatement)
-        elif fact.until and after:
-            yield FactMark("changed", fact.until, after.restatement)
-        elif fact.until:
-            yield FactMark("until", fact.until, own)
-        elif fact.doubtful_since:
-            yield FactMark("doubtful_since", fact.doubtful_since, own)
-        elif planned := _planned_for(fact, today):
-            yield FactMark("was_planned_for", planned, own)
-
-
-def _last(fact: Fact, took_over: Mapping[str, Fact]) -> Fact | None:
-    """What stands in the place of a fact by now; None where nothing does."""
-    found: Fact | None = None
-    seen: set[str] = set()
-    while fact.replaced_by in took_over and fact.replaced_by not in seen:
-        seen.add(fact.replaced_by)
-        found = fact = took_over[fact.replaced_by]
-    return found if found and not found.corrected else None

@@ -187,3 +187,24 @@ def test_an_end_that_was_told_later_reaches_the_image_with_the_day_of_it(opened,
         saved(home, "Tom and I are over, since February 2026.")
         told = records(mind.asked("user")[-1])
     assert [one["change"] for one in told if "change" in one] == ["ends"]
+
+
+def test_a_line_that_no_operation_touched_says_in_the_next_prompt_what_became_of_it(opened, mind, server):
+    mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo"))
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
+    line = "The user lives in Lyon."
+    mind.answers("user", operations({"operation": "add", "text": line}), '{"operations": []}')
+    with opened() as home:
+        saved(home, "I live in Lyon.")
+        home.say("Hello.")
+        assert line in server.chats[-1]["messages"][0]["content"].splitlines()
+        saved(home, "I live in Oslo now.")
+        home.say("Hello.")
+        day = home.memory.facts(current=False)[0].until[:10]
+        marked = f"{line} [changed since {day}: the user lives in Oslo.]"
+        assert marked in server.chats[-1]["messages"][0]["content"].splitlines()
+        (oslo,) = home.memory.facts(current=True)
+        home.memory.put_right(oslo.text_id, None)
+        home.say("Hello.")
+        assert line in server.chats[-1]["messages"][0]["content"].splitlines()
+        assert home.memory.image("user") == line

@@ -53,7 +53,7 @@ def persona_choices(context: CommandContext, words: tuple[str, ...]) -> list[str
 def _show(context: CommandContext, image: Image) -> None:
     memory = context.memory
     context.tell(f"memory.{image}", "title", path=memory.image_path(image))
-    text = memory.image(image)
+    text = context.conversation.image(image)
     context.aside.line(text or context.words.say("memory.empty"), "words" if text else "quiet")
     for at, version in numbered_versions(context, image):
         context.aside.line(version_line(context, at, version), "quiet")

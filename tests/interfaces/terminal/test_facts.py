@@ -13,7 +13,17 @@ from uuid import uuid4
 
 import pytest
 
-from domain.facts import About, Change, Learned, NewFact, NewRelation, Slot, Window
+from domain.facts import (
+    About,
+    Change,
+    ImageDraft,
+    Learned,
+    LineEvidence,
+    NewFact,
+    NewRelation,
+    Slot,
+    Window,
+)
 from domain.languages import Language
 from domain.records import Round
 from interfaces.terminal.commands.facts import _shares
@@ -297,6 +307,28 @@ def test_what_never_was_is_taken_out_after_a_yes_and_can_be_brought_back(
     assert terminal.ended() == 0
     with opened(tmp_path) as memory:
         assert text in [fact.restatement for fact in memory.facts(current=True)]
+
+
+@pytest.mark.parametrize(
+    ("language", "mark"),
+    [("en", "Home: Bergen. [not true: {}]"), ("zh", "住处：卑尔根。【不是真的：{}】")],
+)
+def test_an_image_is_shown_with_what_became_of_its_lines_and_stays_as_it_is(
+    asked: Callable[..., str], tmp_path: Path, language: Language, mark: str
+) -> None:
+    lived(tmp_path, language, archived=False)
+    now = KNOWN[language][2]
+    line = mark.split("。", maxsplit=1)[0] + "。" if language == "zh" else mark.split(" [", maxsplit=1)[0]
+    with opened(tmp_path) as memory:
+        (fact,) = memory.facts_with_ids(["bergen"])
+        draft = ImageDraft(line, (LineEvidence(line, fact.turns),))
+        memory.archive(fact.session_id, "Ann moved.", {"user": draft})
+        memory.put_right("bergen", None)
+    shown = asked("/persona user", LANGUAGE=language)
+    assert mark.format(now) in shown.splitlines()
+    with opened(tmp_path) as memory:
+        assert memory.image("user") == line
+        assert len(memory.image_versions("user")) == 1
 
 
 def test_what_a_person_puts_right_wins_for_good_over_what_a_model_says_later(

@@ -1,0 +1,184 @@
+"""What became of what a line of an image tells: a line is marked where it says what holds no more, and nowhere else."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from domain.facts import Change, ImageDraft, Learned, LineEvidence, Slot
+from domain.languages import Language
+from domain.recollection import FactMark
+from domain.records import Round
+from memory import Memory
+from models.memories import marked_image
+from recall.embedding import HashedEmbedder
+from tests.conftest import Count, SetClock
+from tests.contract.test_knowing import new_fact, new_note, window_of
+
+HOME, GYM = Slot("person", "home"), Slot("person", "gym")
+FIRST, LATER = "2026-03-01T19:00:00+00:00", "2026-05-02T19:00:00+00:00"
+SAID = {
+    "en": ("I live in Oslo and climb at Klatreverket.", "I have moved to Bergen."),
+    "zh": ("我住在奥斯陆，在岩之道攀岩。", "我搬到卑尔根了。"),
+}
+KNOWN = {
+    "en": ("Ann lives in Oslo.", "Ann climbs at Klatreverket.", "Ann lives in Bergen."),
+    "zh": ("安住在奥斯陆。", "安在岩之道攀岩。", "安住在卑尔根。"),
+}
+VALUES = {"en": ("Oslo", "Klatreverket", "Bergen"), "zh": ("奥斯陆", "岩之道", "卑尔根")}
+LINES = {
+    "en": ("Home: Oslo.", "Climbs at Klatreverket.", "Likes rain."),
+    "zh": ("住处：奥斯陆。", "在岩之道攀岩。", "喜欢下雨。"),
+}
+MARKED = {
+    "en": ("Home: Oslo. [changed since 2026-05-02: Ann lives in Bergen.]",
+           "Climbs at Klatreverket. [doubtful since 2026-05-02: Ann climbs at Klatreverket.]", "Likes rain."),
+    "zh": ("住处：奥斯陆。【2026-05-02 起变了：安住在卑尔根。】",
+           "在岩之道攀岩。【2026-05-02 起存疑：安在岩之道攀岩。】", "喜欢下雨。"),
+}  # fmt: skip
+
+
+class Life:
+    """An evening of which the image tells, and what is said after it."""
+
+    def __init__(self, memory: Memory, language: Language) -> None:
+        self.memory = memory
+        self.language = language
+        said, (oslo, wall, _), (home, gym, _) = SAID[language], VALUES[language], KNOWN[language]
+        self.first = self.say(said[0], FIRST)
+        self.learn(self.first, self.fact("oslo", oslo, home), self.fact("gym", wall, gym, GYM, single=False))
+        self.write(*LINES[language])
+
+    def say(self, words: str, when: str) -> Round:
+        session_id = self.memory.resume_or_start()[0].session_id
+        return self.memory.store_round(session_id, words, "I see.", when, "stop", ended=when)
+
+    def fact(
+        self, name: str, value: str, restatement: str, slot: Slot = HOME, **given: Any
+    ) -> dict[str, Any]:
+        return {"text_id": name, "value": value, "restatement": restatement, "slot": slot, **given}
+
+    def learn(self, spoken: Round, *facts: dict[str, Any], changes: tuple[Change, ...] = ()) -> None:
+        made = tuple(new_fact(one.pop("text_id"), spoken, one.pop("value"), **one) for one in facts)
+        notes = tuple(map(new_note, made))
+        assert self.memory.learn(Learned(window_of(spoken), notes, made, changes=changes))
+
+    def write(self, *lines: str, rests: tuple[Round, ...] = ()) -> None:
+        """Save, with an image of these lines, all of which rest on the first round."""
+        turns = tuple(one.user.text_id for one in (self.first, *rests))
+        draft = ImageDraft("\n".join(lines), tuple(LineEvidence(line, turns, "2026-03-01") for line in lines))
+        self.memory.archive(self.memory.resume_or_start()[0].session_id, "Ann.", {"user": draft})
+
+    def move(self) -> Round:
+        """Ann moves, so that her home is another and her gym is in doubt."""
+        spoken = self.say(SAID[self.language][1], LATER)
+        fact = self.fact("bergen", VALUES[self.language][2], KNOWN[self.language][2])
+        gone = Change("oslo", "changes", LATER, "bergen")
+        self.learn(spoken, fact, changes=(gone, Change("gym", "doubts", LATER, "bergen")))
+        return spoken
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The lines of the image as a model is shown them."""
+        return tuple(marked_image(self.memory.image("user"), self.memory.image_marks("user")).splitlines())
+
+
+@pytest.fixture(params=["en", "zh"])
+def life(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger
+) -> Iterator[Life]:
+    memory = Memory(tmp_path / "data", HashedEmbedder(), clock=clock, new_id=new_id, log=log)
+    yield Life(memory, request.param)
+    memory.close()
+
+
+def test_a_line_says_what_became_of_what_it_tells_as_soon_as_that_is_known_and_of_nothing_else(life):
+    text, versions = life.memory.image("user"), life.memory.image_versions("user")
+    assert life.shown == LINES[life.language]
+    life.move()
+    assert life.shown == MARKED[life.language]
+    assert (life.memory.image("user"), life.memory.image_versions("user")) == (text, versions)
+    assert life.memory.image_marks("self") == {}
+
+
+def test_what_a_person_called_wrong_is_marked_at_once_and_no_more_when_they_take_that_back(life):
+    home, restated = LINES[life.language][0], KNOWN[life.language][0]
+    life.memory.put_right("oslo", None)
+    assert life.memory.image_marks("user") == {home: (FactMark("untrue", "", restated),)}
+    again = new_fact("again", life.first, VALUES[life.language][0], slot=HOME, restatement=restated)
+    life.memory.put_right("oslo", again)
+    assert life.memory.image_marks("user") == {}
+
+
+def test_what_a_person_put_in_its_place_is_told_unless_the_line_says_it(life):
+    value, restated = VALUES[life.language][2], KNOWN[life.language][2]
+    life.memory.put_right("oslo", new_fact("bergen", life.first, value, slot=HOME, restatement=restated))
+    (marks,) = life.memory.image_marks("user").values()
+    assert [(one.became, one.text) for one in marks] == [("corrected", restated)]
+    life.write(LINES[life.language][0] + value)
+    assert life.memory.image_marks("user") == {}
+
+
+def test_a_line_that_was_written_knowing_of_it_is_not_marked(life):
+    moved = life.move()
+    home, gym, _ = LINES[life.language]
+    life.write(f"{home}{VALUES[life.language][2]}", gym, rests=(moved,))
+    assert life.memory.image_marks("user") == {}
+
+
+def test_a_line_that_is_changed_again_after_it_was_written_says_what_is_so_now(life):
+    moved = life.move()
+    life.write(f"{VALUES[life.language][0]} > {VALUES[life.language][2]}", rests=(moved,))
+    third = life.say("Tromsø.", "2026-06-03T19:00:00+00:00")
+    tromso = life.fact("tromsø", "Tromsø", "Tromsø!")
+    life.learn(third, tromso, changes=(Change("bergen", "changes", "2026-06", "tromsø"),))
+    (marks,) = life.memory.image_marks("user").values()
+    assert marks == (FactMark("changed", "2026-06", "Tromsø!"),)
+
+
+def test_a_pinned_line_is_marked_where_it_is_known_what_it_rests_on_and_a_hand_edit_is_not(life):
+    home = LINES[life.language][0]
+    life.memory.pin("user", home)
+    life.memory.write_image("user", f"{home}\n{home} …", "hand")
+    life.move()
+    assert life.shown == (MARKED[life.language][0], f"{home} …")
+
+
+def test_words_from_all_over_a_line_are_not_what_it_tells(life):
+    spoken = life.say("Three flat whites a day.", FIRST)
+    coffee = life.fact("coffee", "three flat whites a day", "Ann drinks three.", Slot("person", "coffee"))
+    life.learn(spoken, coffee)
+    life.write("A flat in York. Office on three days.", "Drinks three flat whites.", rests=(spoken,))
+    life.learn(life.say("None now.", LATER), life.fact("none", "none", "None.", Slot("person", "coffee")))
+    assert list(life.memory.image_marks("user")) == ["Drinks three flat whites."]
+
+
+def test_what_was_over_when_it_was_told_is_no_news(life):
+    spoken = life.say("Acme until 2024.", FIRST)
+    life.learn(spoken, life.fact("acme", "Acme", "Acme until 2024.", Slot("person", "job"), end="2024"))
+    life.write("Acme until 2024.", rests=(spoken,))
+    (acme,) = life.memory.facts_with_ids(["acme"])
+    assert (acme.current, life.memory.image_marks("user")) == (False, {})
+
+
+def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_rests_on_its_turns(life):
+    spoken = life.say("Teacher, 老师.", FIRST)
+    other = "Ann is a teacher." if life.language == "zh" else "安是老师。"
+    job = life.fact("job", other.rsplit(maxsplit=1)[-1], other, Slot("person", "job"))
+    life.learn(spoken, job)
+    life.first = spoken
+    line = "Works at a school." if life.language == "en" else "在学校工作。"
+    life.write(line)
+    life.memory.put_right("job", None)
+    assert life.memory.image_marks("user") == {line: (FactMark("untrue", "", other),)}
+
+
+def test_a_mark_stays_on_its_line():
+    marks = {"Home: Oslo.": [FactMark("until", "2026-05-02T10:00", "Ann\nlives\n# here")]}
+    assert marked_image("A.\n\n  Home: Oslo.", marks) == (
+        "A.\n\n  Home: Oslo. [until 2026-05-02: Ann lives # here]"
+    )
