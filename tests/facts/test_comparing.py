@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from domain.facts import Fact, NewFact, Slot, Verdict
 from facts.comparing import MOST_SHOWN, changes, near
-from facts.drafts import DoubtDraft, VerdictDraft
+from facts.drafts import DoubtDraft, VerdictDraft, read_comparison
 from facts.timeline import same_value
 from tests.facts.talk import new_fact, stored
 
@@ -300,6 +300,17 @@ def test_a_death_makes_doubtful_what_was_so_of_the_one_who_died() -> None:
     )
     known = arrived([pet, dose], [death])
     assert [known[name].doubtful_since for name in ("pet", "dose")] == ["2025-11-09", "2025-11-09"]
+
+
+def test_one_new_fact_changes_all_the_known_ones_of_which_a_model_says_so() -> None:
+    known = list(arrived([LEEDS, GYM, RENT, TEA]).values())
+    verdicts = read_comparison('[{"new": 1, "verdict": "changes", "known": [1, 3]}]').verdicts
+    outcome = changes([YORK], known, known, verdicts)
+    assert [(one.fact, one.verdict) for one in outcome.changes if one.verdict == "changes"] == [
+        ("rent", "changes"), ("leeds", "changes"),
+    ]  # fmt: skip
+    later = {fact.text_id: fact for fact in stored(known, outcome)}
+    assert [later[name].replaced_by for name in ("leeds", "rent", "tea")] == ["york", "york", ""]
 
 
 def test_what_a_person_keeps_is_not_doubted() -> None:
