@@ -113,8 +113,8 @@ def over_since(new: NewFact) -> str:
 def is_of_before(fact: Fact, change: NewFact, known: Iterable[Fact]) -> bool:
     """Whether a known fact was learned before a change, so that it may not have outlived it.
 
-    What was said of the time from the change on, on the day of the change, or together with the plan of it tells already
-    how things are to be after it.
+    What was said of the time from the change on, on the day of the change, or together with the plan of it tells how
+    things are to be after it.
     """
     begins, last = change.start or change.said, max(fact.said, fact.seen)
     of_after = bool(fact.start) and fact.start >= begins[: len(fact.start)]

@@ -161,7 +161,9 @@ def test_a_verdict_of_several_known_facts_is_one_of_each() -> None:
     for known in ([2, 5], "2, #5", ["2", 5]):
         read = read_comparison(json.dumps([{"new": 1, "known": known, "verdict": "changes"}]))
         assert read.verdicts == (VerdictDraft(1, 2, "changes"), VerdictDraft(1, 5, "changes"))
-    assert read_comparison('[{"new": 1, "known": [], "verdict": "adds"}]').verdicts == (VerdictDraft(1, 0, "adds"),)
+    assert read_comparison('[{"new": 1, "known": [], "verdict": "adds"}]').verdicts == (
+        VerdictDraft(1, 0, "adds"),
+    )
 
 
 def test_doubts_inside_of_a_verdict_are_read() -> None:
