@@ -46,7 +46,8 @@ _TELLS_PLAINLY = re.compile(
 )
 #: An age that somebody will have, or had at a time that is told.
 _OF_OTHER_TIMES = re.compile(
-    r"\b(?:turns|turning|will be|was|were|when|since|at the age)\b|(?:将|要|快|满|就)[满到]?[\d一二三四五六七八九十]+周?岁",
+    r"\b(?:turns|turning|will be|was|were|when|since|at the age)\b"
+    r"|(?:将|要|快|满|就)[满到]?[\d一二三四五六七八九十]+周?岁",
     re.IGNORECASE,
 )
 #: What of somebody is told by who it is: an age beside it is theirs.

@@ -173,8 +173,8 @@ def takes_back(text: str) -> bool:
 
 #: What says that something is as it was, with or without a "not".
 _STAYS = re.compile(
-    r"\b(?:kept|keeps?|keeping|still|stay(?:s|ed)?|remain(?:s|ed)?|unchanged)\b|(?:n't|\bnot|\bnever) (?:\w+ )?chang(?:e|ed|ing)\b"
-    r"|\bno change\b|没(?:有)?[改变换]|[不未][改变换]|保留|仍然?|还是|照旧|一直"
+    r"(?<!n't )(?<!not )(?<!never )\b(?:kept|keeps?|keeping|still|stay(?:s|ed)?|remain(?:s|ed)?|unchanged)\b|(?:n't|\bnot|\bnever) (?:\w+ )?chang(?:e|ed|ing)\b"
+    r"|\bno change\b|没(?:有)?[改变换]|[不未][改变换]|(?<![没不有])保留|仍然?|还是|照旧|一直"
 )
 
 
@@ -218,7 +218,7 @@ _OWN = re.compile(
 #: "You" that means anybody: behind the place, the time or the thing that lets one do something.
 _ANYBODY = re.compile(
     r"\bwhere(?:ver)? you (?:can|could|see|hear|feel|never)\b(?:.*?\b(?:nobody|no one|everybody|everyone|people) \w+ you\b)*"
-    r"|(?:^|[,;:] |\b(?:from|in|at|on) (?:[\w'’-]+ ){1,3}|\bso (?:that )?|\band )you can (?:almost |just |even |always )?"
+    r"|(?:^|[,;:] |\b(?:from|in|at|on) (?:[\w'’-]+ ){1,5}|\bso (?:that )?|\band )you can (?:almost |just |even |always )?"
     r"(?:see|hear|smell|feel|walk|taste)\b(?! (?:me|us|him|her|them|that)\b)"
     r"|(?<![望让等说问想盼怕信得给])你(?:都|就)?(?:能|可以|会)?(?:看到|看见|看得到|看得见|听到|听见|听得到|听得见|闻到|闻得到|望见|望到)",
     re.IGNORECASE,

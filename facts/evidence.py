@@ -107,8 +107,8 @@ class Source:
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
-        """The questions in it."""
-        return tuple(filter(asks, sentences(self.text)))
+        """The questions in it, also those that only ask for agreement."""
+        return tuple(one for one in sentences(self.text) if asks(one) or one.endswith(("?", "？")))
 
     @cached_property
     def refuses(self) -> bool:

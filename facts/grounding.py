@@ -53,6 +53,7 @@ class _Basis:
 
     sources: tuple[Source, ...]
     stance: Stance
+    said: Stance = "stated"
 
     @property
     def turns(self) -> tuple[str, ...]:
@@ -60,8 +61,9 @@ class _Basis:
 
     def stance_in(self, slot: Slot, draft: FactDraft) -> Stance:
         """How a fact was said; a birthday that lies ahead is no plan."""
-        ahead = self.stance == "planned" and slot.attribute == "birth date"
-        return "stated" if ahead and tells_birthday(draft.restatement) else self.stance
+        ahead = self.stance == "planned" and self.said in ("stated", "planned")
+        given = ahead and slot.attribute == "birth date"
+        return "stated" if given and tells_birthday(draft.restatement) else self.stance
 
 
 def grounded(
@@ -125,9 +127,10 @@ class _Ground:
             self.rejected["too many"] += 1
             return None
         self._of_turn[last.text_id] += 1
+        restatement = dated_age(draft.restatement, slot.attribute, basis.sources[-1].said)
         bare = NewFact(
-            self._new_id(), note, dated_age(draft.restatement, slot.attribute, basis.sources[-1].said),
-            draft.subject, draft.attribute, draft.value, slot, single, about, basis.stance_in(slot, draft), last.timestamp, basis.turns,
+            self._new_id(), note, restatement, draft.subject, draft.attribute, draft.value, slot, single,
+            about, basis.stance_in(slot, draft), last.timestamp, basis.turns,
         )  # fmt: skip
         fact = self._with_details(bare, draft, basis)
         self.relations += self._relations(draft, fact, basis)
@@ -216,7 +219,7 @@ class _Ground:
             return "polarity"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         said = _weakest(wanted, _best(wanted, own) or best, of_companion)
-        return _Basis(sources, said if stance == "stated" else stance)
+        return _Basis(sources, said if stance == "stated" else stance, said)
 
     # --- names
 

@@ -468,7 +468,7 @@ def test_a_person_without_a_model_has_what_they_said_noted_word_for_word(tmp_pat
 @pytest.mark.parametrize(
     ("said", "stated", "person", "companion", "unnamed"),
     [
-        ("My name is Mara, and I call you Juniper.", "the user's name is Mara.", "Mara", "Juniper", ("the user,", "Old Friend")),
+        ("I'm Mara, I call you Juniper.", "the user's name is Mara.", "Mara", "Juniper", ("the user,", "Old Friend")),
         ("我叫陈默，以后我叫你阿狸。", "用户名叫陈默。", "陈默", "阿狸", ("用户，", "老友")),
     ],
 )  # fmt: skip
