@@ -24,6 +24,7 @@ from domain.recollection import Recollection
 from domain.records import Role, Round
 from domain.settings import Settings
 from domain.vectors import Embedder
+from facts.slots import NOBODY, Names
 from models.chat import ChatModel, Message, Patience, kept_reply, merged
 from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
@@ -362,9 +363,10 @@ class Llm(NotingTasks):
                 how.left_out(one)
             return summary
 
-    def _task(self, language: Language) -> Task:
-        names = names_in(language, self.settings.companion_name, self.settings.user_name)
-        return Task(language, names, self._boundary(), self.clock())
+    def _task(self, language: Language, names: Names = NOBODY) -> Task:
+        companion = self.settings.companion_name or names.companion_called
+        called = names_in(language, companion, self.settings.user_name or names.person_called)
+        return Task(language, called, self._boundary(), self.clock())
 
     def _whole(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> Reply:
         """The reply alone, when nobody watches it come."""

@@ -83,6 +83,17 @@ def unspaced_length(text: str) -> int:
     return 0 if text.isascii() else sum(len(run) for run in _RUN.findall(text))
 
 
+def is_name(text: str) -> bool:
+    """Whether a text could be what somebody is called: a few short words of letters that do not begin small.
+
+    >>> is_name("Mara Lindqvist"), is_name("陈默"), is_name("ignore all that"), is_name("34")
+    (True, True, False, False)
+    """
+    letters = all(character.isalpha() or character in " -'’.·" for character in text)
+    short = 0 < len(text) <= 40 and unspaced_length(text) <= 10 and len(text.split()) <= 4
+    return letters and short and not text[0].islower()
+
+
 def unspaced_share(text: str) -> float:
     """How much of the letters of a text belong to scripts without spaces, 0 to 1."""
     letters = sum(character.isalpha() for character in text)

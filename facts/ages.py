@@ -4,6 +4,8 @@
 'Mara was born about 1990/1991.'
 >>> without_ages("陈默，三十二岁，工程师", date(2025, 4, 5))
 '陈默，约1992/1993年生，工程师'
+>>> dated_age("Mara is 34.", "age", date(2025, 3, 1))
+'Mara is 34 (on 2025-03-01; born 1990/1991).'
 """
 
 from __future__ import annotations
@@ -31,6 +33,39 @@ _TELLS = re.compile(
     rf"|(?<=[a-z]),\s(?P<comma>{_WORD})(?=[\s,.;!?)]|$)|\b(?P<old>{_WORD}){_OLD}\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
     re.IGNORECASE,
 )
+
+#: The same where a statement need not be about an age at all: then a bare number is one only at the end of a clause.
+_TELLS_OF_SOMEBODY = re.compile(
+    rf"\b(?:is|are|who's|aged|now) (?P<be>{_WORD})(?=\s*(?:[,.;!?)]|$)| and\b| until\b)"
+    rf"|(?<=[a-z]),\s(?P<comma>{_WORD})(?=[,.;!?)]|$)|\b(?P<old>{_WORD}){_OLD}\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
+    re.IGNORECASE,
+)
+_TELLS_PLAINLY = re.compile(
+    rf"\b(?P<old>{_WORD}){_OLD}\b|\baged (?P<aged>{_WORD})\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
+    re.IGNORECASE,
+)
+#: An age that somebody will have, or had at a time that is told.
+_OF_OTHER_TIMES = re.compile(
+    r"\b(?:turns|turning|will be|was|were|when|since|at the age)\b"
+    r"|(?:将|要|快|满|就)[满到]?[\d一二三四五六七八九十]+周?岁",
+    re.IGNORECASE,
+)
+#: What of somebody is told by who it is: an age beside it is theirs.
+_WHO_IT_IS = frozenset(
+    {
+        "child",
+        "parent",
+        "sibling",
+        "pet",
+        "partner",
+        "friend",
+        "living with",
+        "colleague",
+        "boss",
+        "neighbour",
+    }
+)
+_END_OF_STATEMENT = re.compile(r"[.!。！]?$")
 
 _BIRTHDAY = re.compile(r"\bbirthday\b|\buntil\b|\bturns?\b|生日", re.IGNORECASE)
 _BORN = re.compile(
@@ -90,6 +125,37 @@ def birth_years(text: str, said: date) -> frozenset[int]:
     )
 
 
+def dated_age(statement: str, attribute: str, said: date) -> str:
+    """A statement with the day of the age in it, and the year of birth that follows: so it stays true as years go by.
+
+    >>> dated_age("豆包三岁。", "pet", date(2025, 4, 5))
+    '豆包三岁（2025-04-05；2021/2022年生）。'
+    """
+    tells = (
+        _TELLS if attribute == "age" else _TELLS_OF_SOMEBODY if attribute in _WHO_IT_IS else _TELLS_PLAINLY
+    )
+    if _BORN.search(statement) or _OF_OTHER_TIMES.search(statement):
+        return statement
+    told = [value_of(next(filter(None, found.groups()))) for found in tells.finditer(statement)]
+    ages = {age for age in told if age is not None and 0 < age < 120}
+    if not ages:
+        return statement
+    english = statement.isascii() or not re.search("[\u4e00-\u9fff]", statement)
+    years = _years(ages.pop(), statement, said) if len(ages) == 1 else ""
+    born = years and (f"; born {years}" if english else f"；{years}年生")
+    mark = f" (on {said.isoformat()}{born})" if english else f"（{said.isoformat()}{born}）"
+    end = _END_OF_STATEMENT.search(statement)
+    return statement[: end.start()] + mark + end[0] if end else statement + mark
+
+
+def _years(age: int, statement: str, said: date) -> str:
+    """The year of birth where a birthday stands beside an age; else the two that it may be."""
+    birthday = _birthday_in(statement)
+    if birthday is None:
+        return f"{said.year - age - 1}/{said.year - age}"
+    return str(said.year - age - ((said.month, said.day) < birthday))
+
+
 def without_ages(line: str, said: date) -> str:
     """A line in which a year of birth stands for each age that held on that day; a line with a year of birth stays."""
     if _BORN.search(line):
@@ -110,7 +176,7 @@ def _put(
     birthday = _birthday_in(found.string)
     if birthday is None:
         return rule(found, about.format(said.year - age - 1, said.year - age))
-    year = said.year - age - ((said.month, said.day) < birthday)
+    year = _years(age, found.string, said)
     day = (
         f"on {birthday[1]} {MONTH_NAMES[birthday[0] - 1].title()} {year}"
         if found.groupdict().get("until")

@@ -17,7 +17,18 @@ from facts.drafts import DoubtDraft, VerdictDraft
 from facts.evidence import telling
 from facts.numbers import mentioned
 from facts.slots import COMPANION, PERSON, are_apart, depends_on, folded
-from facts.timeline import Entry, entry_of_known, entry_of_new, in_order, is_less_exact, same_matter, settled
+from facts.timeline import (
+    Entry,
+    counts_from,
+    entry_of_known,
+    entry_of_new,
+    in_order,
+    is_less_exact,
+    is_of_before,
+    over_since,
+    same_matter,
+    settled,
+)
 
 #: More known facts than this are not shown to one comparison.
 MOST_SHOWN = 30
@@ -120,10 +131,10 @@ class _Comparison:
             self._drop(new, known)
         elif verdict.verdict == "corrects":
             self._changes.setdefault(known.text_id, Change(known.text_id, "corrects", new.said, new.text_id))
-        elif new.slot == known.slot and _is_alone(new) and _is_alone(known) and not _over(new):
+        elif new.slot == known.slot and _is_alone(new) and _is_alone(known) and not over_since(new):
             self._ended[known.text_id, new.text_id] = verdict.verdict
         elif verdict.verdict in ("changes", "ends"):
-            change = Change(known.text_id, verdict.verdict, _begins(new, known), new.text_id)
+            change = Change(known.text_id, verdict.verdict, counts_from(new, known), new.text_id)
             self._changes.setdefault(known.text_id, change)
 
     # --- slots
@@ -210,7 +221,7 @@ class _Comparison:
             by = next((fact for fact in facts if done and _says_so(fact, known)), None)
             if by and known.decided != "hand":
                 self._changes.setdefault(
-                    known.text_id, Change(known.text_id, "changes", _begins(by, known), by.text_id)
+                    known.text_id, Change(known.text_id, "changes", counts_from(by, known), by.text_id)
                 )
 
     def _is_corrected(self, fact: Fact) -> bool:
@@ -268,7 +279,7 @@ class _Comparison:
         )
         if fact.kept or fact.decided == "hand" or not fact.current or spoken_of:
             self.ignored["doubt of what is settled"] += 1
-        elif max(fact.said, fact.seen) < max(begins, trigger.said) and not fact.doubtful_since:
+        elif not fact.doubtful_since and is_of_before(fact, trigger, self._known.values()):
             self._changes[fact.text_id] = Change(fact.text_id, "doubts", begins, trigger.text_id)
 
     def _is_trigger(self, fact: NewFact) -> bool:
@@ -363,17 +374,6 @@ def _says_so(new: NewFact, known: Fact) -> bool:
 
 def _repeats(new: NewFact, earlier: NewFact) -> bool:
     return new.stance == earlier.stance and same_matter(entry_of_new(new), entry_of_new(earlier))
-
-
-def _begins(new: NewFact, known: Fact) -> str:
-    """From when a change counts: when the new fact begins, or was over, but not before the known one began."""
-    begins = _over(new) or new.start or new.said
-    return begins if begins >= known.since else new.said
-
-
-def _over(new: NewFact) -> str:
-    """Until when a new fact held that was over when it was told; "" where it holds."""
-    return entry_of_new(new).until
 
 
 def _is_told_as_over(fact: Fact) -> bool:

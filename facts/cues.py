@@ -7,12 +7,19 @@ was said: nothing becomes more certain by them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from domain.facts import Stance
+from facts.naming import whole_names
 
 _SENTENCE = re.compile(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 _CLAUSE = re.compile(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
+#: A denial behind an "and" is one of its own, where what stands before it is a clause as well.
+_DENIED_BESIDES = re.compile(
+    r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no)\b|\w+n't\b|cannot\b))",
+    re.IGNORECASE,
+)
+_SHORTEST_CLAUSE = 5
 #: Quoted words are somebody's own: a title, a name, a form of words.
 QUOTED = re.compile(
     r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
@@ -39,7 +46,15 @@ def sentences(text: str) -> tuple[str, ...]:
 
 def clauses(sentence: str) -> tuple[str, ...]:
     """The clauses of a sentence."""
-    return tuple(clause for part in _CLAUSE.split(sentence) if (clause := part.strip()))
+    parts = (each for part in _CLAUSE.split(sentence) for each in _without_denial_besides(part))
+    return tuple(clause for part in parts if (clause := part.strip()))
+
+
+def _without_denial_besides(clause: str) -> tuple[str, ...]:
+    found = _DENIED_BESIDES.search(clause)
+    if not found or len(clause[: found.start()].split()) < _SHORTEST_CLAUSE:
+        return (clause,)
+    return clause[: found.start()], clause[found.end() :]
 
 
 def asks(sentence: str) -> bool:
@@ -88,6 +103,21 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     if _WISHED.search(sentence):
         return "wished"
     return "planned" if _PLANNED.search(sentence) else "stated"
+
+
+_BIRTHDAY = re.compile(
+    r"\bbirthday (?:is|was|falls)\b|\bborn\b|生日(?:[是为在：:]|农历|阴历|阳历)|出生|生于", re.IGNORECASE
+)
+
+
+def tells_birthday(statement: str) -> bool:
+    """Whether a statement tells when somebody's birthday is, which nobody plans, whenever it comes.
+
+    >>> tells_birthday("Mara's birthday is on 3 May."), tells_birthday("Mara plans a party for her birthday.")
+    (True, False)
+    """
+    plain = statement.casefold()
+    return _BIRTHDAY.search(plain) is not None and not _PLANNED.search(plain)
 
 
 _PROMISES = re.compile(r"\bi(?:'ll| will| promise)\b|我(?:会|答应|一定|替你)")
@@ -141,6 +171,22 @@ def takes_back(text: str) -> bool:
     return _DENIES.search(plain) is not None or _ENDED.search(plain) is not None
 
 
+#: What says that something is as it was, with or without a "not".
+_STAYS = re.compile(
+    r"(?<!n't )(?<!not )(?<!never )\b(?:kept|keeps?|keeping|still|stay(?:s|ed)?|remain(?:s|ed)?|unchanged)\b|(?:n't|\bnot|\bnever) (?:\w+ )?chang(?:e|ed|ing)\b"
+    r"|\bno change\b|没(?:有)?[改变换]|[不未][改变换]|(?<![没不有])保留|仍然?|还是|照旧|一直"
+)
+
+
+def words_of_staying(text: str) -> str:
+    """What in a clause says that something is as it was; "" where nothing does.
+
+    >>> words_of_staying("She kept Lindqvist."), words_of_staying("She didn't change it"), words_of_staying("She left")
+    ('kept', "n't change", '')
+    """
+    return " ".join(_STAYS.findall(_unquoted(text).casefold().replace("’", "'")))
+
+
 def _unquoted(text: str) -> str:
     return QUOTED.sub(" ", text) if _QUOTE.search(text) else text
 
@@ -149,8 +195,8 @@ def _unquoted(text: str) -> str:
 
 _AGREES = re.compile(
     r"^\W*(?:yes|yeah|yep|yup|right|exactly|correct|true|indeed|sure|definitely|absolutely|that's (?:right|it|true)|of course"
-    r"|you're right|spot on|it is|i do|i did|she is|he is|she does|he does)\b(?!\W+but\b)"
-    r"|^\W*(?:对|是的|是啊|是呀|嗯+|没错|当然|正是|就是|可不是|确实|说得对|行啊?|好的?|可以|有啊?|是)(?=$|[，。！,.!~～\s的啊呀])(?!不)",
+    r"|you're right|spot on|it is|i do|i did|she is|he is|she does|he does|deal|agreed|that's the one)\b(?!\W+but\b)"
+    r"|^\W*(?:对|是的|是啊|是呀|嗯+|没错|当然|正是|就是|可不是|确实|说得对|一言为定|说定了|就这么定|行啊?|好的?|可以|有啊?|是)(?=$|[，。！,.!~～\s的啊呀])(?!不)",
     re.IGNORECASE,
 )
 
@@ -168,6 +214,14 @@ def agrees(text: str) -> bool:
 
 _OWN = re.compile(
     r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]"
+)
+#: "You" that means anybody: behind the place, the time or the thing that lets one do something.
+_ANYBODY = re.compile(
+    r"\bwhere(?:ver)? you (?:can|could|see|hear|feel|never)\b(?:.*?\b(?:nobody|no one|everybody|everyone|people) \w+ you\b)*"
+    r"|(?:^|[,;:] |\b(?:from|in|at|on) (?:[\w'’-]+ ){1,5}|\bso (?:that )?|\band )you can (?:almost |just |even |always )?"
+    r"(?:see|hear|smell|feel|walk|taste)\b(?! (?:me|us|him|her|them|that)\b)"
+    r"|(?<![望让等说问想盼怕信得给])你(?:都|就)?(?:能|可以|会)?(?:看到|看见|看得到|看得见|听到|听见|听得到|听得见|闻到|闻得到|望见|望到)",
+    re.IGNORECASE,
 )
 _SOMEBODY = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im)\b|[他她](?![们的乡人])")
 _SEVERAL = re.compile(r"\b(?:[Tt]hey|[Tt]hem)\b|[他她]们(?!的)")
@@ -193,7 +247,7 @@ def points_away(statement: str, named: Sequence[str]) -> bool:
     >>> points_away("She lives in York.", ()), points_away("Pickle died while she was asleep.", ["Pickle"])
     (True, False)
     """
-    plain = _unquoted(statement)
+    plain = _ANYBODY.sub(_without_you, _unquoted(statement))
     if _OWN.search(plain):
         return True
     if found := _SOMEBODY.search(plain):
@@ -201,6 +255,44 @@ def points_away(statement: str, named: Sequence[str]) -> bool:
     if found := _SOMEBODYS.search(plain) or _SEVERAL.search(plain):
         return _named_before(plain, found.start(), named) == 0
     return bool(_POINTS_FIRST.match(plain)) and not any(name in plain for name in named)
+
+
+def _without_you(found: re.Match[str]) -> str:
+    return re.sub(r"\byou\b|你", "one", found[0], flags=re.IGNORECASE)
+
+
+_POINTER = re.compile(
+    r"(?P<before>[\w'’]+ |\w?)(?P<it>\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]ers?|[Tt]hey|[Tt]hem|[Tt]heirs?)\b|[他她]们?)"
+)
+
+
+def leaves_open(statement: str, named: Sequence[str], own: Collection[str], said: Iterable[str]) -> bool:
+    """Whether a statement points away, and no sentence that was ``said`` holds the same words behind one name alone.
+
+    Who speaks is "I" there: ``own`` are the names of the two, of whom "him" is neither.
+
+    >>> leaves_open("Rafe asked Mara to live with him.", ["Rafe", "Mara"], ["Mara"], ["Rafe asked me to live with him."])
+    False
+    """
+    return points_away(statement, named) and not _points_as_said(statement, named, own, said)
+
+
+def _points_as_said(statement: str, named: Sequence[str], own: Collection[str], said: Iterable[str]) -> bool:
+    plain, told = _unquoted(statement), list(said)
+    others = [name for name in named if name not in own]
+    found = list(_POINTER.finditer(plain))
+    return bool(found) and not _OWN.search(plain) and all(_is_meant(each, others, told) for each in found)
+
+
+def _is_meant(pointer: re.Match[str], others: Sequence[str], said: Sequence[str]) -> bool:
+    meant = [name for name in others if name in pointer.string[: pointer.start()]]
+    places = ((sentence, sentence.find(pointer[0])) for sentence in said)
+    return _named_before(pointer.string, pointer.start(), others) == 1 and any(
+        at > 0
+        and _named_before(sentence, at, [*others, *whole_names(sentence)]) == 1
+        and any(name in sentence[:at] for name in meant)
+        for sentence, at in places
+    )
 
 
 def is_relative(statement: str) -> bool:

@@ -116,7 +116,8 @@ def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
     rows = [value for value, cut in _with_cut(found) if not cut]
     listed = first_of(objects(reply), "doubts", "doubtful", "may_no_longer_hold")
     doubts = listed if isinstance(listed, list) else [listed]
-    verdicts = [checks.valid(VerdictDraft, _verdict_fields(row), "shape") for row in rows if _is_verdict(row)]
+    told = [fields for row in rows if _is_verdict(row) for fields in _verdict_fields(row)]
+    verdicts = [checks.valid(VerdictDraft, fields, "shape") for fields in told]
     return ComparisonRead(
         tuple(verdict for verdict in verdicts if verdict),
         tuple(_doubts(rows, doubts)),
@@ -285,16 +286,14 @@ def _is_verdict(row: object) -> bool:
     return isinstance(row, Mapping) and "verdict" in row
 
 
-def _verdict_fields(row: object) -> dict[str, object]:
+def _verdict_fields(row: object) -> Iterable[dict[str, object]]:
+    """A verdict for each known fact that it names, however many those are."""
     assert isinstance(row, Mapping)
     new = handles_of(first_of(row, "new", "fact", "new_fact"))
-    known = handles_of(first_of(row, "known", "old", "known_fact"))
-    verdict = line_of(row.get("verdict")).casefold()
-    return {
-        "new": new[0] if new else None,
-        "known": known[0] if known else 0,
-        "verdict": _VERDICT_FORMS.get(verdict, verdict),
-    }
+    told = line_of(row.get("verdict")).casefold()
+    verdict = _VERDICT_FORMS.get(told, told)
+    for known in handles_of(first_of(row, "known", "old", "known_fact", "known_facts")) or (0,):
+        yield {"new": new[0] if new else None, "known": known, "verdict": verdict}
 
 
 _VERDICT_FORMS = {

@@ -17,7 +17,17 @@ from domain.pleas import heard
 from domain.records import Turn
 from domain.text import day_of, without_quotations
 from facts.ages import birth_years
-from facts.cues import agrees, asks, clauses, ends_or_denies, sentences, stance_of, takes_back
+from facts.cues import (
+    agrees,
+    asks,
+    clauses,
+    denies,
+    ends_or_denies,
+    sentences,
+    stance_of,
+    takes_back,
+    words_of_staying,
+)
 from facts.dates import Days, told_days
 from facts.numbers import mentioned
 from facts.slots import Names, folded
@@ -96,6 +106,17 @@ class Source:
         return bool(found) and all(map(asks, found))
 
     @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """The questions in it, also those that only ask for agreement."""
+        return tuple(one for one in sentences(self.text) if asks(one) or one.endswith(("?", "？")))
+
+    @cached_property
+    def refuses(self) -> bool:
+        """Whether it begins by denying what was said before, or only asks in its turn."""
+        first = next(iter(sentences(self.text)), "")
+        return self.only_asks or denies(first)
+
+    @cached_property
     def agrees(self) -> bool:
         """Whether it begins by saying yes."""
         return self.spoken_by_person and agrees(self.text.strip())
@@ -151,11 +172,7 @@ class SpokenWindow:
 
     def bearing(self, sources: Sequence[Source], of_companion: bool) -> tuple[Source, ...]:
         """Those of these turns that may bear a statement out, with what their speaker said yes to."""
-        found: dict[int, Source] = {}
-        for source in sources:
-            for each in self._with_agreement(source, of_companion):
-                found[each.place] = each
-        return tuple(found[place] for place in sorted(found))
+        return in_order(each for source in sources for each in self._with_agreement(source, of_companion))
 
     def source_of(
         self, name: str, sources: Sequence[Source], of_companion: bool
@@ -175,6 +192,16 @@ class SpokenWindow:
                 return other
         return None
 
+    def answered(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+        """The companion's questions that these turns of the person answer, and do not deny."""
+        before = [self._sources[each.place - 1] for each in sources if each.spoken_by_person and each.place]
+        answers = {each.place - 1: each for each in sources}
+        return tuple(
+            one
+            for one in before
+            if not one.spoken_by_person and _speaks(one) and one.questions and not answers[one.place].refuses
+        )
+
     def without_own_names(self, found: frozenset[str]) -> frozenset[str]:
         """Terms without the names of the two who talk, which stand in every statement."""
         return found - self._own
@@ -189,6 +216,19 @@ class SpokenWindow:
         if later and later.agrees and not later.barred and _speaks(source):
             return (source, later)
         return (source,) if of_companion and _speaks(source) else ()
+
+
+def in_order(sources: Iterable[Source]) -> tuple[Source, ...]:
+    """Turns in the order in which they were said, each once."""
+    found = {source.place: source for source in sources}
+    return tuple(found[place] for place in sorted(found))
+
+
+def stays_as_it_was(statement: str, wanted: frozenset[str], sources: Sequence[Source]) -> bool:
+    """Whether turns say that something is as it was, and so does a statement: "kept it" is "did not change it"."""
+    of_it = wanted - telling(stays) if (stays := words_of_staying(statement)) else frozenset()
+    told = (one for source in sources for one in source.sentences if of_it & one.terms)
+    return any(of_it & one.terms - telling(kept) for one in told if (kept := words_of_staying(one.text)))
 
 
 def telling(text: str) -> frozenset[str]:

@@ -36,6 +36,7 @@ _MAY_HOLD_ONE = re.compile(
 )
 _LUNAR = re.compile(
     r"(?:农历|阴历|旧历)[正一二三四五六七八九十冬腊]{1,2}月(?:初|廿)?[一二三四五六七八九十]{0,3}"
+    r"|[正一二三四五六七八九十冬腊]{1,2}月(?:[初廿][一二三四五六七八九十]|[一二三四五六七八九十]{1,3})(?![一二三四五六七八九十日号])"
 )
 
 
@@ -72,7 +73,7 @@ class Figures:
 
     @cached_property
     def lunar(self) -> frozenset[str]:
-        """The days of the lunar calendar in them."""
+        """The days in them that are or may be of the lunar calendar."""
         texts = (*(source.text for source in self._sources), *self._texts)
         return frozenset(found for text in texts for found in _LUNAR.findall(text))
 
@@ -137,8 +138,13 @@ def wrong_figure(text: str, figures: Figures) -> str:
     return "number" if any(figures.numbers.isdisjoint(forms) for forms in asserted(rest)) else ""
 
 
+def first_wrong(texts: Iterable[str], figures: Figures) -> str:
+    """The first thing in some texts that does not follow from these figures; nothing where all does."""
+    return next((wrong for text in texts if text and (wrong := wrong_figure(text, figures))), "")
+
+
 def _without_lunar(text: str, figures: Figures) -> str:
-    """A day of the lunar calendar is only ever repeated, never worked out."""
+    """A day of the lunar calendar is only ever repeated, never worked out; so is 八月十五, which may be one."""
     if text.isascii():
         return text
     return _LUNAR.sub(lambda found: " " if found[0] in figures.lunar else found[0], text)

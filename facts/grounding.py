@@ -10,16 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from domain.facts import About, NewFact, NewNote, NewRelation, Stance
+from domain.facts import About, NewFact, NewNote, NewRelation, Slot, Stance
 from domain.languages import language_of, unspaced_length
 from domain.records import Turn
-from facts.ages import birth_years
-from facts.cues import denies, ends_or_denies, is_relative, points_away, promises
+from facts.ages import birth_years, dated_age
+from facts.cues import denies, ends_or_denies, is_relative, leaves_open, promises, tells_birthday
 from facts.dates import iso_of, written_dates
 from facts.drafts import FactDraft, NoteDraft
-from facts.evidence import Sentence, Source, SpokenWindow, telling
-from facts.figures import Figures, wrong_figure
-from facts.naming import latin_names, names_in
+from facts.evidence import Sentence, Source, SpokenWindow, in_order, stays_as_it_was, telling
+from facts.figures import Figures, first_wrong
+from facts.naming import latin_names, names_in, whole_names
 from facts.numbers import mentioned
 from facts.slots import COMPANION, PERSON, Names, slot_of
 
@@ -53,10 +53,17 @@ class _Basis:
 
     sources: tuple[Source, ...]
     stance: Stance
+    said: Stance = "stated"
 
     @property
     def turns(self) -> tuple[str, ...]:
         return tuple(source.turn.text_id for source in self.sources)
+
+    def stance_in(self, slot: Slot, draft: FactDraft) -> Stance:
+        """How a fact was said; a birthday that lies ahead is no plan."""
+        ahead = self.stance == "planned" and self.said in ("stated", "planned")
+        given = ahead and slot.attribute == "birth date"
+        return "stated" if given and tells_birthday(draft.restatement) else self.stance
 
 
 def grounded(
@@ -83,6 +90,7 @@ class _Ground:
     def __init__(self, window: SpokenWindow, names: Names, new_id: Callable[[], str]) -> None:
         self._window = window
         self._names = names
+        self._own = frozenset((*names.person, *names.companion))
         self._new_id = new_id
         self._of_turn: Counter[str] = Counter()
         self._figures: dict[tuple[int, ...], Figures] = {}
@@ -119,9 +127,10 @@ class _Ground:
             self.rejected["too many"] += 1
             return None
         self._of_turn[last.text_id] += 1
+        restatement = dated_age(draft.restatement, slot.attribute, basis.sources[-1].said)
         bare = NewFact(
-            self._new_id(), note, draft.restatement, draft.subject, draft.attribute, draft.value, slot, single,
-            about, basis.stance, last.timestamp, basis.turns,
+            self._new_id(), note, restatement, draft.subject, draft.attribute, draft.value, slot, single,
+            about, basis.stance_in(slot, draft), last.timestamp, basis.turns,
         )  # fmt: skip
         fact = self._with_details(bare, draft, basis)
         self.relations += self._relations(draft, fact, basis)
@@ -168,20 +177,25 @@ class _Ground:
         draft: FactDraft | None,
     ) -> _Basis | str:
         value = draft.value if draft else ""
-        if points_away(statement, self._people(statement, draft)):
+        said = (one.text for each in sources for one in each.sentences)
+        if leaves_open(statement, self._people(statement, draft), self._own, said):
             return "pronoun"
         if is_relative(statement):
             return "relative day"
         if _is_foreign(statement, sources):
             return "language"
-        figures = self._figures_of(sources)
-        for text in filter(None, (statement, value)):
-            if wrong := wrong_figure(text, figures):
-                return wrong
+        asked: tuple[Source, ...] = ()
+        wrong = first_wrong((statement, value), self._figures_of(sources))
+        if wrong == "date" and (asked := self._window.answered(sources)):
+            questions = [question for each in asked for question in each.questions]
+            wrong = first_wrong((statement, value), Figures(sources, questions))
+        if wrong:
+            return wrong
         found = self._with_names(statement, draft, sources, of_companion)
         if found is None:
             return "name"
-        return self._judged(statement, value, found, of_companion, stance)
+        basis = self._judged(statement, value, found, of_companion, stance)
+        return basis if isinstance(basis, str) else replace(basis, sources=in_order((*asked, *basis.sources)))
 
     def _figures_of(self, sources: tuple[Source, ...]) -> Figures:
         """The figures of some turns, worked out once."""
@@ -205,7 +219,7 @@ class _Ground:
             return "polarity"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         said = _weakest(wanted, _best(wanted, own) or best, of_companion)
-        return _Basis(sources, said if stance == "stated" else stance)
+        return _Basis(sources, said if stance == "stated" else stance, said)
 
     # --- names
 
@@ -214,7 +228,7 @@ class _Ground:
         listed = (*draft.persons, draft.subject) if draft else ()
         own = (*self._names.person, *self._names.companion)
         return tuple(
-            dict.fromkeys(name for name in (*listed, *own, *latin_names(statement)) if name in statement)
+            dict.fromkeys(name for name in (*listed, *own, *whole_names(statement)) if name in statement)
         )
 
     def _with_names(
@@ -351,6 +365,8 @@ def _is_reversed(
     statement: str, wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], sources: Sequence[Source]
 ) -> bool:
     """Whether a statement denies what its turns say, or says what they deny."""
+    if stays_as_it_was(statement, wanted, sources):
+        return False
     if denies(statement):
         said = [sentence for source in sources for sentence in source.sentences if wanted & sentence.terms]
         return not any(sentence.ends_or_denies for sentence in said)

@@ -46,5 +46,18 @@ def latin_names(text: str) -> tuple[str, ...]:
     )
 
 
+def whole_names(text: str) -> tuple[str, ...]:
+    """The names of a text, those that stand side by side as one.
+
+    >>> whole_names("I met Tom Okafor in York.")
+    ('Tom Okafor', 'York')
+    """
+    found: list[str] = []
+    for name in latin_names(text):
+        beside = bool(found) and f"{found[-1]} {name}" in text
+        found.append(f"{found.pop()} {name}" if beside else name)
+    return tuple(found)
+
+
 def _bare_name(word: str) -> str:
     return re.sub(r"['’]s?$", "", word).rstrip("-&")

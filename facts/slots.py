@@ -18,11 +18,20 @@ PERSON, COMPANION = "person", "companion"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Under which names the two who talk are known, and the names that are known from earlier talk."""
+    """Under which names the two who talk are known, and the names that are known from earlier talk.
+
+    ``person_called``, ``companion_called``: what each is called, by what was stated; "" where nobody has said.
+    """
 
     person: tuple[str, ...] = ()
     companion: tuple[str, ...] = ()
     known: frozenset[str] = frozenset()
+    person_called: str = ""
+    companion_called: str = ""
+
+
+#: Nobody's name is known yet.
+NOBODY = Names()
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,36 @@ def _change(each: Entry, following: Entry | None, ends: Sequence[Entry]) -> Chan
     return None
 
 
+def counts_from(new: NewFact, known: Fact) -> str:
+    """From when a change counts: when the new fact begins, or was over, but not before the known one began."""
+    begins = over_since(new) or new.start or new.said
+    return begins if begins >= known.since else new.said
+
+
+def over_since(new: NewFact) -> str:
+    """Until when a new fact held that was over when it was told; "" where it holds."""
+    return entry_of_new(new).until
+
+
+def is_of_before(fact: Fact, change: NewFact, known: Iterable[Fact]) -> bool:
+    """Whether a known fact was learned before a change, so that it may not have outlived it.
+
+    What was said of the time from the change on, on the day of the change, or together with the plan of it tells how
+    things are to be after it.
+    """
+    begins, last = change.start or change.said, max(fact.said, fact.seen)
+    of_after = bool(fact.start) and fact.start >= begins[: len(fact.start)]
+    of_its_day = begins[:10] <= last[:10] == change.said[:10]
+    plans = (one for one in known if one.slot == change.slot and _is_ahead(one))
+    with_plan = any((fact.note and one.note == fact.note) or {*one.turns} & {*fact.turns} for one in plans)
+    return not (of_after or of_its_day or with_plan) and last < max(begins, change.said)
+
+
+def _is_ahead(fact: Fact) -> bool:
+    """Whether something was still to come when it was told."""
+    return fact.stance in ("planned", "wished") or (fact.stance == "stated" and fact.start > fact.said)
+
+
 def _is_among(name: str, entries: Sequence[Entry]) -> bool:
     return bool(name) and any(each.name == name for each in entries)
 

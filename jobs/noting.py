@@ -19,7 +19,7 @@ from typing import TypeVar
 from domain import errors
 from domain.events import Notice, Stop
 from domain.facts import Fact, Learned, NewFact, Slot, Window
-from domain.languages import Language, language_of
+from domain.languages import Language, is_name, language_of
 from domain.records import Turn
 from domain.settings import Settings
 from domain.text import own_words
@@ -169,7 +169,7 @@ class Noting:
             return _nothing()
 
         def ask() -> str:
-            return self._llm.notes(work.turns, work.before, work.language, stop)
+            return self._llm.notes(work.turns, work.before, work.language, stop, work.names)
 
         def read(reply: str) -> NotesRead:
             return _understood(read_notes(reply))
@@ -202,7 +202,7 @@ class Noting:
             return changes(checked.facts, known)
 
         def ask() -> str:
-            return self._llm.compare(checked.facts, shown, work.language, stop)
+            return self._llm.compare(checked.facts, shown, work.language, stop, work.names)
 
         base = _digest(*(f"{fact.text_id} {fact.restatement}" for fact in shown), work.digest)
         try:
@@ -245,11 +245,14 @@ class Noting:
 def names_of_both(memory: Memory, settings: Settings) -> Names:
     """Under which names the two are known, from the settings and from what is known, and who else is."""
     known, words = memory.facts(current=True), TEMPLATES.values()
-    person, companion = ([one.value for one in known if one.slot == slot] for slot in _OWN_NAMES)
+    named = [[one for one in known if one.slot == slot] for slot in _OWN_NAMES]
+    person, companion = ([one.value for one in each] for each in named)
+    called = [[one.value for one in each if one.stance == "stated" and is_name(one.value)] for each in named]
     return Names(
         tuple(filter(None, [settings.user_name, *person, *(each.person for each in words)])),
         tuple(filter(None, [settings.companion_name, *companion, *(each.companion for each in words)])),
         frozenset(name for fact in known for name in _named(fact)),
+        *(next(iter(each), "") for each in called),
     )
 
 

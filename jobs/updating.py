@@ -105,8 +105,9 @@ class Updating:
         Raises ModelError when the model cannot be asked now, or Interrupted.
         """
         language = language_of_image(current.text, material.language)
+        names = names_of_both(self._memory, self._llm.settings)
         try:
-            reply = self._llm.image_operations(_task(current, material), language, stop)
+            reply = self._llm.image_operations(_task(current, material), language, stop, names)
         except (errors.ContentFiltered, errors.ContextTooLong) as fault:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("save.image_refused", {"image": material.image, "error": fault})

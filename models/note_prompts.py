@@ -64,7 +64,7 @@ tells only what {person} agreed to.
 You keep the memory of {the_person} and {companion} (the assistant). Between the marks stand, as JSON, one a line, facts \
 that are new and facts that have been known before, each with its number and the day on which it was said.
 Answer with one JSON object alone, in this form:
-{{"verdicts": [{{"new": 1, "verdict": "changes", "known": 4, "doubts": [6]}}]}}
+{{"verdicts": [{{"new": 1, "verdict": "changes", "known": [4, 5], "doubts": [6]}}]}}
 Where nothing new is there: {{"verdicts": []}}
 
 One verdict for each new fact:
@@ -73,6 +73,7 @@ One verdict for each new fact:
 - "ends": the known one was true and is over, and nothing takes its place.
 - "corrects": the known one was never true.
 - "adds": none of these. Leave out "known". Two things can both be true: then the new one adds.
+"known": the number of each known fact of which that is so; one new fact may change several.
 What is planned, wished, supposed or joked changes, ends and corrects nothing that was stated.
 "doubts": only where a home, a job or a partner changed, or somebody died. Then the numbers of the known facts that may \
 not hold any more because of it, though nobody said so: after a move, say, the gym round the corner, the way to work, the \
@@ -137,7 +138,7 @@ _ZH = NoteTemplates(
     compare="""任务：把新的与已知的作比较。
 你负责保存{the_person}与{companion}（助手）的记忆。两个标记之间每行是一条 JSON：新的事实和以前已知的事实，各有编号和说出它的日子。
 只回答一个 JSON 对象，格式如下：
-{{"verdicts": [{{"new": 1, "verdict": "changes", "known": 4, "doubts": [6]}}]}}
+{{"verdicts": [{{"new": 1, "verdict": "changes", "known": [4, 5], "doubts": [6]}}]}}
 没有新的：{{"verdicts": []}}
 
 每条新事实一个判断：
@@ -146,6 +147,7 @@ _ZH = NoteTemplates(
 - "ends"：已知的那条原来是真的，现在结束了，没有别的来代替。
 - "corrects"：已知的那条从来不是真的。
 - "adds"：以上都不是。不写 "known"。两件事可以同时为真：那么新的就是 "adds"。
+"known"：这个判断所针对的每一条已知事实的编号；一条新事实可能改变好几条。
 打算、希望、推测、玩笑，都不能改变、结束或更正说定的事实。
 "doubts"：只有住处、工作或伴侣变了，或有人去世时才写：列出因此可能不再成立、虽然没人说过的已知事实的编号，例如搬家之后楼下的健身房、上班的路、邻居、房租。\
 其他情况不写。

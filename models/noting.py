@@ -13,6 +13,7 @@ from domain.events import ReplyEvent, Stop
 from domain.facts import Fact, NewFact
 from domain.languages import Language
 from domain.records import Turn
+from facts.slots import NOBODY, Names
 from models.chat import Message
 from models.replies import answer_of
 from models.tasks import ImageTask, Task
@@ -22,14 +23,24 @@ _LONGEST_TURN, _SHORTEST_TURN = 8_000, 400
 
 
 class NotingTasks:
-    """The tasks of ``Llm`` by which something becomes known. Each raises ModelError or Interrupted."""
+    """The tasks of ``Llm`` by which something becomes known. Each raises ModelError or Interrupted.
 
-    def notes(self, window: Sequence[Turn], before: Sequence[Turn], language: Language, stop: Stop) -> str:
+    ``names`` are those by which the two who talk are known: the prompts call them so.
+    """
+
+    def notes(
+        self,
+        window: Sequence[Turn],
+        before: Sequence[Turn],
+        language: Language,
+        stop: Stop,
+        names: Names = NOBODY,
+    ) -> str:
         """The notes of a window, as the model wrote them; its turns are numbered from 1.
 
         Long turns are shortened for a model that cannot take the window whole.
         """
-        task, longest = self._task(language), _LONGEST_TURN
+        task, longest = self._task(language, names), _LONGEST_TURN
         while True:
             try:
                 return self._answer(task, "notes", task.notes(window, before, longest), stop)
@@ -38,20 +49,30 @@ class NotingTasks:
                     raise
                 longest //= 4
 
-    def compare(self, new: Sequence[NewFact], known: Sequence[Fact], language: Language, stop: Stop) -> str:
+    def compare(
+        self,
+        new: Sequence[NewFact],
+        known: Sequence[Fact],
+        language: Language,
+        stop: Stop,
+        names: Names = NOBODY,
+    ) -> str:
         """What new facts do to known ones, as the model wrote it; both are numbered from 1."""
-        task = self._task(language)
+        task = self._task(language, names)
         return self._answer(task, "compare", task.compare(new, known), stop)
 
-    def image_operations(self, about: ImageTask, language: Language, stop: Stop) -> str:
+    def image_operations(
+        self, about: ImageTask, language: Language, stop: Stop, names: Names = NOBODY
+    ) -> str:
         """The operations that bring an image up to date, as the model wrote them."""
-        task = self._task(language)
+        task = self._task(language, names)
         return self._answer(task, about.image, task.image_operations(about), stop)
 
     def _answer(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> str:
         return answer_of(self._events(task, name, messages, stop))
 
-    def _task(self, language: Language) -> Task:
+    def _task(self, language: Language, names: Names = NOBODY) -> Task:
+        """How a task is put to a model."""
         raise NotImplementedError
 
     def _events(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> Iterator[ReplyEvent]:

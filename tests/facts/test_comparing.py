@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from domain.facts import Fact, NewFact, Slot, Verdict
 from facts.comparing import MOST_SHOWN, changes, near
-from facts.drafts import DoubtDraft, VerdictDraft
+from facts.drafts import DoubtDraft, VerdictDraft, read_comparison
 from facts.timeline import same_value
 from tests.facts.talk import new_fact, stored
 
@@ -300,6 +300,51 @@ def test_a_death_makes_doubtful_what_was_so_of_the_one_who_died() -> None:
     )
     known = arrived([pet, dose], [death])
     assert [known[name].doubtful_since for name in ("pet", "dose")] == ["2025-11-09", "2025-11-09"]
+
+
+def test_one_new_fact_changes_all_the_known_ones_of_which_a_model_says_so() -> None:
+    known = list(arrived([LEEDS, GYM, RENT, TEA]).values())
+    verdicts = read_comparison('[{"new": 1, "verdict": "changes", "known": [1, 3]}]').verdicts
+    outcome = changes([YORK], known, known, verdicts)
+    assert [(one.fact, one.verdict) for one in outcome.changes if one.verdict == "changes"] == [
+        ("rent", "changes"), ("leeds", "changes"),
+    ]  # fmt: skip
+    later = {fact.text_id: fact for fact in stored(known, outcome)}
+    assert [later[name].replaced_by for name in ("leeds", "rent", "tea")] == ["york", "york", ""]
+
+
+PLAN = new_fact("plan", "home", "York", "2025-08-30T18:00:00+00:00", stance="planned", note="move")
+THERE = new_fact("there", "home", "the new flat in York", "2025-10-25T20:00:00+00:00", start="2025-10-25")
+
+
+@pytest.mark.parametrize(
+    ("learned", "doubted"),
+    [
+        (new_fact("rent", "rent", "925", PLAN.said, turns=PLAN.turns, start="2025-10-18", note="a"), False),
+        (new_fact("rent", "rent", "925", PLAN.said, note="move"), False),
+        (new_fact("rent", "rent", "925", "2025-09-10T18:00:00+00:00", start="2025-11", note="b"), False),
+        (new_fact("rent", "rent", "925", "2025-10-25T19:00:00+00:00", note="b"), False),
+        (new_fact("rent", "rent", "780", "2025-08-30T18:00:00+00:00", note="b"), True),
+        (new_fact("rent", "rent", "780", "2025-09-10T18:00:00+00:00", start="2025-02", note="b"), True),
+        (new_fact("rent", "rent", "780", LEEDS.said, turns=LEEDS.turns, note="b"), True),
+    ],
+    ids=["the turn of the plan", "the note of the plan", "of later", "the same day", "another note", "of before",
+         "the turn of the old home"],
+)  # fmt: skip
+def test_what_was_learned_with_a_change_is_not_doubted_by_it(learned: NewFact, doubted: bool) -> None:
+    known = list(arrived([LEEDS], [replace(PLAN, note="move")], [learned]).values())
+    known = [replace(one, note=learned.note) if one.text_id == "rent" else one for one in known]
+    asked = [DoubtDraft(at, 1) for at, one in enumerate(known, 1) if one.text_id == "rent"]
+    found = {one.fact: one.verdict for one in changes([THERE], known, known, [], asked).changes}
+    assert found.get("rent", "") == ("doubts" if doubted else "")
+    assert found["leeds"] == "changes"
+
+
+def test_what_was_learned_with_a_home_that_was_to_come_is_not_doubted_when_it_has_come() -> None:
+    ahead = replace(YORK, note="move")
+    rent = new_fact("rent", "rent", "925", YORK.said, turns=YORK.turns, note="move")
+    known = arrived([LEEDS, GYM], [ahead, rent], [THERE])
+    assert (known["rent"].doubtful_since, known["gym"].doubtful_since) == ("", "2025-10-18")
 
 
 def test_what_a_person_keeps_is_not_doubted() -> None:

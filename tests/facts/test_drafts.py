@@ -157,6 +157,15 @@ def test_verdicts_and_doubts_are_read() -> None:
     assert read_comparison("no idea").understood is False
 
 
+def test_a_verdict_of_several_known_facts_is_one_of_each() -> None:
+    for known in ([2, 5], "2, #5", ["2", 5]):
+        read = read_comparison(json.dumps([{"new": 1, "known": known, "verdict": "changes"}]))
+        assert read.verdicts == (VerdictDraft(1, 2, "changes"), VerdictDraft(1, 5, "changes"))
+    assert read_comparison('[{"new": 1, "known": [], "verdict": "adds"}]').verdicts == (
+        VerdictDraft(1, 0, "adds"),
+    )
+
+
 def test_doubts_inside_of_a_verdict_are_read() -> None:
     read = read_comparison('[{"new": 1, "known": 2, "verdict": "changes", "doubts": [3, 4]}]')
     assert read.doubts == (DoubtDraft(3, 1), DoubtDraft(4, 1))

@@ -368,3 +368,139 @@ def test_what_the_companion_says_that_it_will_do_is_stated_whatever_it_depends_o
         talk("2025-07-12", "> If I could, I would take the viola."),
     )
     assert [fact.stance for fact in found.facts] == ["supposed"]
+
+
+SEA = "From my flat you can see the sea, I'd pick a place where you can watch the weather and nobody expects you to swim."
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("From the flat of Mara you can see the sea.", ""),
+        ("Mara picks a place where you can watch the weather and nobody expects you to swim.", ""),
+        ("Mara hopes that you can see the sea.", "pronoun"),
+        ("Mara picks a place where you can watch the weather and you should swim.", "pronoun"),
+        ("You watch the weather.", "pronoun"),
+        ("From your flat you can see the sea.", "pronoun"),
+    ],
+)
+def test_you_may_stand_where_it_means_anybody_and_nowhere_else(statement: str, why: str) -> None:
+    assert reason(statement, talk("2026-03-07", SEA), 1) == why
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "why"),
+    [
+        ("Rafe asked me to move in with him.", "Rafe asked Mara to move in with him.", ""),
+        ("Rafe rang. Tom asked me to move in with him.", "Rafe asked Mara to move in with him.", "pronoun"),
+        ("Rafe and Tom asked me to move in with him.", "Rafe asked Mara to move in with him.", "pronoun"),
+        ("Rafe asked me to move in. I live with him.", "Rafe asked Mara to live with him.", "pronoun"),
+        ("Rafe asked me to move in.", "Rafe asked Mara to move in with him.", "pronoun"),
+    ],
+)
+def test_a_pronoun_may_stand_behind_the_one_name_that_it_meant_when_it_was_said(
+    said: str, statement: str, why: str
+) -> None:
+    assert reason(statement, talk("2026-05-02", said), 1, subject="Rafe", about="other") == why
+
+
+def test_one_person_under_two_names_is_one() -> None:
+    said = talk("2025-03-01", "I'm Mara Lindqvist, I live in Leeds with my sister Beth Okafor.")
+    assert reason("The user is Mara Lindqvist; she lives in Leeds.", said, 1) == ""
+    assert reason("Mara Lindqvist and Beth Okafor: she lives in Leeds.", said, 1) == "pronoun"
+
+
+KEPT = "It's Annika, not Annette, my phone kept changing my sister's name and I never noticed. She kept Lindqvist."
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "why"),
+    [
+        (KEPT, "Annika kept the name Lindqvist.", ""),
+        ("Annika didn't change her name, Lindqvist.", "Annika kept the name Lindqvist.", ""),
+        ("Annika kept her name, Lindqvist.", "Annika did not change the name Lindqvist.", ""),
+        (
+            "Annika changed her name, it was Lindqvist.",
+            "Annika did not change the name Lindqvist.",
+            "polarity",
+        ),
+        ("Annika didn't keep the name Lindqvist.", "Annika keeps the name Lindqvist.", "polarity"),
+        ("I quit the cello. I kept the bow.", "Mara does not play the cello any more, she kept it.", ""),
+        ("I live in Leeds.", "Mara does not live in Leeds.", "polarity"),
+        ("I've quit the cello and I don't miss it.", "Mara plays the cello.", "polarity"),
+        ("I'd buy a vineyard in Douro and never see a sheet again.", "Mara buys a vineyard in Douro.", ""),
+    ],
+)
+def test_what_was_kept_was_not_changed_and_a_denial_is_of_its_own_clause(
+    said: str, statement: str, why: str
+) -> None:
+    assert reason(statement, talk("2025-05-17", said), 1, subject="Annika", about="other") == why
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "statement", "why"),
+    [
+        ("> How did the speech go on 3 May?", "It went well!", "Mara's speech on 2025-05-03 went well.", ""),
+        ("> So the speech is on 3 May?", "Agreed!", "Mara's speech is on 2025-05-03.", ""),
+        ("> How did the speech go on 3 May?", "No, it went well before.", "Mara's speech on 2025-05-03 went well.", "date"),
+        ("> How did the speech go on 3 May?", "Which one went well?", "Mara's speech on 2025-05-03 went well.", "question"),
+        ("> I know the speech was on 3 May. How did it go?", "It went well!", "Mara's speech on 2025-05-03 went well.", "date"),
+        ("> How did the speech go on 3 May?", "It went well!", "Mara's speech on 2025-05-04 went well.", "date"),
+        ("> Did you ski with Beth on 3 May?", "It went well!", "Mara skied on 2025-05-03.", "unsupported"),
+    ],
+)  # fmt: skip
+def test_the_day_of_a_question_is_that_of_its_answer(
+    asked: str, answer: str, statement: str, why: str
+) -> None:
+    assert reason(statement, talk("2025-05-17", asked, answer), 2) == why
+
+
+def test_a_question_that_gives_an_answer_its_day_is_evidence_too() -> None:
+    said = talk("2025-05-17", "> How did the speech go on 3 May?", "It went well!")
+    (fact,) = checked(fact_draft("Mara's speech on 2025-05-03 went well.", 2), said).facts
+    assert fact.turns == ("2025-05-17/1", "2025-05-17/2")
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "attribute", "stance"),
+    [
+        ("I'll be 36, my birthday is on 3 May.", "Mara's birthday is on 3 May.", "birthday", "stated"),
+        (
+            "I'll have a party, my birthday is on 3 May.",
+            "Mara is going to celebrate on 3 May.",
+            "birthday",
+            "planned",
+        ),
+        ("I'll have a party on 3 May.", "Mara has a party on 3 May.", "plan", "planned"),
+        (
+            "If I were a king my birthday would be on 3 May.",
+            "Mara's birthday is on 3 May.",
+            "birthday",
+            "planned",
+        ),
+    ],
+)
+def test_a_birthday_that_lies_ahead_is_no_plan(
+    said: str, statement: str, attribute: str, stance: str
+) -> None:
+    draft = fact_draft(statement, 1, subject="Mara", attribute=attribute, stance="planned")
+    assert [fact.stance for fact in checked(draft, talk("2026-03-07", said)).facts] == [stance]
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "attribute", "kept"),
+    [
+        ("Mum is Birgit, she's 71.", "Birgit is 71.", "age", "Birgit is 71 (on 2026-03-07; born 1954/1955)."),
+        ("Ines is six.", "Rafe's daughter Ines is six.", "daughter", "Rafe's daughter Ines is six (on 2026-03-07; born 2019/2020)."),
+        ("I'm 34 until 12 June.", "Mara is 34 until 12 June.", "age", "Mara is 34 until 12 June (on 2026-03-07; born 1991)."),
+        ("My sister is 20 minutes away.", "Mara's sister is 20 minutes away.", "sister", "Mara's sister is 20 minutes away."),
+        ("I was six when Beth came.", "Mara was six when Beth came.", "event", "Mara was six when Beth came."),
+        ("I live at Fishergate, 12.", "Mara lives at Fishergate, 12.", "home", "Mara lives at Fishergate, 12."),
+    ],
+)  # fmt: skip
+def test_an_age_is_kept_with_its_day_and_the_year_of_birth(
+    said: str, statement: str, attribute: str, kept: str
+) -> None:
+    names = Names(MARA.person, MARA.companion, frozenset({"Rafe"}))
+    found = checked(fact_draft(statement, 1, attribute=attribute), talk("2026-03-07", said), names)
+    assert [fact.restatement for fact in found.facts] == [kept]

@@ -158,3 +158,72 @@ def test_what_a_person_asked_to_have_forgotten_leaves_nothing() -> None:
 def test_to_call_by_full_name_names_nobody() -> None:
     assert list(names_in("老友说以后叫全名。")) == []
     assert list(names_in("做测试的叫李楠。")) == ["李楠"]
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "why"),
+    [
+        ("我家阳台上你能看到江。", "陈默家的阳台上你能看到江。", ""),
+        ("我希望你能看到江。", "陈默希望你能看到江。", "pronoun"),
+        ("你住在江边。", "你住在江边。", "pronoun"),
+        ("小李让我跟他去北京。", "小李让陈默跟他去北京。", ""),
+        ("小李来了。老王让我跟他去北京。", "小李让陈默跟他去北京。", "pronoun"),
+        ("林筱没改姓。", "林筱保留了原来的姓。", ""),
+        ("林筱改了姓。", "林筱没改姓。", "polarity"),
+    ],
+)
+def test_what_was_said_of_anybody_kept_or_pointed_at_clearly_is_believed(
+    said: str, statement: str, why: str
+) -> None:
+    known = Names(CHEN.person, CHEN.companion, frozenset({"小李", "林筱"}))
+    people = tuple(name for name in ("小李", "老王", "林筱") if name in statement or name in said)
+    assert reason(statement, talk("2026-05-02", said), 1, names=known, persons=people, about="other") == why
+
+
+@pytest.mark.parametrize(
+    ("statement", "turns", "why"),
+    [
+        ("老友答应八月十五那天跟陈默说生日快乐。", (7, 8), ""),
+        ("老友答应八月十六那天跟陈默说生日快乐。", (7, 8), "date"),
+        ("老友答应2025-08-15跟陈默说生日快乐。", (7, 8), "date"),
+        ("陈默的生日是农历八月十六。", (7,), "date"),
+    ],
+)
+def test_a_day_as_it_was_said_may_stand_and_is_never_worked_out(
+    statement: str, turns: tuple[int, ...], why: str
+) -> None:
+    about = {"about": "companion", "subject": "老友"} if statement.startswith("老友") else {}
+    assert reason(statement, FIRST, *turns, names=CHEN, **about) == why
+
+
+def test_the_day_of_a_question_is_that_of_its_answer() -> None:
+    said = talk("2025-08-25", "> 你爸八月二十号的手术做得怎么样？", "做得很顺利，人已经醒了。")
+    assert reason("陈默爸爸2025年8月20日的手术做得很顺利。", said, 2, names=CHEN) == ""
+    assert reason("陈默爸爸2025年8月21日的手术做得很顺利。", said, 2, names=CHEN) == "date"
+    refused = talk("2025-08-25", "> 你爸八月二十号的手术做得怎么样？", "没做，别的检查做得很顺利。")
+    assert reason("陈默爸爸2025年8月20日的检查做得很顺利。", refused, 2, names=CHEN) == "date"
+
+
+def test_a_birthday_that_lies_ahead_is_no_plan() -> None:
+    draft = fact_draft(
+        "林晓的生日是十月十二号。", 7, subject="林晓", attribute="生日", stance="planned", about="other"
+    )
+    assert [fact.stance for fact in checked(draft, FIRST, CHEN).facts] == ["stated"]
+    party = fact_draft(
+        "陈默打算2025年10月12日给林晓过生日。", 7, subject="林晓", attribute="生日", stance="planned"
+    )
+    assert [fact.stance for fact in checked(party, FIRST, CHEN).facts] == ["planned"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "turn", "attribute", "kept"),
+    [
+        ("陈默三十二岁。", 1, "年龄", "陈默三十二岁（2025-04-05；1992/1993年生）。"),
+        ("豆包是一条柯基，三岁。", 3, "宠物", "豆包是一条柯基，三岁（2025-04-05；2021/2022年生）。"),
+    ],
+)
+def test_an_age_is_kept_with_its_day_and_the_year_of_birth(
+    statement: str, turn: int, attribute: str, kept: str
+) -> None:
+    found = checked(fact_draft(statement, turn, attribute=attribute), FIRST, CHEN).facts
+    assert [fact.restatement for fact in found] == [kept]
