@@ -20,7 +20,7 @@ from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, Stop, TurnEvent
 from domain.facts import News
 from domain.languages import Language, language_of
-from domain.pleas import heard, kept_back, left_unsaid
+from domain.pleas import heard, kept_back, left_unsaid, spoken_of
 from domain.recollection import Recollection
 from domain.records import ErasureScope, Round, Session, not_withheld, unstored
 from domain.settings import Settings
@@ -147,12 +147,13 @@ class Conversation:
         layers = self._layers(text, before, recollection)
         reply = yield from self._ask(layers, stop, stream, watched)
         plea = heard(text)
+        meant = spoken_of(plea, (*self._folded(), *before)) if plea else ()
         with self.memory.in_one_commit() if plea and not self.incognito else nullcontext():
             spoken = self._store(text, started, reply, replaced, recollection)
             if plea:
-                self._withhold((*(before[-1:] if plea.alone else ()), spoken))
+                self._withhold((*meant, spoken))
         if plea:
-            yield Notice("plea.heard", {"rounds": 1 + len(before[-1:]) * plea.alone})
+            yield Notice("plea.heard", {"rounds": 1 + len(meant), "matter": plea.matter})
         yield Replied(spoken, reply, recollection)
 
     def _note_in_flight(self, text: str) -> str:
@@ -365,6 +366,10 @@ class Conversation:
         """The rounds that the model is shown word for word."""
         unwritten = tuple(self._unwritten) if self._unwritten else ()
         return self.memory.context(self.session.session_id) + unwritten
+
+    def _folded(self) -> Iterator[Round]:
+        """The rounds of the session that have left its context."""
+        return (one for one in self.memory.rounds(self.session.session_id) if one.user.folded)
 
     def companion(self, language: Language) -> str:
         """What the companion is called."""

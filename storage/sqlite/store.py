@@ -217,7 +217,10 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
     # -- withholding ---------------------------------------------------------------------------------------------
 
     def withhold(self, text_ids: Sequence[str]) -> list[str]:
-        """Keep turns out of every index from now on; they stay stored. Returns what is gone."""
+        """Keep turns out of every index from now on; they stay stored. Returns what is gone.
+
+        A summary that was made from one of them goes, and is to be made anew from the others.
+        """
         turns = self.turns_with_ids(text_ids)
         gone = [turn.text_id for turn in turns]
         with self._database.write():
@@ -225,6 +228,11 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
             self._set_withheld(turns, True)
             for session_id in {turn.session_id for turn in turns}:
                 self.drop_stages(session_id)
+            for session_id in {turn.session_id for turn in turns if turn.folded}:
+                if summary := self.summary(session_id):
+                    gone += self._remove_summary(summary)
+                    self._ask_anew("summary", session_id, summary.timestamp)
+                self._ask_again(session_id)
         return gone
 
     def release(self, text_ids: Sequence[str]) -> None:
