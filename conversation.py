@@ -30,7 +30,7 @@ from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.keeping import Keeping
 from jobs.saving import Saved, SaveEvent, Saving
-from jobs.undoing import SaveUndone, Undoing
+from jobs.undoing import SaveUndone, Undoing, Undone
 from llm import Answered, Layers, Llm
 from memory import Memory
 from prompts import TEMPLATES
@@ -85,7 +85,7 @@ class Conversation:
         self.asking = Asking(settings, memory, llm, log, clock)
         self._folding = Folding(settings, memory, llm, log)
         self._keeping = Keeping(settings, memory, llm, log, clock=clock, present=self._present)
-        self._undoing = Undoing(memory)
+        self.undoing = Undoing(memory)
         self.session, self._resumed = session, resumed
 
     # -- opening -----------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ class Conversation:
         with self._keeping.paused():
             self.session, self._resumed, self.last = session, resumed, None
             self.asking.last = None
-        self._undoing.something_else()
+        self.undoing.something_else()
         return self.open()
 
     # -- a turn ------------------------------------------------------------------------------------------------
@@ -245,9 +245,9 @@ class Conversation:
         self, text: str, started: str, reply: Reply, replaced: Round | None, recollection: Recollection
     ) -> Round:
         """Store the round, with which of its quotations stand in a memory."""
-        self._undoing.taken_back.clear()
+        self.undoing.done.clear()
+        self.undoing.taken_back.clear()
         if self._unwritten is None:
-            self._undoing.whole = None
             return self.memory.store_round(
                 self.session.session_id, text, reply.text, started, reply.finish,
                 instead_of=replaced, quoted=checked(reply.text, recollection),
@@ -305,7 +305,6 @@ class Conversation:
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
-                    self._undoing.whole = event.archived
                 yield event
 
     def keep_silent(self) -> None:
@@ -319,16 +318,13 @@ class Conversation:
         self._folding.wait()
         if self._unwritten is None:
             self.last = self.asking.last = None
-        return self._undoing.reset(self.session.session_id, self._unwritten)
+        return self.undoing.reset(self.session.session_id, self._unwritten)
 
-    def undo(self, count: int = 1) -> int | SaveUndone:
-        """Take back what was last done: a reset or a save that was just made, or the last rounds.
-
-        Returns how many rounds, or what the save had done.
-        """
+    def undo(self, count: int = 1) -> Undone:
+        """Take back what was last done: a reset, a save, a decision about a fact, or the last rounds."""
         self._folding.wait()
         with self._keeping.paused():
-            undone = self._undoing.undo(self.session.session_id, count, self._unwritten)
+            undone = self.undoing.undo(self.session.session_id, count, self._unwritten)
             if isinstance(undone, SaveUndone):
                 self.switch_to(undone.session, resumed=True)
         return undone
@@ -336,7 +332,7 @@ class Conversation:
     def redo(self) -> tuple[Round, ...]:
         """Bring back what was taken back last, as long as nothing new was said. Returns the rounds."""
         self._folding.wait()
-        return self._undoing.redo(self._unwritten)
+        return self.undoing.redo(self._unwritten)
 
     def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
         """Erase what was chosen with ``memory.eraser``. The last event is ``Erased``.
@@ -345,7 +341,7 @@ class Conversation:
         """
         yield from self._settle_folding(stop)
         self.last = self.asking.last = None
-        self._undoing.something_else()
+        self.undoing.something_else()
         with self._keeping.paused():
             yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
@@ -360,7 +356,7 @@ class Conversation:
         """Stop or begin writing. What was said unwritten leaves the context when writing begins again."""
         if on != self.incognito:
             self._unwritten = [] if on else None
-            self._undoing.taken_back.clear()
+            self.undoing.taken_back.clear()
 
     def rounds_in_context(self) -> tuple[Round, ...]:
         """The rounds that the model is shown word for word."""

@@ -181,7 +181,8 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
                 self._refer_to_memories(turn)
             gone = self.fold(session_id, turns[-1].round if turns else 0, summary)
             made = {image: self._add_draft(image, draft, now, session_id) for image, draft in images.items()}
-            self._keep_save_to_undo(session_id, was, made, now)
+            if next_id:
+                self._keep_save_to_undo(session_id, was, made, now)
             self.drop_stages(session_id)
             self.drop_in_flight(session_id)
             self._close_session(session_id, now)
@@ -213,6 +214,17 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader):
             self.resume(session_id, present, now)
             self._drop_undoable_saves()
         return gone
+
+    def undo_decision(self, fact: str) -> bool:
+        """Take back what a person last decided about a fact, with what they put in its place."""
+        query = (
+            "SELECT e.seq, e.by_fact FROM fact_event e JOIN fact f ON f.seq = e.fact WHERE f.text_id = ?"
+            " AND e.what IN ('put_right', 'kept', 'let_go') ORDER BY e.seq DESC LIMIT 1"
+        )
+        with self._database.write():
+            for row in (decided := self._read(query, fact)):
+                self._remove_known((), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])
+        return bool(decided)
 
     # -- withholding ---------------------------------------------------------------------------------------------
 

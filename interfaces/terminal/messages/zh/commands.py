@@ -9,7 +9,7 @@ COMMANDS = {
     "command.help": "能做什么",
     "command.retry": "让上一句得到新的回复",
     "command.edit": "修改上一句并重新发送",
-    "command.undo": "撤回最近 n 轮；紧接 /reset 或 /save 之后则整个撤回",
+    "command.undo": "撤回最近 n 轮；紧接 /reset、/save 或 /facts 的改动之后则整个撤回",
     "command.redo": "恢复 /undo 撤回的内容，直到说出新的话",
     "command.history": "显示本次会话最近 n 轮",
     "command.memory": "一屏看完记忆；或在其中查找",
