@@ -20,7 +20,7 @@ from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, Stop, TurnEvent
 from domain.facts import News
 from domain.languages import Language, language_of
-from domain.pleas import heard, kept_back, left_unsaid
+from domain.pleas import heard, kept_back, left_unsaid, spoken_of
 from domain.recollection import Recollection
 from domain.records import ErasureScope, Image, Round, Session, not_withheld, unstored
 from domain.settings import Settings
@@ -31,7 +31,7 @@ from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.keeping import Keeping
 from jobs.saving import Saved, SaveEvent, Saving
-from jobs.undoing import SaveUndone, Undoing
+from jobs.undoing import SaveUndone, Undoing, Undone
 from llm import Answered, Layers, Llm
 from memory import Memory
 from models.memories import marked_image
@@ -90,7 +90,7 @@ class Conversation:
         beside = background or Background("keep", "opening.keeping_failed", log)
         self._keeping = Keeping(settings, memory, llm, beside, clock=clock, present=self._present)
         self.resting = self._folding.resting  #: Set while no fold is under way.
-        self._undoing = Undoing(memory)
+        self.undoing = Undoing(memory)
         self.session, self._resumed = session, resumed
 
     # -- opening -----------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Conversation:
         with self._keeping.paused():
             self.session, self._resumed, self.last = session, resumed, None
             self.asking.last = None
-        self._undoing.something_else()
+        self.undoing.something_else()
         return self.open()
 
     # -- a turn ------------------------------------------------------------------------------------------------
@@ -152,12 +152,13 @@ class Conversation:
         layers = self._layers(text, before, recollection)
         reply = yield from self._ask(layers, stop, stream, watched)
         plea = heard(text)
+        meant = spoken_of(plea, (*self._folded(), *before)) if plea else ()
         with self.memory.in_one_commit() if plea and not self.incognito else nullcontext():
             spoken = self._store(text, started, reply, replaced, recollection)
             if plea:
-                self._withhold((*(before[-1:] if plea.alone else ()), spoken))
+                self._withhold((*meant, spoken))
         if plea:
-            yield Notice("plea.heard", {"rounds": 1 + len(before[-1:]) * plea.alone})
+            yield Notice("plea.heard", {"rounds": 1 + len(meant), "matter": plea.matter})
         yield Replied(spoken, reply, recollection)
 
     def _note_in_flight(self, text: str) -> str:
@@ -253,9 +254,9 @@ class Conversation:
         self, text: str, started: str, reply: Reply, replaced: Round | None, recollection: Recollection
     ) -> Round:
         """Store the round, with which of its quotations stand in a memory."""
-        self._undoing.taken_back.clear()
+        self.undoing.done.clear()
+        self.undoing.taken_back.clear()
         if self._unwritten is None:
-            self._undoing.whole = None
             return self.memory.store_round(
                 self.session.session_id, text, reply.text, started, reply.finish,
                 instead_of=replaced, quoted=checked(reply.text, recollection),
@@ -313,7 +314,6 @@ class Conversation:
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
-                    self._undoing.whole = event.archived
                 yield event
 
     def keep_silent(self) -> None:
@@ -327,16 +327,13 @@ class Conversation:
         self._folding.wait()
         if self._unwritten is None:
             self.last = self.asking.last = None
-        return self._undoing.reset(self.session.session_id, self._unwritten)
+        return self.undoing.reset(self.session.session_id, self._unwritten)
 
-    def undo(self, count: int = 1) -> int | SaveUndone:
-        """Take back what was last done: a reset or a save that was just made, or the last rounds.
-
-        Returns how many rounds, or what the save had done.
-        """
+    def undo(self, count: int = 1) -> Undone:
+        """Take back what was last done: a reset, a save, a decision about a fact, or the last rounds."""
         self._folding.wait()
         with self._keeping.paused():
-            undone = self._undoing.undo(self.session.session_id, count, self._unwritten)
+            undone = self.undoing.undo(self.session.session_id, count, self._unwritten)
             if isinstance(undone, SaveUndone):
                 self.switch_to(undone.session, resumed=True)
         return undone
@@ -344,7 +341,7 @@ class Conversation:
     def redo(self) -> tuple[Round, ...]:
         """Bring back what was taken back last, as long as nothing new was said. Returns the rounds."""
         self._folding.wait()
-        return self._undoing.redo(self._unwritten)
+        return self.undoing.redo(self._unwritten)
 
     def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
         """Erase what was chosen with ``memory.eraser``. The last event is ``Erased``.
@@ -353,7 +350,7 @@ class Conversation:
         """
         yield from self._settle_folding(stop)
         self.last = self.asking.last = None
-        self._undoing.something_else()
+        self.undoing.something_else()
         with self._keeping.paused():
             yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
@@ -368,12 +365,16 @@ class Conversation:
         """Stop or begin writing. What was said unwritten leaves the context when writing begins again."""
         if on != self.incognito:
             self._unwritten = [] if on else None
-            self._undoing.taken_back.clear()
+            self.undoing.taken_back.clear()
 
     def rounds_in_context(self) -> tuple[Round, ...]:
         """The rounds that the model is shown word for word."""
         unwritten = tuple(self._unwritten) if self._unwritten else ()
         return self.memory.context(self.session.session_id) + unwritten
+
+    def _folded(self) -> Iterator[Round]:
+        """The rounds of the session that have left its context."""
+        return (one for one in self.memory.rounds(self.session.session_id) if one.user.folded)
 
     def companion(self, language: Language) -> str:
         """What the companion is called."""

@@ -3,16 +3,20 @@
 Strict on purpose: "forget it, let's eat" withdraws a thought and asks for nothing, and so does 算了忘了吧. A plea is an
 order to forget, erase or not remember, said of what was told; where the words alone are those of an idiom, another sign
 of earnest must stand beside them. What stands in quotation marks is somebody else's.
+
+    heard     the plea in a message, and the matter that it names, if any
+    meant     of what was said before, what the plea speaks of; in doubt more rather than less
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from domain.languages import unspaced_length
+from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, unspaced_length
 from domain.records import PREFIX, Round
+from domain.text import without_quotations
 
 # The patterns are compiled when a plea is first listened for: most take longer than all the rest of this file.
 
@@ -24,9 +28,15 @@ _LOOKED_AT = 20_000
 
 @dataclass(frozen=True)
 class Plea:
-    """A plea was heard. ``alone``: the message says little else, so it speaks of what was said before it."""
+    """A plea was heard. ``alone``: the message says little else, so it speaks of what was said before it.
+
+    ``matter`` are the things that it names, each in the person's words. ``points``: it names none, or speaks of "that"
+    or of what was "just" said beside it, so that the round before is meant in any case.
+    """
 
     alone: bool
+    matter: tuple[str, ...] = ()
+    points: bool = True
 
 
 _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|「[^」\n]{0,300}」|『[^』\n]{0,300}』|‘[^’\n]{3,300}’')
@@ -88,7 +98,7 @@ _WITHDRAWN = (
 _HAN_WISH = (
     r"(?:请你?|求求?你|拜托你?|麻烦你?|我要你|我希望你|希望你|我想让你|你能不能|能不能请你|你必须|你一定要)"
 )
-_HAN_THAT = r"(?:这|那|它|刚才|刚刚|我刚|我说|我讲|我告诉|我的|上面|以上|前面)"
+_HAN_THAT = r"(?:这|那|它|刚才|刚刚|我刚|我说|我讲|我告诉|我[跟和对]你|我家|我的|上面|以上|前面)"
 _HAN_REMOVE = r"(?:删掉|删除|删了|抹掉|抹去|擦掉|擦除|清除|清掉|去掉|移除|消除)"
 _HAN_MEMORY = r"(?:记忆|记录|脑子|脑海|记忆库|大脑|存档)(?:库)?(?:里面|里|中|当中)?"
 _HAN_FORGET = r"(?:忘掉|忘了|忘记|忘光|忘干净|彻底忘)"
@@ -113,12 +123,126 @@ _HAN_SIGN = (
 )
 _HAN_WITHDRAWN = r"算了|没关系|不重要|无所谓|我是说|我的意思|[他她妈爸]们?(?:跟我)?[说讲]"
 
+# --- what a plea names
+
+#: Where the order ends and a reason or a remark begins.
+_ASIDE = re.compile(
+    r"[;:—–(；：（]|,? (?:because|since|as i|before|unless)\b|因为"
+    r"|, ?(?:and |but |or |so )?(?:it|that|this|i|i'm|you|he|she|we|they|wipe|erase|delete|please|okay|ok|thanks?)\b"
+    r"|[、，](?:我不|我是|千万)|(?:,|\band) (?:never|don't|do not)\b(?! (?:ever )?(?:mention|bring|speak|talk|raise))"
+    r"|[、，](?:别|不要|永远|再也)[^，。提]{0,4}(?!提)",
+    re.IGNORECASE,
+)
+#: These words of an order name nothing.
+_ORDER = (
+    r"(?:please|want|need|beg|ask|like|love|prefer|rather|forgot|forget|forgotten|unremember|disremember|erase|wipe|delete"
+    r"|scrub|purge|remove|strike|clear|clean|drop|cut|take|keep|leave|store|save|put|record|retain|remember|memori[sz]e"
+    r"|pretend|try|memory|memories|mind|records?|notes?|head|database|logs?|files?|said|told|tell|say|wrote|write|typed?"
+    r"|mention(?:ed)?|bring|raise|speak|repeat|shared?|confided|admitted|sent|brought|asked|ever|even|never|everything|anything|whatever|whole|part"
+    r"|regarding|concerning|last|previous|messages?|sentences?|words?|forever|good|completely|entirely|seriously|honestly"
+    r"|stupid|silly|dumb|embarrassing|terrible|awful|tonight|today|yesterday|evening|morning|night|afternoon|week|earlier"
+    r"|ago|minutes?|moments?|right|away|immediately|conversation|chat|talk|anyone|again|mean|serious|mine|might|story)"
+)
+_EMPTY = re.compile(rf"\b{_ORDER}\b", re.IGNORECASE)
+_HAN_EMPTY = re.compile(
+    r"请你?|求求你?|求你|拜托你?|麻烦你?|我?希望你?|我?想让你|我?要你|能不能|必须|一定要|让你|[跟和对]你|永远|再也|赶快|赶紧|现在|立刻|马上|彻底"
+    r"|忘掉|忘了|忘记|忘光|忘干净|删掉|删除|删了|抹掉|抹去|擦掉|擦除|清除|清掉|去掉|移除|消除|(?:记忆库?|记录|脑子|脑海|大脑|存档)(?:里面?|中|当中)?"
+    r"|关于|有关|对于|刚才|刚刚|昨天|今天|前天|晚上|早上|上次|之前|以前|上面|前面|以上|一切|所有|全部|任何|千万|不要|不用|不许|不准|请?勿"
+    r"|告诉|[说讲提]过?|的?[话事]情?|秘密|对话|消息|内容|[这那][些段件句个]?|那件|记住|记下来?|记着|记到|记在|记得|保存|存下|存进|留在"
+    r"|[我你它们把将从给刚别再全都吧了的]|就(?=$|\s)|[句件段]"
+)
+_AND = re.compile(r"\s*(?:,|\band\b|\bor\b|[、，,])\s*")
+_ABOUT = re.compile(
+    r"\b(?:about|regarding|concerning|(?:memory|memories|mind|head|notes) of)\s+(?!it\b|this\b|that\b)",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(
+    r"^(?:(?:i|you|your|do|not|don't|never|that|of|to|from|out|with|in|up)\b\s*)+", re.IGNORECASE
+)
+#: What is pointed at rather than named.
+_POINTS = re.compile(
+    r"\b(?:it|this|these|those|just|last|previous)\b|\bthat\b(?! (?:i|my|the|we|he|she|they)\b)"
+    r"|(?:what|everything|anything|all|whatever|things?)(?: that)? i(?:'ve| have)?(?: just| ever)? [a-z]+"
+    r"(?!.*\b(?:about|regarding|concerning)\b)"
+    r"|刚|[这那](?:些|句|段|个|件事(?!情?的))|它|上面|以上"
+)
+#: What goes on from what was said before it: of somebody, or of anything.
+_SOMEBODY = (
+    r"\b(?:he|she|him|her|his|hers|they|them|their)\b|^\s*(?:then|and|after(?:wards)?|later|because)\b"
+    r"|[他她]|对方|人家|^\s*(?:后来|然后|结果|于是|而且|因为|接着)"
+)
+_LEANS_ON_SOMEBODY = re.compile(_SOMEBODY)
+_LEANS = re.compile(
+    rf"{_SOMEBODY}|\b(?:it|that|this|those|these|one|both)\b|^\s*(?:so|but|also)\b|[它这那其]|^\s*(?:但|所以|还)"
+)
+#: Characters that join others and are seldom part of a word; some stop characters are ("address", "allergy").
+_JOINING = STOP_CHARACTERS - frozenset("地过会可能对向果因得")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_HAN_RUN = re.compile(f"[{UNSPACED}]+")
+
+
+def _named(order: str) -> list[str]:
+    """The things that an order to forget names, in the person's words."""
+    named = _ABOUT.split(order, maxsplit=1)[-1].strip(" .!?。！？")
+    return [found for part in _AND.split(named) if (found := _bared(part))]
+
+
+def _bared(part: str) -> str:
+    """What is left of a part of an order without the words that name nothing; "" when that is nothing."""
+    if unspaced_length(part):
+        part = max(re.split(r"\s{2,}", _HAN_EMPTY.sub("  ", part)), key=len)
+    else:
+        part = _EMPTY.sub(" ", re.sub(r"\b(?:from|out of|in|of) your\b.*", "", part))
+        part = _LEADING.sub("", " ".join(part.split()))
+    return part.strip() if _terms(part) else ""
+
+
+def _terms(text: str) -> frozenset[str]:
+    """The words that tell something, each without its ending of a plural or an owner, and pairs of characters."""
+    lower = text.lower().replace("’", "'")
+    words = {_root(word) for word in _WORD.findall(_HAN_RUN.sub(" ", lower)) if word not in STOP_WORDS}
+    pairs = {run[at : at + 2] for run in _HAN_RUN.findall(lower) for at in range(len(run) - 1)}
+    return frozenset(word for word in words if len(word) > 1) | {
+        pair for pair in pairs if not _JOINING.intersection(pair)
+    }
+
+
+def _root(word: str) -> str:
+    word = word.removesuffix("'s").rstrip("'")
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _holds(text: str, part: str) -> bool:
+    """Whether a text speaks of a thing: it holds its words, of Chinese most of its pairs of characters."""
+    terms, wanted = _terms(text), _terms(part)
+    held = sum(1 for one in wanted if any(_same(one, term) for term in terms))
+    return held * 2 >= len(wanted) if unspaced_length(part) else held == len(wanted)
+
+
+def _shares(text: str, wanted: Collection[str]) -> bool:
+    """Whether a text holds one of these words."""
+    terms = _terms(text)
+    return any(_same(one, term) for one in wanted for term in terms)
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two words are forms of one word."""
+    if one == other or min(len(one), len(other)) < 4:
+        return one == other
+    common = next(
+        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
+    )
+    return common >= max(len(one), len(other)) - 3 and (common >= 5 or common == min(len(one), len(other)))
+
 
 def heard(text: str) -> Plea | None:
     """The plea in what a person said, if there is one.
 
     >>> heard("Please forget that, I mean it.")
-    Plea(alone=True)
+    Plea(alone=True, matter=(), points=True)
+    >>> heard("Please forget what I said about my boss's wife.")
+    Plea(alone=True, matter=("my boss's wife",), points=False)
     >>> heard("Forget it, let's eat.") is None
     True
     """
@@ -126,9 +250,50 @@ def heard(text: str) -> Plea | None:
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
     signs = re.search(_SIGN, plain.lower()) is not None, re.search(_HAN_SIGN, plain) is not None
     begins = [_begins(sentence, *signs) for sentence in sentences]
-    if all(at is None for at in begins):
+    pleas = [sentence[at:] for sentence, at in zip(sentences, begins, strict=True) if at is not None]
+    if not pleas:
         return None
-    return Plea(alone=_is_little(_rest(sentences, begins)))
+    orders = [_ASIDE.split(plea)[0] for plea in pleas]
+    matter = tuple(dict.fromkeys(part for order in orders for part in _named(order)))
+    points = not matter or any(_POINTS.search(order.lower()) for order in orders)
+    return Plea(_is_little(_rest(sentences, begins)), matter, points)
+
+
+def meant(plea: Plea, said: Sequence[tuple[str, str]]) -> tuple[int, ...]:
+    """Which of the rounds before a plea it speaks of; ``said`` are their messages and replies, oldest first.
+
+    A plea that names no matter speaks of the round before it. One that names a matter speaks of the rounds that hold
+    it, and of those that go on from one of them with "she" or "then". The round before it is spoken of too wherever
+    that is not certain: where no round holds the whole matter, or where it leans on what was said, or shares a word.
+    """
+    before = {len(said) - 1} if said and plea.alone else set[int]()
+    if not plea.matter:
+        return tuple(before)
+    holding = {at for at, told in enumerate(said) if any(_holds(" ".join(told), one) for one in plea.matter)}
+    if not holding:
+        if not plea.alone:
+            return ()
+        named = frozenset[str]().union(*map(_terms, plea.matter))
+        return tuple(sorted(before | {at for at, told in enumerate(said) if _shares(" ".join(told), named)}))
+    going_on = set(holding)
+    for at in range(1, len(said)):
+        leans = _LEANS if at - 1 in holding else _LEANS_ON_SOMEBODY
+        if at - 1 in going_on and leans.search(said[at][0].lower()):
+            going_on.add(at)
+    doubtful = plea.points or (bool(before) and _in_doubt(said[-1][0], [said[at][0] for at in holding]))
+    return tuple(sorted(going_on | (before if doubtful else set())))
+
+
+def spoken_of(plea: Plea, before: Sequence[Round]) -> tuple[Round, ...]:
+    """The rounds before a plea that it speaks of; what they quote counts for nothing."""
+    said = [(one.user.words, without_quotations(one.assistant.words)) for one in before]
+    return tuple(before[at] for at in meant(plea, said))
+
+
+def _in_doubt(text: str, told: Sequence[str]) -> bool:
+    """Whether a round may still speak of what these tell: it leans on what was said before, or shares a word."""
+    terms = _terms(text)
+    return bool(_LEANS.search(text.lower())) or any(terms & _terms(one) for one in told)
 
 
 def kept_back(spoken: Round) -> Round:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from domain.facts import Stance
 from domain.languages import Language, is_unspaced, language_of
-from domain.pleas import heard
+from domain.pleas import heard, meant
 from domain.records import Turn
 from domain.text import day_of, without_quotations
 from facts.ages import birth_years
@@ -259,15 +259,22 @@ def _speaks(source: Source) -> bool:
 def _barred(turns: Sequence[Turn]) -> frozenset[str]:
     """The turns that bear nothing out: withheld ones, and what a plea speaks of with the round of the plea."""
     barred = {turn.text_id for turn in turns if turn.withheld}
-    for at, turn in enumerate(turns):
-        plea = heard(turn.words) if turn.role == "user" else None
-        if plea:
-            first = _round_before(turns, at) if plea.alone else at
-            barred |= {each.text_id for each in turns[first : at + 1]}
-            barred |= {each.text_id for each in turns[at + 1 : at + 2] if each.role == "assistant"}
+    rounds = _rounds(turns)
+    for number, spoken in enumerate(rounds):
+        if plea := heard(spoken[0].words) if spoken[0].role == "user" else None:
+            said = [(one[0].words, one[1].words if len(one) > 1 else "") for one in rounds[:number]]
+            of = [*meant(plea, said), number]
+            barred |= {turn.text_id for at in of for turn in rounds[at]}
     return frozenset(barred)
 
 
-def _round_before(turns: Sequence[Turn], at: int) -> int:
-    """Where the person's message before this one begins."""
-    return next((place for place in range(at - 1, -1, -1) if turns[place].role == "user"), at)
+def _rounds(turns: Sequence[Turn]) -> list[list[Turn]]:
+    """The messages of the person, each with the reply behind it if there is one; other turns alone."""
+    rounds: list[list[Turn]] = []
+    for turn in turns:
+        before = rounds[-1] if rounds else []
+        if turn.role == "assistant" and [one.role for one in before] == ["user"]:
+            before.append(turn)
+        else:
+            rounds.append([turn])
+    return rounds

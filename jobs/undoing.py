@@ -1,13 +1,14 @@
-"""Taking back what was last done in a conversation: rounds, a reset, a save. And bringing rounds back.
+"""Taking back what was last done: rounds, a reset, a save, a decision about a fact. And bringing rounds back.
 
-Promises: a reset or a save is taken back only right after it, and as a whole; rounds come back only as long as nothing
-new was said.
+Promises: a reset, a save or a decision is taken back only right after it, and as a whole; a save also in a later run of
+the program; rounds come back only as long as nothing new was said.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from domain.facts import Fact, NewFact
 from domain.records import IMAGES, Image, Removed, Round, Session
 from memory import Memory
 
@@ -25,6 +26,24 @@ class SaveUndone:
     facts: int
 
 
+@dataclass(frozen=True)
+class DecisionUndone:
+    """What a person had decided about a fact was taken back; ``fact`` is as it was before."""
+
+    fact: Fact
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A person decided about a fact, named by its id."""
+
+    fact: str
+
+
+Undone = int | SaveUndone | DecisionUndone
+"""How many rounds, or what else was taken back."""
+
+
 class Undoing:
     """What can be taken back of one conversation, and what can be brought back.
 
@@ -33,16 +52,25 @@ class Undoing:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        #: What was done last and is taken back as a whole: a reset, or the save of a session. Whoever does anything
-        #: else puts None here.
-        self.whole: Removed | Session | None = None
+        #: What was done since anything was said, the last of it at the end; whoever says anything new clears this.
+        self.done: list[Removed | Decision] = []
         #: Rounds that were taken back; whoever says anything new clears this.
         self.taken_back: list[tuple[Round, ...]] = []
 
     def something_else(self) -> None:
-        """Something else was done: nothing of it can be taken back, nor brought back."""
-        self.whole = None
+        """Something else was done: nothing before it can be taken back, nor brought back."""
+        self.done.clear()
         self.taken_back.clear()
+
+    def put_right(self, fact: str, new: NewFact | None) -> None:
+        """Let a person decide about a fact: it never was, and ``new`` is so instead, or nothing."""
+        if self._memory.put_right(fact, new):
+            self.done.append(Decision(fact))
+
+    def keep_fact(self, fact: str, kept: bool) -> None:
+        """Let a person decide whether a fact is kept."""
+        if self._memory.keep_fact(fact, kept):
+            self.done.append(Decision(fact))
 
     def reset(self, session_id: str, unwritten: list[Round] | None) -> int:
         """Clear a session. Returns how many rounds went."""
@@ -51,20 +79,23 @@ class Undoing:
             gone = len(unwritten)
             unwritten.clear()
             return gone
-        self.whole = removed = self._memory.reset(session_id)
+        removed = self._memory.reset(session_id)
+        self.done += [removed] if removed.turns else []
         return len(removed.rounds)
 
-    def undo(self, session_id: str, count: int, unwritten: list[Round] | None) -> int | SaveUndone:
-        """Take back what was last done. Returns how many rounds, or what a save had done."""
+    def undo(self, session_id: str, count: int, unwritten: list[Round] | None) -> Undone:
+        """Take back what was last done."""
+        if self.done and (unwritten is None or isinstance(self.done[-1], Decision)):
+            undone = self._undo_done(self.done.pop())
+            if undone is not None:
+                return undone
         if unwritten is not None:
             kept = max(0, len(unwritten) - count)
             self.taken_back.append(tuple(unwritten[kept:]))
             del unwritten[kept:]
             return len(self.taken_back[-1])
-        undone = self._undo_whole(session_id)
-        self.whole = None
-        if undone is not None:
-            return undone
+        if (saved := self._undo_save(session_id)) is not None:
+            return saved
         self.taken_back.append(self._memory.context(session_id)[-count:])
         return self._memory.undo(session_id, count)
 
@@ -77,18 +108,22 @@ class Undoing:
             self._memory.redo(rounds)
         return rounds
 
-    def _undo_whole(self, session_id: str) -> int | SaveUndone | None:
-        """Take back a reset or a save that was done last; None where there is none to take back."""
-        if isinstance(self.whole, Removed) and self.whole.turns:
-            self._memory.put_back(self.whole)
-            return len(self.whole.rounds)
-        return self._undo_save(self.whole, session_id) if isinstance(self.whole, Session) else None
+    def _undo_done(self, done: Removed | Decision) -> Undone | None:
+        """Take back a reset or a decision; None for a decision about a fact that is gone since."""
+        if isinstance(done, Removed):
+            self._memory.put_back(done)
+            return len(done.rounds)
+        facts = self._memory.facts_with_ids([done.fact]) if self._memory.undo_decision(done.fact) else []
+        return DecisionUndone(facts[0]) if facts else None
 
-    def _undo_save(self, saved: Session, present: str) -> SaveUndone | None:
-        """Take the save of a session back; None when anything was said since."""
+    def _undo_save(self, present: str) -> SaveUndone | None:
+        """Take back the save that opened this session; None when there is none, or anything was said or done since."""
         memory = self._memory
+        saved = memory.last_save(present)
+        if saved is None:
+            return None
         known, images = memory.known_counts(), {image: memory.image(image) for image in IMAGES}
-        session = memory.undo_save(saved.session_id, present)
+        session = memory.undo_save(saved, present)
         if session is None:
             return None
         left = memory.known_counts()

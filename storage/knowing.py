@@ -79,6 +79,13 @@ class Knowing(Forgetting):
         self._tell_index(gone)
         return self._store.session(session_id)
 
+    def last_save(self, present: str) -> str | None:
+        """The session whose ``/save`` opened the session ``present``, in whatever run of the program.
+
+        None when anything was said, or decided about a fact, since, or what it came to is gone.
+        """
+        return self._store.last_save(present)
+
     # -- by hand -----------------------------------------------------------------------------------------------
 
     def put_right(self, fact: str, new: NewFact | None) -> bool:
@@ -91,6 +98,10 @@ class Knowing(Forgetting):
     def keep_fact(self, fact: str, kept: bool = True) -> bool:
         """Note whether the person wants a fact kept. False when there is no such fact."""
         return self._store.keep_fact(fact, kept, self._now())
+
+    def undo_decision(self, fact: str) -> bool:
+        """Take back what the person last decided about a fact, as if they never had. False where they had not."""
+        return self._store.undo_decision(fact)
 
     def new_text_id(self) -> str:
         """An id for a note or a fact that is to be stored."""

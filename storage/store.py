@@ -206,6 +206,10 @@ class SessionStore(Protocol):
         """
         ...
 
+    def last_save(self, present: str) -> str | None:
+        """The session whose save opened this one, as long as it can be taken back."""
+        ...
+
     def undo_save(self, session_id: str, present: str, now: str) -> list[str] | None:
         """Make an archived session what it was, active in place of the empty ``present``, and unlearn what it came to.
 

@@ -67,7 +67,9 @@ def test_after_the_plea_no_request_of_any_session_holds_what_was_to_be_forgotten
         for line in EVENING[:2]:
             assert said(first, line) == []
         notices = said(first, EVENING[2])
-        assert [(notice.key, notice.details) for notice in notices] == [("plea.heard", {"rounds": 1})]
+        assert [(notice.key, notice.details) for notice in notices] == [
+            ("plea.heard", {"rounds": 1, "matter": ()})
+        ]
         asked = len(sent(server))
         for line in (*EVENING[3:], AFTERWARDS[1]):
             said(first, line)
@@ -95,7 +97,7 @@ def test_in_its_place_stands_a_neutral_line(tmp_path, server, clock, new_id, log
 def test_a_plea_that_stands_alone_withholds_what_was_said_before_it(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         said(first, "My brother Josef has gambling debts.")
-        assert said(first, "Please forget that, I mean it.")[0].details == {"rounds": 2}
+        assert said(first, "Please forget that, I mean it.")[0].details == {"rounds": 2, "matter": ()}
         asked = len(sent(server))
         said(first, "How are you?")
         assert told_since(server, asked) == []
@@ -109,6 +111,33 @@ def test_a_plea_in_chinese_is_heard(tmp_path, server, clock, new_id, log):
         said(first, "今天天气不错。")
         assert "赌债" not in sent(server)[-1]
         assert "不再提起" in sent(server)[-1]
+
+
+@pytest.mark.parametrize(
+    ("secret", "other", "plea", "matter"),
+    [
+        ("My brother Josef has gambling debts.", "I had pasta.", "Please forget all I said about Josef.", "Josef"),
+        ("我弟弟约瑟夫欠了两千块赌债。", "午饭吃了面条。", "请忘掉我说的关于约瑟夫的事。", "约瑟夫"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_plea_that_names_its_matter_withholds_what_holds_it_and_leaves_the_round_before(
+    tmp_path, server, clock, new_id, log, secret, other, plea, matter, folded
+):
+    few = {"MAX_CONV_NUM": "1", "REFRESH_EVERY_CONV_NUM": "1"} if folded else {}
+    with house(tmp_path, server, clock, new_id, log, **few) as first:
+        for line in (secret, other):
+            said(first, line)
+        before = first.rows("summary")
+        assert bool(before) is folded
+        assert said(first, plea)[0].details == {"rounds": 2, "matter": (matter,)}
+        assert [turn.words for turn in first.memory.withheld() if turn.role == "user"] == [secret, plea]
+        assert "gambling" not in str(first.rows("summary"))
+        asked = len(sent(server))
+        said(first, "How are you?")
+        first.save()
+        assert not [one for one in sent(server)[asked:] if "gambling" in one or "赌债" in one]
+        assert other in str(sent(server)[asked:])
 
 
 def test_what_nobody_asked_to_have_forgotten_is_told_on(tmp_path, server, clock, new_id, log):

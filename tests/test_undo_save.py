@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,15 +19,20 @@ from tests.house import House, friend, house
 from tests.server import ScriptedServer
 
 
-@pytest.fixture
-def home(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) -> Iterator[House]:
+@contextmanager
+def opened(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) -> Iterator[House]:
     server = ScriptedServer()
     server.answer = friend
-    with house(
-        tmp_path, server, clock, new_id, log, DATA_DIR=str(tmp_path / "data"), LOG_DIR=str(tmp_path / "logs")
-    ) as opened:
-        yield opened
+    folders = {"DATA_DIR": str(tmp_path / "data"), "LOG_DIR": str(tmp_path / "logs")}
+    with house(tmp_path, server, clock, new_id, log, **folders) as running:
+        yield running
     server.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) -> Iterator[House]:
+    with opened(tmp_path, clock, new_id, log) as running:
+        yield running
 
 
 def learn_while_saving(home: House, value: str, *changes: Change) -> None:
@@ -74,6 +80,71 @@ def test_undo_right_after_a_save_takes_all_of_it_back(home: House) -> None:
     assert current(home) == ["Oslo"]
     assert home.talk.redo() == ()
     assert home.save().archived.session_id == saved.archived.session_id, "it can be saved again"
+
+
+def test_a_save_is_taken_back_by_the_next_run_of_the_program_too(
+    tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger
+) -> None:
+    with opened(tmp_path, clock, new_id, log) as first:
+        archived = two_evenings(first)
+        assert current(first) == ["Bergen"]
+    with opened(tmp_path, clock, new_id, log) as later:
+        undone = later.talk.undo()
+        assert isinstance(undone, SaveUndone)
+        assert (undone.session.session_id, undone.session.status) == (archived, "active")
+        assert later.talk.session == undone.session
+        assert current(later) == ["Oslo"]
+        assert [spoken.user.words for spoken in later.talk.rounds_in_context()] == ["I moved to Bergen"]
+        assert later.talk.undo() == 1, "the round that was said before it is next"
+
+
+@pytest.mark.parametrize(
+    "then", ["said and taken back", "decided", "kept", "erased", "resumed", "saved again"]
+)
+def test_a_save_is_not_taken_back_by_the_next_run_when_something_else_was_done(
+    tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger, then: str
+) -> None:
+    with opened(tmp_path, clock, new_id, log) as first:
+        archived = two_evenings(first)
+        memory = first.memory
+        (bergen,) = memory.facts(current=True)
+        if then == "said and taken back":
+            first.say("it rains")
+            assert first.talk.undo() == 1
+        elif then == "decided":
+            first.talk.undoing.put_right(bergen.text_id, None)
+        elif then == "kept":
+            first.talk.undoing.keep_fact(bergen.text_id, kept=True)
+        elif then == "erased":
+            list(first.talk.erase(memory.scope_of_words("Oslo"), Stop()))
+        elif then == "resumed":
+            oldest = memory.recent_sessions(-1)[-1].session_id
+            memory.resume(oldest, first.talk.session.session_id)
+        else:
+            first.say("it rains")
+            first.save()
+    with opened(tmp_path, clock, new_id, log) as later:
+        undone = later.talk.undo()
+        kept = later.memory.session(archived)
+        assert isinstance(undone, SaveUndone) is (then == "saved again")
+        assert kept is not None
+        assert kept.status == "archived"
+
+
+def test_a_save_that_ran_by_itself_is_not_what_undo_takes_back(
+    tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger
+) -> None:
+    with opened(tmp_path, clock, new_id, log) as first:
+        first.say("I live in Oslo")
+        silent = first.talk.session.session_id
+    clock.pass_by(days=2)
+    with opened(tmp_path, clock, new_id, log) as later:
+        later.talk.keep_silent()
+        later.talk._keeping.wait()
+        archived = later.memory.session(silent)
+        assert archived is not None
+        assert archived.status == "archived"
+        assert later.talk.undo() == 0
 
 
 @pytest.mark.parametrize("then", ["said", "erased", "switched", "reset", "unanswered"])

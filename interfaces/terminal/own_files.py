@@ -64,6 +64,7 @@ def _values(session: Session, memory: Memory) -> dict[str, object]:
             "text": turn.words,
             "finish": turn.finish,
             "alone": turn.text_id in alone,
+            "withheld": turn.withheld,
         }
         for turn in turns
     ]
@@ -103,7 +104,8 @@ def _markdown(session: Session, memory: Memory, names: dict[str, str], words: Wo
     alone = _alone(turns)
     for turn in turns:
         erased = f"*{words.say(f'export.alone.{turn.role}')}*"
-        said = [f"**{names[turn.role]}** · {local(turn.timestamp)}", "", turn.words, ""]
+        marked = [f"*{words.say('export.withheld')}*", ""] if turn.withheld else []
+        said = [f"**{names[turn.role]}** · {local(turn.timestamp)}", "", *marked, turn.words, ""]
         if turn.text_id not in alone:
             parts += said
         else:

@@ -234,7 +234,9 @@ class ReplyView:
         if notice.key == "plea.heard":
             rounds = notice.details.get("rounds")
             many = self._words.count("round", rounds if isinstance(rounds, int) else 1)
-            self._aside.line(self._words.say("plea.heard", rounds=many), "quiet")
+            matter = notice.details.get("matter")
+            key = "plea.heard_of" if matter else "plea.heard"
+            self._aside.line(self._words.say(key, rounds=many, matter=matter), "quiet")
         else:
             self._aside.line(self._words.notice(notice), "warning")
 

@@ -216,7 +216,8 @@ class FactTables(SessionTables, FactReader):
     def put_right(self, fact: str, new: NewFact | None, now: str) -> bool:
         """Let a person decide about a fact, for good: it never was, and ``new`` is so instead, or nothing is.
 
-        The new one rests on the same turns and goes with them. False, and nothing, when there is no such fact.
+        The new one rests on the same turns and goes with them. A save before it is not taken back any more. False, and
+        nothing, when there is no such fact.
         """
         with self._database.write() as sql:
             known = self._read("SELECT seq, session_id, window, note FROM fact WHERE text_id = ?", fact)
@@ -225,6 +226,7 @@ class FactTables(SessionTables, FactReader):
             number = int(known[0]["seq"])
             by = self._add_by_hand(sql, number, new, known[0], now) if new else None
             self._add_event(sql, number, "put_right", now, by, now)
+            sql("DELETE FROM undoable_save")
             self._settle_states(sql, _Touched({number, by or number}, set()))
         return True
 
@@ -243,6 +245,7 @@ class FactTables(SessionTables, FactReader):
             if not known:
                 return False
             self._add_event(sql, known[0]["seq"], "kept" if kept else "let_go", now, None, now)
+            sql("DELETE FROM undoable_save")
             self._settle_states(sql, _Touched({known[0]["seq"]}, set()))
         return True
 

@@ -55,6 +55,15 @@ class SaveTables(Tables):
         windows, images = json.loads(rows[0]["windows"]), json.loads(rows[0]["images"])
         return SaveToUndo(summary, rows[0]["context"], tuple(windows), images)
 
+    def last_save(self, present: str) -> str | None:
+        """The session whose save opened the session ``present``; None when anything was said or decided since."""
+        query = (
+            "SELECT u.session_id FROM undoable_save u JOIN session p ON p.stored_at = u.stored_at"
+            " WHERE p.session_id = ? AND p.session_id <> u.session_id AND u.last_turn = ?"
+        )
+        rows = self._read(query, present, self._last_turn())
+        return str(rows[0]["session_id"]) if rows else None
+
     def _last_turn(self) -> int:
         """The highest number that a turn ever had, also one that is gone."""
         rows = self._read("SELECT seq FROM sqlite_sequence WHERE name = 'conversation'")

@@ -182,7 +182,8 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, Door
                 self._refer_to_memories(turn)
             gone = self.fold(session_id, turns[-1].round if turns else 0, summary)
             made = {image: self._add_draft(image, draft, now, session_id) for image, draft in images.items()}
-            self._keep_save_to_undo(session_id, was, made, now)
+            if next_id:
+                self._keep_save_to_undo(session_id, was, made, now)
             self.drop_stages(session_id)
             self.drop_in_flight(session_id)
             self._close_session(session_id, now)
@@ -215,10 +216,24 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, Door
             self._drop_undoable_saves()
         return gone
 
+    def undo_decision(self, fact: str) -> bool:
+        """Take back what a person last decided about a fact, with what they put in its place."""
+        query = (
+            "SELECT e.seq, e.by_fact FROM fact_event e JOIN fact f ON f.seq = e.fact WHERE f.text_id = ?"
+            " AND e.what IN ('put_right', 'kept', 'let_go') ORDER BY e.seq DESC LIMIT 1"
+        )
+        with self._database.write():
+            for row in (decided := self._read(query, fact)):
+                self._remove_known((), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])
+        return bool(decided)
+
     # -- withholding ---------------------------------------------------------------------------------------------
 
     def withhold(self, text_ids: Sequence[str]) -> list[str]:
-        """Keep turns out of every index from now on; they stay stored. Returns what is gone."""
+        """Keep turns out of every index from now on; they stay stored. Returns what is gone.
+
+        A summary that was made from one of them goes, and is to be made anew from the others.
+        """
         turns = self.turns_with_ids(text_ids)
         gone = [turn.text_id for turn in turns]
         with self._database.write():
@@ -226,6 +241,11 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, Door
             self._set_withheld(turns, True)
             for session_id in {turn.session_id for turn in turns}:
                 self.drop_stages(session_id)
+            for session_id in {turn.session_id for turn in turns if turn.folded}:
+                if summary := self.summary(session_id):
+                    gone += self._remove_summary(summary)
+                    self._ask_anew("summary", session_id, summary.timestamp)
+                self._ask_again(session_id)
         return gone
 
     def release(self, text_ids: Sequence[str]) -> None:

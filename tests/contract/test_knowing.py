@@ -328,6 +328,37 @@ def test_what_a_person_put_in_its_place_wins_for_good(store: Store, teller: Tell
     assert current(store) == ["Nice"]
 
 
+def test_a_decision_that_is_taken_back_never_was(store: Store, teller: Teller) -> None:
+    one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "I moved to Rome")
+    learn(store, one, "Lyon")
+    learn(store, two, "Rome", changes=[Change("Lyon", "changes", at(50), "Rome")])
+    before = store.facts()
+    for decide in (
+        lambda: store.put_right("Rome", None, at(60)),
+        lambda: store.put_right("Rome", new_fact("Como", two), at(60)),
+        lambda: store.put_right("Lyon", new_fact("Como", one), at(60)),
+        lambda: store.keep_fact("Rome", True, at(60)),
+    ):
+        decide()
+        assert store.facts() != before
+        decided = "Lyon" if known(store, "Lyon").decided == "hand" else "Rome"
+        assert store.undo_decision(decided)
+        assert store.facts() == before
+        assert finds(store, "como") == []
+        assert not store.undo_decision(decided), "there is none any more"
+    assert not store.undo_decision("nobody")
+
+
+def test_of_several_decisions_the_last_is_taken_back(store: Store, teller: Teller) -> None:
+    learn(store, teller.say("s1", "I live in Lyon"), "Lyon")
+    store.keep_fact("Lyon", True, at(60))
+    store.put_right("Lyon", None, at(61))
+    assert store.undo_decision("Lyon")
+    assert (known(store, "Lyon").kept, known(store, "Lyon").current) == (True, True)
+    assert store.undo_decision("Lyon")
+    assert not known(store, "Lyon").kept
+
+
 def test_what_a_person_called_wrong_stays_so_without_what_they_put_in_its_place(
     store: Store, teller: Teller
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.pleas import heard
+from domain.pleas import heard, meant
 
 PLEAS = (
     "God, I shouldn't have said that. Please forget it, I mean it, wipe it and never bring it up.",
@@ -144,6 +144,72 @@ def test_a_plea_that_stands_alone_speaks_of_what_was_said_before_it() -> None:
         plea = heard(text)
         assert plea is not None
         assert plea.alone
+
+
+@pytest.mark.parametrize(
+    ("text", "matter"),
+    [
+        ("Please forget what I said about my boss's wife.", ("my boss's wife",)),
+        ("Please forget what I said about Tom, Annika and the money.", ("Tom", "Annika", "the money")),
+        ("Please forget what I said about Tom, I was drunk.", ("Tom",)),
+        ("Please delete my address from your memory.", ("my address",)),
+        ("Please forget I ever mentioned the affair.", ("the affair",)),
+        ("Please forget that, it would ruin Tom.", ()),
+        ("Could you please forget what I said last night?", ()),
+        ("请忘掉我说的关于老板老婆的事。", ("老板老婆",)),
+        ("麻烦你把我说的关于约瑟夫的话都忘掉。", ("约瑟夫",)),
+        ("请把我妹妹怀孕的事忘掉。", ("妹妹怀孕",)),
+        ("请将我的地址从记录里删除。", ("地址",)),
+        ("请把这件事忘掉、别再提", ()),
+        ("求你把刚才的话忘了。", ()),
+    ],
+)
+def test_a_plea_names_its_matter_or_none(text: str, matter: tuple[str, ...]) -> None:
+    plea = heard(text)
+    assert plea is not None
+    assert plea.matter == matter
+    assert plea.points is not bool(matter)
+
+
+WIFE, WIFE_HAN = "Please forget what I said about my boss's wife.", "请忘掉我说的关于老板老婆的事。"
+
+
+@pytest.mark.parametrize(
+    ("plea", "said", "of"),
+    [
+        (WIFE, ["I kissed my boss's wife.", "I had pasta for lunch."], (0,)),
+        (WIFE, ["Bread.", "I kissed the wife of my boss.", "Then I cried.", "I had pasta."], (1, 2)),
+        (WIFE, ["My boss's wife came.", "I kissed her.", "She cried.", "I had pasta."], (0, 1, 2)),
+        (WIFE, ["My boss's wife came.", "I had pasta.", "I kissed her in the kitchen."], (0, 2)),
+        (WIFE, ["My boss's wife Klara came.", "I had pasta.", "Klara wants to marry me."], (0, 2)),
+        (WIFE, ["I had pasta.", "Klara kissed me."], (1,)),
+        (WIFE, ["My wife is asleep.", "I had pasta.", "Klara kissed me."], (0, 2)),
+        ("Please forget what I just said about my boss's wife.", ["My boss's wife came.", "Pasta."], (0, 1)),
+        ("Please forget that, I mean it.", ["My boss's wife came.", "Pasta."], (1,)),
+        (WIFE_HAN, ["我吻了老板的老婆。", "午饭吃了面条。"], (0,)),
+        (WIFE_HAN, ["面包。", "老板的老婆来吃饭。", "我吻了她。", "后来哭了。", "面条。"], (1, 2, 3)),
+        (WIFE_HAN, ["午饭吃了面条。", "有个女人在厨房。"], (1,)),
+        ("请忘掉我刚才说的关于老板老婆的事。", ["老板的老婆来了。", "面条。"], (0, 1)),
+        ("请把这件事忘掉、别再提", ["老板的老婆来了。", "面条。"], (1,)),
+    ],
+)
+def test_a_plea_speaks_of_what_holds_its_matter_and_in_doubt_of_the_round_before_it(
+    plea: str, said: list[str], of: tuple[int, ...]
+) -> None:
+    told = heard(plea)
+    assert told is not None
+    assert meant(told, [(words, "I see.") for words in said]) == of
+
+
+def test_a_message_that_tells_and_asks_at_once_speaks_of_earlier_rounds_only_by_its_matter() -> None:
+    told = heard(
+        "I kissed my boss's wife last night in the kitchen, while he was asleep upstairs, and nobody saw it."
+        " Please forget what I said about my boss's wife."
+    )
+    assert told is not None
+    assert not told.alone
+    assert meant(told, [("My wife is asleep.", "Good."), ("I had pasta.", "Nice.")]) == ()
+    assert meant(told, [("My boss's wife came.", "Oh."), ("I had pasta.", "Nice.")]) == (0,)
 
 
 def test_a_very_long_message_is_heard_quickly_and_by_its_end() -> None:

@@ -250,6 +250,15 @@ def test_what_a_person_asked_to_have_forgotten_leaves_nothing_nor_does_the_plea(
     assert reason("Annika is the sister of Josef.", later, 1) == "name"
 
 
+def test_a_plea_that_names_its_matter_bars_what_holds_it_and_not_the_round_before() -> None:
+    plea = "Please forget what I said about Josef."
+    said = talk(
+        "2025-07-12", "Josef has debts.", "> I see.", "Annika bakes bread.", "> Nice.", plea, "> Yes."
+    )
+    assert reason("Josef has debts.", said, 1) == "forgotten"
+    assert reason("Annika bakes bread.", said, 3) == ""
+
+
 def test_what_is_withheld_leaves_nothing() -> None:
     said = talk("2025-07-12", "Josef has debts.", "> I see.", "I bake bread.", "> Nice.")
     said[0] = replace(said[0], withheld=True)

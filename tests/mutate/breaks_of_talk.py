@@ -108,7 +108,7 @@ OF_TALK: tuple[Break, ...] = (
         "undo brings back what was erased after a reset",
         "P10",
         "conversation.py",
-        "        self._undoing.something_else()\n        with",
+        "        self.undoing.something_else()\n        with",
         "        with",
         (SURVIVORS + "test_p10_what_was_erased_after_a_reset_is_not_brought_back_by_undo",),
     ),
@@ -187,9 +187,9 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "a save leaves nothing to be taken back",
         "undo",
-        "conversation.py",
-        "                    self._undoing.whole = event.archived\n",
-        "                    pass\n",
+        "storage/sqlite/store.py",
+        "                self._keep_save_to_undo(session_id, was, made, now)\n",
+        "                pass\n",
         (UNDO + "test_undo_right_after_a_save_takes_all_of_it_back",),
     ),
     Break(

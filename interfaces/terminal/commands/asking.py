@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.commands.memories import said_anywhere, said_here
 from interfaces.terminal.reply import ReplyView
 
 
@@ -15,9 +16,10 @@ def ask(context: CommandContext, argument: str) -> Next:
         return None
     context.begin()
     whole = not context.interactive and not context.screen.file.isatty()
+    here = said_here(context)
     view = ReplyView(
         context.screen, context.aside, context.words, time.monotonic,
-        whole=whole, said=lambda quotation: False,
+        whole=whole, said=lambda quotation: said_anywhere(context, quotation, here),
     )  # fmt: skip
     asking = context.conversation.asking
     view.show(context.pumped(asking.answer(argument, context.session_id, context.stop)))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from domain import errors
-from domain.recollection import RecalledSummary, RecalledTurn, Recollection
+from domain.recollection import RecalledSummary, RecalledTurn, RecallLimits, Recollection
 from domain.records import IMAGES, Image, ImageVersion, Role
 from domain.text import holds, one_line, source_of
 from interfaces.terminal.command_context import CommandContext, Next
@@ -15,6 +16,8 @@ from interfaces.terminal.session_view import local, moment
 _LINES_OF_IMAGE = 6
 _LAST_CHANGES = 4
 _SNIPPET = 240
+#: So many memories with the words of a quotation are looked through for the quotation itself.
+_LOOKED_THROUGH = 200
 
 
 def memory(context: CommandContext, argument: str) -> Next:
@@ -135,11 +138,16 @@ def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) 
     if any(holds(words, quotation) for words in here):
         return True
     try:
-        found = context.memory.search(quotation, context.settings.recall_limits)
+        found = context.memory.search(quotation, _wide(context.settings.recall_limits))
     except errors.StorageError:
         return True
     older = tuple(one for one in found.turns if one.session_id != context.session_id)
     return source_of(quotation, Recollection(found.summaries, older)) is not None
+
+
+def _wide(limits: RecallLimits) -> RecallLimits:
+    """Limits of a search that is not shown: of many memories that hold the same words one holds them in this order."""
+    return replace(limits, turns=_LOOKED_THROUGH, sessions=_LOOKED_THROUGH)
 
 
 def who(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> str:

@@ -103,7 +103,7 @@ def _take_out(context: CommandContext, fact: Fact) -> None:
     elif not context.sure("facts.wrong_ask", text=fact.restatement):
         context.tell("kept")
     else:
-        context.memory.put_right(fact.text_id, None)
+        context.conversation.undoing.put_right(fact.text_id, None)
         context.tell("facts.wrong_done", text=fact.restatement)
         context.tell("facts.wrong_back", "quiet", number=fact.number, text=fact.restatement)
         _tell_images(context, fact)
@@ -114,9 +114,10 @@ def _keep(context: CommandContext, fact: Fact) -> None:
     if not fact.current and not fact.kept:
         _tell_past(context, fact)
         return
-    context.memory.keep_fact(fact.text_id, not fact.kept)
+    context.conversation.undoing.keep_fact(fact.text_id, not fact.kept)
     key = "facts.let_go" if fact.kept else "facts.kept"
     context.tell(key, number=fact.number, text=fact.restatement)
+    context.tell("facts.undo", "quiet")
 
 
 def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
@@ -128,7 +129,7 @@ def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
         context.tell("kept")
         return
     new = _by_hand(fact, text, context.memory.new_text_id())
-    context.memory.put_right(fact.text_id, new)
+    context.conversation.undoing.put_right(fact.text_id, new)
     (made,) = context.memory.facts_with_ids([new.text_id])
     context.aside.line(one_line(fact.restatement, _WHOLE), "removed", lead="- ")
     context.aside.line(text, "added", lead="+ ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from domain.recollection import RecalledFact, RecalledSummary, RecalledTurn, Recollection, Why
 from domain.text import one_line, quotations, source_of
@@ -22,16 +22,10 @@ def why(context: CommandContext, argument: str) -> Next:
     last, asked = context.conversation.last, context.conversation.asking.last
     if asked is not None:
         _explain(context, asked.text, asked.recollection, argument)
-        _unfounded(context, asked.text, asked.recollection, lambda quotation: False)
+        _unfounded(context, asked.text, asked.recollection, said_here(context))
     elif last is not None:
         _explain(context, last.answered.reply.text, last.recollection, argument)
-        here = said_here(context)[:-1]
-        _unfounded(
-            context,
-            last.answered.reply.text,
-            last.recollection,
-            lambda quotation: said_anywhere(context, quotation, here),
-        )
+        _unfounded(context, last.answered.reply.text, last.recollection, said_here(context)[:-1])
     else:
         context.tell("why.nothing_yet")
     return None
@@ -135,10 +129,8 @@ def _largest(context: CommandContext, why: Why) -> str:
     return context.words.say("why.comma").join(told) or "–"
 
 
-def _unfounded(
-    context: CommandContext, reply: str, recollection: Recollection, said: Callable[[str], bool]
-) -> None:
-    """Call out what the reply quotes, and neither what was recalled holds nor anybody ``said``."""
+def _unfounded(context: CommandContext, reply: str, recollection: Recollection, here: Sequence[str]) -> None:
+    """Call out what the reply quotes, and neither what was recalled holds, nor these texts, nor the store."""
     for quotation in quotations(reply):
-        if source_of(quotation, recollection) is None and not said(quotation):
+        if source_of(quotation, recollection) is None and not said_anywhere(context, quotation, here):
             context.tell("why.unfounded", "warning", text=one_line(quotation, _SNIPPET))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain import errors
-from domain.records import Session
+from domain.records import Session, not_withheld
 from domain.text import one_line
 from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.saving import save_session
@@ -56,12 +56,14 @@ def _row(context: CommandContext, session: Session) -> str:
 
 
 def title_of(context: CommandContext, session: Session) -> str:
-    """What a session was about: how its summary begins, or its first message."""
+    """What a session was about: how its summary begins, or its first message; never what is withheld."""
     if summary := context.memory.summary(session.session_id):
         lines = (line.strip(_MARKUP) for line in summary.summary.splitlines())
         return one_line(next((line for line in lines if line), ""), _TITLE)
     rounds = context.memory.rounds(session.session_id)
-    return one_line(rounds[0].user.words, _TITLE) if rounds else "–"
+    if told := not_withheld(rounds):
+        return one_line(told[0].user.words, _TITLE)
+    return context.words.say("sessions.withheld") if rounds else "–"
 
 
 def session_choices(context: CommandContext, words: tuple[str, ...]) -> list[Choice]:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from domain.records import Round
 from domain.text import one_line
 from interfaces.terminal.command_context import CommandContext, Leave, Next, Offer, Say
+from interfaces.terminal.commands.facts import show_row
 from interfaces.terminal.reading import PROMPT
 from interfaces.terminal.session_view import show_rounds
-from jobs.undoing import SaveUndone
+from jobs.undoing import DecisionUndone, SaveUndone
 
 _HISTORY = 10
 #: As many of the rounds that are taken back are told one by one.
@@ -49,6 +50,10 @@ def undo(context: CommandContext, argument: str) -> Next:
     gone = context.conversation.undo(count)
     if isinstance(gone, SaveUndone):
         _save_undone(context, gone)
+        return None
+    if isinstance(gone, DecisionUndone):
+        context.tell("undo.fact", number=gone.fact.number)
+        show_row(context, gone.fact)
         return None
     after = context.conversation.rounds_in_context()
     if not gone:

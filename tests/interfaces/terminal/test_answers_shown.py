@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.house import friend
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
 from tests.program import Ran, connected, interrupted, run, started, stored
@@ -176,6 +177,42 @@ def test_ask_prints_the_answer_alone_on_stdout(tmp_path: Path, server: ScriptedS
     assert "(not in memory)" in marked
     assert "looking for" not in done.err
     assert [spoken.user for spoken in stored(tmp_path)] == ["I have a parrot called Kiwi"]
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "asked_for", "quoted", "mark"),
+    [
+        (
+            "en",
+            ["The piano tuner comes on Thursday", "On Thursday comes the tuner, the piano", "My parrot is called Kiwi"],
+            "What is my parrot called?", "the piano tuner comes on Thursday", "(not in memory)",
+        ),
+        (
+            "zh", ["周四调音师来修钢琴", "钢琴周四调音师来修", "我有一只鹦鹉叫奇异果"],
+            "我的鹦鹉叫什么？", "周四调音师来修钢琴", "（记忆中没有）",
+        ),
+    ],
+)  # fmt: skip
+def test_a_quotation_that_was_not_handed_over_is_looked_for_in_the_whole_memory(
+    tmp_path: Path,
+    server: ScriptedServer,
+    language: str,
+    told: list[str],
+    asked_for: str,
+    quoted: str,
+    mark: str,
+) -> None:
+    server.answer = friend
+    few = {**connected(server.base), "LANGUAGE": language, "RECALL_CONV_NUM": "1", "RECALL_SESSION_NUM": "1"}
+    asked(tmp_path, "--batch", "-", given="".join(f"{line}\n/save\n" for line in told), **few)
+    server.script('{"queries": []}', f"Kiwi.\n> {quoted}\n<blockquote>{quoted}</blockquote>")
+    done = asked(tmp_path, "--ask", asked_for, **few)
+    assert done.code == 0
+    assert quoted not in str(server.chats[-1]["messages"]), "it was not handed over"
+    assert quoted in done.out
+    assert mark not in done.out
+    server.script('{"queries": []}', "Kiwi.\n<blockquote>it has a red hat, 它戴红帽子</blockquote>")
+    assert mark in asked(tmp_path, "--ask", asked_for, **few).out
 
 
 def test_the_steps_stand_beside_the_answer_where_somebody_watches(

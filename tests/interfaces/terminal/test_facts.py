@@ -295,7 +295,9 @@ def test_what_never_was_is_taken_out_after_a_yes_and_can_be_brought_back(
         terminal.prompt()
     assert ("Nothing was changed." if language == "en" else "什么都没有改。") in terminal.text()
     back = f"/facts {number} {text}"
-    terminal.see(("To take that back: " if language == "en" else "要撤回：") + back)
+    terminal.see(
+        ("To take that back: /undo, or later " if language == "en" else "要撤回：/undo，或以后 ") + back
+    )
     terminal.say("/facts")
     terminal.see("/facts past")
     terminal.prompt()
@@ -372,6 +374,57 @@ def test_a_fact_is_kept_until_that_is_said_again(asked: Callable[..., str], tmp_
     assert "need not be kept any more" in shown
     with opened(tmp_path) as memory:
         assert not any(fact.kept for fact in memory.facts())
+
+
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "As it was before you decided"), ("zh", "恢复到你改动之前")]
+)
+def test_undo_right_after_a_decision_about_a_fact_takes_it_back(
+    asked: Callable[..., str], tmp_path: Path, language: Language, told: str
+) -> None:
+    lived(tmp_path, language)
+    number = number_of(tmp_path, "bergen")
+
+    def known() -> list[object]:
+        with opened(tmp_path) as memory:
+            return [(fact, memory.history(fact.text_id)) for fact in memory.facts()]
+
+    before = known()
+    for wish in ("wrong", "keep", "Voss"):
+        asked(f"/facts {number} {wish}", LANGUAGE=language)
+        assert known() != before
+        with opened(tmp_path) as memory:
+            assert memory.undo_decision("bergen")
+        shown = asked(f"/facts {number} {wish}", "/undo", LANGUAGE=language)
+        assert told in shown
+        assert f"{number} ·" in shown.partition(told)[2]
+        assert known() == before
+
+
+def test_decisions_are_taken_back_one_after_another_the_last_first(
+    asked: Callable[..., str], tmp_path: Path
+) -> None:
+    lived(tmp_path)
+    number = number_of(tmp_path, "bergen")
+    shown = asked(f"/facts {number} keep", f"/facts {number} Ann lives in Voss.", "/undo", "/undo", "/undo")
+    assert shown.count("As it was before you decided") == 2
+    assert shown.count("There is nothing to take back.") == 1
+    with opened(tmp_path) as memory:
+        (fact,) = memory.facts_with_ids(["bergen"])
+        assert (fact.current, fact.kept, fact.decided) == (True, False, "model")
+        assert not [one for one in memory.facts() if one.value == "Voss"]
+
+
+def test_what_was_said_since_is_taken_back_before_a_decision(
+    asked: Callable[..., str], tmp_path: Path
+) -> None:
+    lived(tmp_path)
+    number = number_of(tmp_path, "bergen")
+    shown = asked(f"/facts {number} keep", "It rains.", "/undo", "/undo")
+    assert "Took back 1 round." in shown
+    assert "As it was before" not in shown
+    with opened(tmp_path) as memory:
+        assert [fact.kept for fact in memory.facts_with_ids(["bergen"])] == [True]
 
 
 # -- saving

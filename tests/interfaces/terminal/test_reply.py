@@ -6,9 +6,12 @@ import io
 import re
 from collections.abc import Iterator
 
+import pytest
+
 from conversation import Recalled, Replied, TurnEvent
 from domain import errors
 from domain.events import Notice, Reply, Retrying, TextDelta
+from domain.languages import Language
 from domain.recollection import RecalledTurn, Recollection, Why
 from domain.records import Round, Turn
 from domain.text import source_of
@@ -162,3 +165,13 @@ def test_what_the_person_asked_to_have_forgotten_is_told_with_the_way_to_erase_i
     text, _ = shown(iter(events), Moments())
     assert "Will not be brought up again: 2 rounds." in text
     assert "/forget asked" in text
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "2 rounds, this one"), ("zh", "2 轮，即这一轮")])
+def test_what_is_withheld_by_its_matter_is_told_with_the_matter(language: Language, told: str) -> None:
+    heard = Notice("plea.heard", {"rounds": 2, "matter": ("Josef",)})
+    out = Counting()
+    screen = Screen(out, plain=True)
+    ReplyView(screen, screen, Words(language), Moments()).show(iter([TextDelta("Hm."), heard, replied("x")]))
+    assert told in out.getvalue()
+    assert "Josef" in out.getvalue()

@@ -1,0 +1,69 @@
+"""What a person asked to have forgotten, where their own sessions are listed and written to a file (P22)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.house import friend
+from tests.program import Ran, connected, run
+from tests.server import ScriptedServer
+
+SECRET, SECRET_HAN = "Josef has gambling debts.", "约瑟夫欠了赌债。"
+PLEA, PLEA_HAN = "Please forget that, I mean it.", "请把这件事忘掉、别再提"
+NOTHING, NOTHING_HAN = "(not to be brought up again)", "（不再提起）"
+MARK, MARK_HAN = "*Asked to be forgotten: withheld", "*要求忘掉的话"
+
+
+@pytest.fixture(autouse=True)
+def _answering(server: ScriptedServer, tmp_path: Path) -> None:
+    server.answer = friend
+    (tmp_path / "env").touch(0o600)
+
+
+def typed(home: Path, server: ScriptedServer, language: str, *lines: str) -> Ran:
+    """Piped lines; what a terminal would ask is not asked."""
+    settings = {**connected(server.base), "LANGUAGE": language}
+    return run(
+        home, "--env-file", str(home / "env"), "--batch", "-", given="\n".join(lines) + "\n", **settings
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "secret", "plea", "nothing"),
+    [("en", SECRET, PLEA, NOTHING), ("zh", SECRET_HAN, PLEA_HAN, NOTHING_HAN)],
+)
+def test_a_title_never_shows_what_is_withheld(
+    tmp_path: Path, server: ScriptedServer, language: str, secret: str, plea: str, nothing: str
+) -> None:
+    present = typed(tmp_path, server, language, secret, plea, "/sessions")
+    earlier = typed(tmp_path, server, language, "/save", "/sessions")
+    for shown in (present, earlier):
+        assert nothing in shown.err
+        assert secret[:8] not in shown.err
+    mixed = typed(tmp_path, server, language, secret, plea, "It rains.", "/sessions")
+    assert "It rains." in mixed.err
+    assert secret[:8] not in mixed.err
+
+
+@pytest.mark.parametrize(
+    ("language", "secret", "plea", "mark"),
+    [("en", SECRET, PLEA, MARK), ("zh", SECRET_HAN, PLEA_HAN, MARK_HAN)],
+)
+def test_an_export_is_whole_and_marks_what_is_withheld(
+    tmp_path: Path, server: ScriptedServer, language: str, secret: str, plea: str, mark: str
+) -> None:
+    paths = tmp_path / "all.json", tmp_path / "all.md"
+    typed(tmp_path, server, language, "It rains.", secret, plea, *(f"/export all {path}" for path in paths))
+    (session,) = json.loads(paths[0].read_text(encoding="utf-8"))["sessions"]
+    marks = [(turn["text"], turn["withheld"]) for turn in session["turns"] if turn["role"] == "user"]
+    assert marks == [("It rains.", False), (secret, True), (plea, True)]
+    text = paths[1].read_text(encoding="utf-8")
+    assert text.count(mark) == 4, "each message and each reply of the two rounds"
+    before, _, behind = text.partition(secret)
+    assert before.rstrip("\n").endswith("*"), "the mark stands right before the words"
+    assert mark in before
+    assert mark not in before.partition("It rains.")[0]
+    assert plea in behind
