@@ -28,6 +28,7 @@ from threading import Condition, Lock, RLock
 from conversation import Conversation
 from domain.errors import UsageError
 from domain.events import Stop
+from domain.recollection import Recollection
 from domain.records import Session
 from domain.settings import Settings
 from domain.workers import Workers
@@ -35,6 +36,7 @@ from jobs.background import Background
 from jobs.keeping import Keeping
 from llm import Llm
 from memory import Memory
+from recall.questions import queries
 from storage.erasure import Scrub
 from storage.proof import Needles
 from storage.sqlite.registry import EVERYBODY, PEOPLE, REGISTRY, Instruction, Registry, Token
@@ -119,6 +121,11 @@ class Companion:
             gone = resting[: max(0, len(self._conversations) - _CONVERSATIONS)]
             self._conversations = [*(one for one in self._conversations if one not in gone), conversation]
             return conversation
+
+    def recall(self, text: str, recent: Sequence[str], session_id: str) -> Recollection:
+        """What is recalled for words that a door brings; ``recent`` was said before them."""
+        wanted, limits = queries(recent[-2:], text), self.settings.recall_limits
+        return self.memory.recall(wanted, session_id, self.clock(), limits, recent=recent)
 
     def keep_silent(self) -> None:
         """Save in the background what fell silent, and make anew what erasures left behind."""

@@ -83,7 +83,7 @@ class Client:
     def sent(
         self, method: str, path: str, body: Mapping[str, Any] | None, line: Line
     ) -> Iterator[httpx2.Response]:
-        """The answer to a request that is none of ours, whose body is still to be read; sent as it is, but with our key."""
+        """The answer to a request that is none of ours, its body still to be read; sent as it is, with our key."""
         with self.over(line):
             assert self._http is not None
             headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}

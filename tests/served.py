@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import config
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+import config
 from conversation import Conversation
 from domain import errors
 from interfaces.http.app import add_door, make_app

@@ -1,7 +1,7 @@
 """The address for clients of OpenAI: any of them gains a memory by changing its base URL.
 
-What a client sends and what the server answers passes through as it is; errors have OpenAI's own shape. Promises: the end
-of a stream is told only after the round is stored; a client that hangs up has its request hung up.
+What a client sends and what the server answers passes through as it is; errors have OpenAI's own shape. Promises: the
+end of a stream is told only after the round is stored; a client that hangs up has its request hung up.
 """
 
 from __future__ import annotations

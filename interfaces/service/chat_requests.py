@@ -1,8 +1,8 @@
 """Requests of chat clients, read and given a memory: OpenAI's chat completions, whoever sends them.
 
 Pure: no memory and no model is asked here. Promises: what is not understood is passed on as it came; of the client's
-own words none is changed, moved or left out; what is added stands where a prompt cache loses least: what is stable right
-behind the client's system message, what was recalled in front of the words that it was recalled for.
+own words none is changed, moved or left out; what is added stands where a prompt cache loses least: what is stable
+right behind the client's system message, what was recalled in front of the words that it was recalled for.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _ORDER = 600
 class ChatRequest:
     """A request as far as a memory needs to know it.
 
-    ``said`` are the last words of the person, which stand at ``at`` of the messages; ``before`` the messages in front of
-    them, as (role, text). ``answers_tools``: tools were called after those words, so that this is no new turn.
+    ``said`` are the last words of the person, which stand at ``at`` of the messages; ``before`` the messages in front
+    of them, as (role, text). ``answers_tools``: tools were called after those words, so that this is no new turn.
     ``side``: the client asks for itself, and no person said this.
     """
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from domain.held import HeldRound
-from domain.pleas import heard
+from domain.pleas import heard, spoken_of
 from domain.records import Finish, Quoted, Round
 from domain.text import clean
 from memory import Memory
@@ -211,7 +211,8 @@ class HeldHistory:
     def _withhold_what_is_asked(self, spoken: Round) -> None:
         """Let no later prompt hold what the person asks to have forgotten."""
         if plea := heard(spoken.user.words):
-            rounds = self._memory.rounds(spoken.user.session_id, 1 + plea.alone)
+            *before, present = self._memory.rounds(spoken.user.session_id)
+            rounds = (*spoken_of(plea, before), present)
             self._memory.withhold([turn.text_id for one in rounds for turn in one.turns])
 
 

@@ -2,8 +2,8 @@
 
 Promises: a request goes on whatever becomes of the memory, and says so; words of the person are stored once, with the
 reply that ended, before the end of the reply is told; a reply that broke off, a call of a tool, what a client asks for
-itself, and what is sent with the memory switched off store nothing. A turn that goes on after a tool was called is given
-the same bytes again.
+itself, and what is sent with the memory switched off store nothing. A turn that goes on after a tool was called is
+given the same bytes again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from interfaces.service.held_history import HeldHistory, key_of
 from llm import Layers, profile_and_memories
 from models.relaying import Heard
 from people import Companion, People
-from recall.questions import queries
 
 #: What the memory has to do with a request: it is used, switched off, not meant (``side``), or out of order.
 Use = Literal["on", "off", "side", "failed"]
@@ -35,7 +34,7 @@ _MOST_TOLD = 1_000
 
 
 @dataclass(frozen=True)
-class Told:
+class TurnMemory:
     """What a turn is told: of the person, what was recalled, and from how many memories."""
 
     profile: str = ""
@@ -45,7 +44,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request as it is sent on, and what the memory has to do with it. ``key`` is what the conversation is known by."""
+    """A request as it is sent on, and what the memory has to do with it; the conversation is known by its ``key``."""
 
     person: str
     request: ChatRequest
@@ -53,7 +52,7 @@ class Prepared:
     use: Use
     key: str = ""
     started: str = ""
-    told: Told = Told()
+    told: TurnMemory = TurnMemory()
 
     @property
     def headers(self) -> dict[str, str]:
@@ -71,7 +70,7 @@ class RelayedChats:
 
     def __init__(self, people: People) -> None:
         self._people = people
-        self._told: OrderedDict[str, Told] = OrderedDict()
+        self._told: OrderedDict[str, TurnMemory] = OrderedDict()
         self._lock = Lock()
 
     def prepare(
@@ -118,7 +117,7 @@ class RelayedChats:
         ours = self._people.llm.describe().model
         return wanted if wanted and wanted != OWN_MODEL else ours
 
-    def _told_to(self, companion: Companion, request: ChatRequest, key: str) -> Told:
+    def _told_to(self, companion: Companion, request: ChatRequest, key: str) -> TurnMemory:
         mark = hashlib.sha256(repr((companion.person, key, request.at, request.said)).encode()).hexdigest()
         with self._lock:
             known = self._told.get(mark)
@@ -131,16 +130,10 @@ class RelayedChats:
                 self._told.popitem(last=False)
         return told
 
-    def _recalled(self, companion: Companion, request: ChatRequest, key: str) -> Told:
+    def _recalled(self, companion: Companion, request: ChatRequest, key: str) -> TurnMemory:
         session_id = self._history(companion).find(key, request.history).session_id or ""
         now, recent = self._people.clock(), request.recent
-        found = companion.memory.recall(
-            queries(recent[-2:], request.said),
-            session_id,
-            now,
-            companion.settings.recall_limits,
-            recent=recent,
-        )
+        found = companion.recall(request.said, recent, session_id)
         layers = Layers(
             request.said,
             now,
@@ -150,7 +143,7 @@ class RelayedChats:
             companion=companion.settings.companion_name,
             person=companion.settings.user_name,
         )
-        return Told(*profile_and_memories(layers, new_boundary()), _ids(found))
+        return TurnMemory(*profile_and_memories(layers, new_boundary()), _ids(found))
 
 
 #: The name under which a client may ask for whatever model is set.

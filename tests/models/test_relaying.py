@@ -13,7 +13,7 @@ from domain import errors
 from domain.events import Stop
 from models.client import Client
 from models.relaying import Answer, Heard, Relay
-from tests.server import ScriptedServer, answer, hang, say, status, stream, whole, delta
+from tests.server import ScriptedServer, answer, delta, hang, say, stream, whole
 
 
 @pytest.fixture

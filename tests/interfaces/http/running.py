@@ -29,6 +29,10 @@ class Running:
     people: People
 
 
+def now() -> datetime:
+    return datetime.now().astimezone()
+
+
 @contextmanager
 def running(home: Path, model: ScriptedServer | None, **settings: str) -> Iterator[Running]:
     """Serve until the block ends."""
@@ -38,11 +42,10 @@ def running(home: Path, model: ScriptedServer | None, **settings: str) -> Iterat
     }
     read = config.load(home, given | settings)
     log = logging.getLogger("served")
-    clock = lambda: datetime.now().astimezone()
-    llm = Llm(read, log, clock=clock)
-    registry = Registry(read.data_dir / "registry.db", clock)
+    llm = Llm(read, log, clock=now)
+    registry = Registry(read.data_dir / "registry.db", now)
     people = People(
-        read, llm, registry, log, clock=clock, new_id=lambda: uuid.uuid4().hex, most_open=read.open_memories
+        read, llm, registry, log, clock=now, new_id=lambda: uuid.uuid4().hex, most_open=read.open_memories
     )
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from domain.errors import UsageError
-from interfaces.http.guards import Names
 from tests.served import VERSION, Server, here
 
 

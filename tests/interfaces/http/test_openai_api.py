@@ -147,8 +147,8 @@ def test_an_error_of_the_server_keeps_its_status_and_shape(
 def test_a_chat_goes_on_when_its_memory_is_in_use_elsewhere(
     served: Running, client: openai.OpenAI, model: ScriptedServer, tmp_path: Path
 ) -> None:
-    from storage.owner import Owner
     from people import folder_of
+    from storage.owner import Owner
 
     owner = Owner(folder_of(tmp_path / "data", "me"), served.people.clock)
     owner.acquire()
