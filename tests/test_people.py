@@ -23,7 +23,7 @@ from storage.erasure import Scrub
 from storage.proof import Needles
 from tests.domain.test_workers import PATIENCE, threads_of, until
 from tests.house import friend
-from tests.server import ScriptedServer, say
+from tests.server import ScriptedServer
 
 
 @dataclass
@@ -210,7 +210,7 @@ def test_erasing_in_the_memory_of_me_neither_searches_nor_touches_those_of_other
     with town.people.companion("ann") as ann:
         tell(ann, "The word is Quintessenz.")
         copy = ann.memory.folder / "memory.before-1.db"
-        copy.write_bytes("Quintessenz".encode())
+        copy.write_bytes(b"Quintessenz")
     town.registry.add_instruction("ann", "Word", "Say Quintessenz often.")
     with town.people.companion(ME) as me:
         tell(me, "My word is Quintessenz.")
