@@ -132,10 +132,12 @@ class Database:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         run = connection.execute
+        run("PRAGMA synchronous=FULL")
         if run("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
             run("PRAGMA journal_mode=TRUNCATE")
+        # What a kill left in the log goes into the file, so that no byte of what was deleted stays in either.
+        run("PRAGMA wal_checkpoint(TRUNCATE)")
         run(f"PRAGMA wal_autocheckpoint={_PAGES_OF_LOG}")
-        run("PRAGMA synchronous=FULL")
         run("PRAGMA secure_delete=ON")
         run("PRAGMA foreign_keys=ON")
         run("PRAGMA cell_size_check=ON")

@@ -207,6 +207,20 @@ def test_what_was_deleted_is_in_neither_the_file_nor_its_log_after_vacuum(tmp_pa
     assert [entry.name for entry in tmp_path.iterdir()] == ["m.db"]
 
 
+def test_what_was_deleted_right_before_a_kill_is_in_neither_after_the_next_start(tmp_path, log):
+    alive = Database(tmp_path / "alive.db", log)
+    for statement in ("INSERT INTO meta VALUES ('word', ?)", "DELETE FROM meta WHERE value = ?"):
+        with alive.write() as sql:
+            sql(statement, ("Quintessenz " * 2000,))
+    for end in ("", "-wal"):
+        (tmp_path / f"m.db{end}").write_bytes((tmp_path / f"alive.db{end}").read_bytes())
+    alive.close()
+    assert b"Quintessenz" in (tmp_path / "m.db-wal").read_bytes()
+    again = Database(tmp_path / "m.db", log)
+    assert not any(b"Quintessenz" in path.read_bytes() for path in tmp_path.iterdir())
+    again.close()
+
+
 def test_the_log_is_its_owners_only_and_stays_small(tmp_path, log):
     before = os.umask(0)
     try:
