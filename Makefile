@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help chat test check torture mutate bench bench-recall bench-answers bench-scale bench-start docs clean
+.PHONY: help chat test check torture mutate bench bench-recall bench-answers bench-scale bench-serve bench-start docs clean
 
 help:
 	@echo 'make chat           set up and start the chat'
@@ -14,6 +14,7 @@ help:
 	@echo 'make bench-recall   measure recall: DATA=folder of conversations with questions'
 	@echo 'make bench-answers  measure answers from memory: ARGS, see python -m bench.answers --help'
 	@echo 'make bench-scale    measure speed and size'
+	@echo 'make bench-serve    measure many people at once over HTTP'
 	@echo 'make bench-start    measure the time to the first prompt'
 	@echo 'make docs           write what is generated from the program: docs/commands.md, tables of the READMEs'
 
@@ -59,6 +60,10 @@ bench-answers: .venv/.ready-dev
 
 bench-scale: .venv/.ready-dev
 	@$(BIN)/python -m bench.scale $(ARGS)
+
+bench-serve: .venv/.ready-dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-serve.txt
+	@$(BIN)/python -m bench.serve $(ARGS)
 
 bench-start: .venv/.ready-dev
 	@$(BIN)/python -m bench.start $(ARGS)

@@ -227,7 +227,8 @@ class People:
         self.new_id = new_id
         self.index_workers = Workers("old-friend-index", _INDEX_THREADS)
         self.model_workers = Workers("old-friend-work", _MODEL_THREADS)
-        self._log = log
+        #: Where it is written what went wrong, for nobody's eyes but the owner's.
+        self.log = log
         self._most_open = most_open
         self._scrubbers_of = scrubbers_of
         self._scrubbing = Lock()
@@ -258,15 +259,14 @@ class People:
     def open_now(self) -> Iterator[Companion]:
         """Those that are open at this moment, each kept open while it is looked at."""
         with self._changed:
-            keys = list(self._places)
-        for key in keys:
+            places = list(self._places.values())
+        for place in places:
             with self._changed:
-                place = self._places.get(key)
-                if place is None or place.companion is None:
+                if (companion := place.companion) is None:
                     continue
                 place.users += 1
             try:
-                yield place.companion
+                yield companion
             finally:
                 self._leave(place)
 
@@ -315,13 +315,13 @@ class People:
         self.registry.meet(person)
         folder = folder_of(self.settings.data_dir, person, number)
         memory = Memory(
-            folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self._log,
+            folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
             also_searched=[self.settings.log_dir], scrubbers=self._scrubbers(folder), workers=self.index_workers,
         )  # fmt: skip
-        background = Background("keep", "opening.keeping_failed", self._log, self.model_workers)
+        background = Background("keep", "opening.keeping_failed", self.log, self.model_workers)
         settings = replace(self.settings, data_dir=folder)
         return Companion(
-            person, instruction, settings, memory, self.llm, self._log, background, self.clock, self.new_id
+            person, instruction, settings, memory, self.llm, self.log, background, self.clock, self.new_id
         )
 
     def _scrubbers(self, folder: Path) -> list[Scrub]:
@@ -347,20 +347,9 @@ class People:
             return AT_ONCE
         if time.monotonic() >= self._keep_at:
             self._keep_at = time.monotonic() + _KEEP_EVERY
-            self._keep_silent()
+            for companion in self.open_now():
+                companion.keep_silent()
         return max(0.0, self._keep_at - time.monotonic())
-
-    def _keep_silent(self) -> None:
-        with self._changed:
-            places = [place for place in self._places.values() if place.companion]
-            for place in places:
-                place.users += 1
-        for place in places:
-            try:
-                if place.companion:
-                    place.companion.keep_silent()
-            finally:
-                self._leave(place)
 
     def _next_to_close(self, spare: int = 0) -> _Place | None:
         """The one that was used least recently of those that can be closed, where too many are open."""

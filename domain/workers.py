@@ -1,6 +1,6 @@
 """A bounded number of threads for the work of many: what is due is done in the order in which it became due.
 
-    Task -> queue by due time -> the next free thread
+    Scheduled -> queue by due time -> the next free thread
 
 Promises: never more threads than ``most``; a thread lives only while something waits to be done, so whoever has nothing
 to do costs none; what waits for its time keeps no thread from what is due. Whoever has much to do hands it in piece by
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(order=True)
-class Task:
+class Scheduled:
     """A piece of work and when it is due, by the monotonic clock; in one thread, once."""
 
     due: float
@@ -39,20 +39,20 @@ class Workers:
         self._name = name
         self._most = most
         self._changed = threading.Condition()
-        self._queue: list[Task] = []
+        self._queue: list[Scheduled] = []
         self._numbers = itertools.count()
         #: How many threads there are, and whether one of them waits for the next task to become due.
         self._threads, self._watched = 0, False
 
-    def add(self, work: Callable[[], None], after: float = 0.0) -> Task:
+    def add(self, work: Callable[[], None], after: float = 0.0) -> Scheduled:
         """Do this in a thread, after so many seconds."""
         with self._changed:
-            task = Task(time.monotonic() + after, next(self._numbers), work)
+            task = Scheduled(time.monotonic() + after, next(self._numbers), work)
             heapq.heappush(self._queue, task)
             self._hire()
             return task
 
-    def cancel(self, task: Task) -> bool:
+    def cancel(self, task: Scheduled) -> bool:
         """Whether it had not begun; then it never will."""
         with self._changed:
             waiting = task.work is not None

@@ -15,7 +15,7 @@ from functools import partial
 
 from domain import errors
 from domain.events import Notice, Stop
-from domain.workers import Task, Workers
+from domain.workers import Scheduled, Workers
 
 #: One piece of work. It ends with Interrupted, soon after its wish to stop is set, and can be done again from there.
 Work = Callable[[Stop], None]
@@ -43,7 +43,7 @@ class Background:
         self._put_off: Work | None = None
         self._stop = Stop()
         self.workers = workers or Workers(name, 1)
-        self._task: Task | None = None
+        self._task: Scheduled | None = None
         #: Set while nothing is under way.
         self.resting = threading.Event()
         self.resting.set()

@@ -120,7 +120,11 @@ class ChatModel:
         """
         wanted: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": one.role, "content": _sendable(one.content)} for one in messages],
+            # As they are: going through them takes the client library longer than all else that it does.
+            "messages": [],
+            "extra_body": {
+                "messages": [{"role": one.role, "content": _sendable(one.content)} for one in messages]
+            },
             **({"stream": True} if stream else {}),
             **({"metadata": metadata} if metadata else {}),
             **(options or {}),

@@ -139,7 +139,7 @@ def test_a_fault_is_told_once_and_ends_nothing_else(background, fault):
 
 def test_what_waits_for_a_thread_of_others_is_given_up_at_once_and_begun_again_after_the_pause(log):
     workers, held, begun = Workers("shared", 1), threading.Event(), threading.Event()
-    workers.add(lambda: (begun.set(), held.wait(20)) and None)
+    workers.add(lambda: held.wait(20) if begun.set() is None else None)
     assert begun.wait(20)
     waiting, done = Background("work", "fold.failed", log, workers), []
     waiting.begin(lambda stop: done.append(1))

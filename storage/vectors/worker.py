@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from domain.workers import Task, Workers
+from domain.workers import Scheduled, Workers
 
 #: From ``step``: call again at once; or after so many seconds; or, with None, when woken.
 Again = float | None
@@ -66,7 +66,7 @@ class Worker:
         #: When it was last woken from its rest.
         self.woken = 0.0
         self._changed = threading.Condition()
-        self._task: Task | None = None
+        self._task: Scheduled | None = None
         self._thread: threading.Thread | None = None
         self._started = self._ended = False
         self._due: float | None = AT_ONCE

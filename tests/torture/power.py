@@ -24,7 +24,7 @@ from tests.torture.scene import TYPED
 _CALLS = "pwrite64,write,ftruncate,fsync,fdatasync"
 _LINE = re.compile(r"^\d+\s+(\w+)\((\d+)<([^>]*)>(?:, (.*))?\)\s+= (-?\d+)")
 _ARGUMENTS = re.compile(r'^"((?:\\x[0-9a-f]{2})*)", (\d+)(?:, (\d+))?$')
-_DATABASE = ("memory.db", "memory.db-journal")
+_DATABASE = ("memory.db", "memory.db-journal", "memory.db-wal")
 
 
 @dataclass
@@ -75,7 +75,7 @@ def every_cut(seeds: int = 3) -> Tried:
             ]
         )
         shutil.copytree(base, played)
-        disks = {name: Disk((base / "data" / name).read_bytes()) for name in _DATABASE}
+        disks = {name: Disk(_read(base / "data" / name)) for name in _DATABASE}
         kept = False
         for number, line in enumerate(_trace(played)):
             kept = _apply(line, disks) or kept
@@ -127,6 +127,10 @@ def _apply(line: tuple[str, str, str], disks: dict[str, Disk]) -> bool:
     elif (given := _ARGUMENTS.match(arguments)) is not None:
         disk.write(int(given[3] or 0), _bytes(given[1]))
     return False
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
 
 
 def _bytes(escaped: str) -> bytes:

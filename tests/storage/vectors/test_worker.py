@@ -75,7 +75,7 @@ def test_one_that_is_slow_holds_up_neither_the_others_nor_their_end(log) -> None
 
 def test_one_that_still_waits_for_a_thread_ends_at_once(log) -> None:
     workers, held, begun = Workers("taken", 1), threading.Event(), threading.Event()
-    workers.add(lambda: (begun.set(), held.wait(PATIENCE)) and None)
+    workers.add(lambda: held.wait(PATIENCE) if begun.set() is None else None)
     assert begun.wait(PATIENCE)
     waiting = Counted(1, workers, log)
     waiting.worker.start()

@@ -1,0 +1,396 @@
+"""Many people at once, over HTTP: does anything go wrong, does anything leak, what does the memory cost.
+
+``python -m bench.serve --help``
+
+A real server process with real memories, a scripted model of 50 ms on loopback, and people who each say something, read
+the reply, think for a while and go on. Every person has a marker word of their own: one found in another's prompt,
+answer or file, or in any log, is a leak. The cost of a round is its time as the person sees it, less the time of the
+model. The same rounds go through the terminal's way, ``Conversation.turn`` in one process, in the same run.
+
+Bars: no errors, no leaks, a cost of 60 ms at the median and of 250 ms at the 95th percentile, resident memory that does
+not grow with the people known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from bench import life
+from bench.scripted_model import MARKER, Model, marker_of, posted, scripted_model
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from people import Companion, People
+
+HOUSE = Path(__file__).parents[1]
+#: What the cost of a round may be, in milliseconds, and how much the memory may grow between the first people and all.
+_MEDIAN_BAR, _P95_BAR, _GROWTH_BAR = 60.0, 250.0, 1.15
+_MARKER_BYTES = re.compile(MARKER.pattern.encode())
+
+
+def main() -> None:
+    """Measure, print a line for each figure, and end with 1 where a bar was not held."""
+    asked = _arguments()
+    if asked.one == "http":
+        _serve(asked)
+    elif asked.one == "terminal":
+        _talk(asked)
+    else:
+        with tempfile.TemporaryDirectory(prefix="old-friend-serve-") as folder:
+            sys.exit(asyncio.run(_measure(asked, Path(folder))))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench.serve", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--people", type=int, default=200, help="people at once")
+    parser.add_argument("--rounds", type=int, default=20, help="rounds of each")
+    parser.add_argument("--known", type=int, default=1_000, help="people known in the end")
+    parser.add_argument("--think", type=float, default=10.0, help="seconds from a reply to the next words")
+    parser.add_argument("--model", type=float, default=0.05, help="seconds that the model takes")
+    parser.add_argument("--embedding-model", default="", help="as EMBEDDING_MODEL; our own where it is empty")
+    parser.add_argument("--one", choices=("http", "terminal"), help=argparse.SUPPRESS)
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    parser.add_argument("--base", help=argparse.SUPPRESS)
+    parser.add_argument("--profile", help="write a profile of the server's threads to this file")
+    return parser.parse_args()
+
+
+# -- the run -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Seen:
+    """What was measured and what went wrong."""
+
+    costs: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    leaks: list[str] = field(default_factory=list)
+
+
+async def _measure(asked: argparse.Namespace, folder: Path) -> int:
+    async with scripted_model(asked.model) as model:
+        terminal = await asyncio.to_thread(_terminal_costs, asked, folder / "terminal", model)
+        with _server(asked, folder / "served", model) as served:
+            seen, resident = Seen(), [served.resident()]
+            await _everybody(asked, served, model, seen)
+            resident.append(served.resident())
+            await _newcomers(asked, served, model, seen)
+            resident.append(served.resident())
+    seen.leaks += [*model.leaks, *_leaks_in_files(asked, folder / "served")]
+    return _report(asked, seen, terminal, resident)
+
+
+async def _everybody(asked: argparse.Namespace, served: Served, model: Model, seen: Seen) -> None:
+    """All people at once, each one round after the other."""
+    rounds = _rounds(asked.rounds)
+
+    async def live(person: int) -> None:
+        chance = random.Random(person)
+        await asyncio.sleep(chance.random() * asked.think)
+        for said in rounds:
+            await _round(served, model, seen, person, said)
+            await asyncio.sleep(asked.think * (0.5 + chance.random()))
+
+    await asyncio.gather(*(live(person) for person in range(asked.people)))
+
+
+async def _newcomers(asked: argparse.Namespace, served: Served, model: Model, seen: Seen) -> None:
+    """A round each of people who were never here, so that others have to be closed for them; not measured."""
+    (said,) = _rounds(1)
+    others = Seen(errors=seen.errors, leaks=seen.leaks)
+    at_once = asyncio.Semaphore(4)
+
+    async def come(person: int) -> None:
+        async with at_once:
+            await _round(served, model, others, person, said)
+
+    await asyncio.gather(*(come(person) for person in range(asked.people, asked.known)))
+    if others.costs:
+        print(f"a first round, four at a time: {statistics.median(others.costs):.0f} ms besides the model")
+
+
+async def _round(served: Served, model: Model, seen: Seen, person: int, said: str) -> None:
+    """One round of one person, and what it cost."""
+    marker, before = marker_of(person), model.spent.get(marker_of(person), 0.0)
+    began = time.perf_counter()
+    try:
+        reply = await _said(served, person, f"{marker} {said}")
+    except (OSError, ValueError, asyncio.IncompleteReadError) as fault:
+        seen.errors.append(f"{marker}: {fault!r}")
+        return
+    took = time.perf_counter() - began
+    seen.costs.append((took - (model.spent.get(marker, 0.0) - before)) * 1000)
+    if found := set(MARKER.findall(reply)) - {marker}:
+        seen.leaks.append(f"an answer to {marker} holds {found}")
+
+
+async def _said(served: Served, person: int, text: str) -> str:
+    """Say something as a person: the one place that knows the address and its bodies."""
+    body = json.dumps({"person": f"person {person}", "text": text}).encode()
+    answer = await posted(served.port, "/bench/round", body, served.token)
+    reply = json.loads(answer)["message"]
+    assert isinstance(reply, str)
+    return reply
+
+
+def _report(
+    asked: argparse.Namespace, seen: Seen, terminal: Sequence[float], resident: Sequence[float]
+) -> int:
+    median, p95, alone = statistics.median(seen.costs), _p95(seen.costs), statistics.median(terminal)
+    grown = resident[2] / resident[1]
+    print(f"people {asked.people}, rounds {len(seen.costs)}, the model takes {asked.model * 1000:.0f} ms")
+    print(f"errors {len(seen.errors)}, words of one person found with another or in a log {len(seen.leaks)}")
+    print(
+        f"cost of a round: median {median:.1f} ms (bar {_MEDIAN_BAR:.0f}), p95 {p95:.1f} ms (bar {_P95_BAR:.0f})"
+    )
+    print(
+        f"the terminal's way: median {alone:.1f} ms, p95 {_p95(terminal):.1f} ms; over HTTP {median / alone:.2f} times"
+    )
+    print(
+        f"resident memory: {resident[0]:.0f} MB at the start, {resident[1]:.0f} MB with {asked.people} people, "
+        f"{resident[2]:.0f} MB with {asked.known} known ({grown:.2f} times)"
+    )
+    for wrong in [*seen.errors, *seen.leaks][:10]:
+        print(f"  {wrong}")
+    held = median < _MEDIAN_BAR and p95 < _P95_BAR and grown < _GROWTH_BAR
+    return 0 if held and not seen.errors and not seen.leaks else 1
+
+
+def _leaks_in_files(asked: argparse.Namespace, folder: Path) -> list[str]:
+    """Marker words in a folder of somebody else, and in anything that belongs to all."""
+    from people import folder_of
+
+    data, leaks = folder / "data", []
+    own = {folder_of(data, f"person {person}"): marker_of(person) for person in range(asked.known)}
+    for path in folder.rglob("*"):
+        if path.is_file() and (found := set(_MARKER_BYTES.findall(path.read_bytes()))):
+            owner = next((own[place] for place in path.parents if place in own), "")
+            if strange := {one.decode() for one in found} - {owner}:
+                leaks.append(f"{path.relative_to(folder)} holds {sorted(strange)[:3]}")
+    return leaks
+
+
+def _rounds(count: int) -> list[str]:
+    """What is said; every third looks for something that was said before."""
+    spoken = [user for each in life.sessions(2 * count) for user, _ in each.rounds]
+    return [
+        f"What was it about {' '.join(spoken[at - 2].split()[:6])}?" if at % 3 == 2 else spoken[at]
+        for at in range(count)
+    ]
+
+
+def _p95(times: Sequence[float]) -> float:
+    return sorted(times)[int(len(times) * 0.95)]
+
+
+# -- the server, in a process of its own ---------------------------------------------------------------------
+
+
+@dataclass
+class Served:
+    """A server that runs."""
+
+    process: subprocess.Popen[str]
+    port: int
+    token: str
+
+    def resident(self) -> float:
+        """Its memory now, in megabytes (Linux)."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+@contextmanager
+def _server(asked: argparse.Namespace, folder: Path, model: Model) -> Iterator[Served]:
+    process = _child("http", asked, folder, model)
+    try:
+        port, token = _line(process).split()
+        yield Served(process, int(port), token)
+    finally:
+        process.terminate()
+        if process.wait(60):
+            print(f"the server ended with {process.returncode}")
+
+
+def _terminal_costs(asked: argparse.Namespace, folder: Path, model: Model) -> list[float]:
+    process = _child("terminal", asked, folder, model)
+    told = json.loads(_line(process))
+    process.wait(60)
+    return [float(cost) for cost in told]
+
+
+def _child(one: str, asked: argparse.Namespace, folder: Path, model: Model) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "bench.serve", "--one", one, "--folder", str(folder)]
+    command += ["--base", f"http://127.0.0.1:{model.port}/v1", "--rounds", str(asked.rounds)]
+    command += ["--model", str(asked.model), "--embedding-model", asked.embedding_model]
+    command += ["--profile", asked.profile] if asked.profile else []
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HOUSE)
+
+
+def _line(process: subprocess.Popen[str]) -> str:
+    stream: IO[str] | None = process.stdout
+    assert stream is not None
+    if not (line := stream.readline()):
+        raise SystemExit("a part of the measurement ended before its time")
+    return line
+
+
+def _environment(asked: argparse.Namespace) -> dict[str, str]:
+    return {
+        "OPENAI_API_KEY": "sk-none", "OPENAI_API_BASE": asked.base, "CHAT_MODEL": "scripted",
+        "EMBEDDING_MODEL": asked.embedding_model, "RECALL_PLANNING": "off",
+        "REQUESTS_PER_MINUTE": "100000", "REQUESTS_AT_ONCE": "1000",
+    }  # fmt: skip
+
+
+@contextmanager
+def _people(asked: argparse.Namespace) -> Iterator[People]:
+    import config
+    from interfaces.debug_log import DebugLog
+    from llm import Llm
+    from people import People, Registry, registry_in
+
+    settings = config.load(Path(asked.folder), _environment(asked))
+    debug = DebugLog(settings.log_dir, settings.secrets)
+    llm, registry = Llm(settings, debug.log, clock=_now), Registry(registry_in(settings.data_dir), _now)
+    people = People(
+        settings, llm, registry, debug.log, clock=_now, new_id=_new_id, most_open=settings.open_memories
+    )
+    try:
+        yield people
+    finally:
+        people.close()
+        llm.close()
+        registry.close()
+        debug.close()
+
+
+def _serve(asked: argparse.Namespace) -> None:
+    """The server: its port and a token on standard output, then people until it is told to end."""
+    import uvicorn
+
+    from people import EVERYBODY
+
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    with _people(asked) as people, _profiled(asked.profile):
+        people.llm.prepare()
+        token = people.registry.add_token("bench", EVERYBODY)
+        server = uvicorn.Server(uvicorn.Config(_application(people), log_level="warning", backlog=2_000))
+        print(listening.getsockname()[1], token, flush=True)
+        signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn hears it, and sends it again when it has ended
+        server.run(sockets=[listening])
+
+
+def _application(people: People) -> FastAPI:
+    """The application of all, and a way in that is a round and nothing else."""
+    from fastapi import Body
+
+    from interfaces.http.app import make_app
+    from interfaces.http.callers import Calling
+
+    app = make_app(people, "bench")
+
+    # Annotations that stand in a function must be values when FastAPI reads them.
+    def round_of(caller: Any, person: str = Body(), text: str = Body()) -> dict[str, str]:
+        with people.companion(caller.person(person)) as companion, companion.turns:
+            return {"message": _turn(companion, text)}
+
+    round_of.__annotations__ = {"caller": Calling, "person": str, "text": str, "return": dict[str, str]}
+    app.post("/bench/round")(round_of)
+    return app
+
+
+def _turn(companion: Companion, text: str) -> str:
+    from conversation import Replied
+    from domain.events import Stop
+
+    session, _ = companion.memory.resume_or_start()
+    conversation = companion.conversation(session)
+    *_, last = conversation.turn(text, Stop(), stream=False)
+    conversation.fold_ahead()
+    assert isinstance(last, Replied)
+    return last.reply.text
+
+
+def _talk(asked: argparse.Namespace) -> None:
+    """The same rounds as in the terminal: one memory, one session, and the model's time taken off each."""
+    from conversation import Conversation
+    from domain.events import Stop
+
+    with _people(asked) as people, people.companion("me") as me:
+        me.llm.prepare()
+        me.memory.start()
+        costs = []
+        for _ in range(3):
+            conversation = Conversation(
+                me.settings, me.memory, me.llm, me.log,
+                session=me.memory.start_session(), clock=_now, new_id=_new_id,
+            )  # fmt: skip
+            for said in _rounds(asked.rounds):
+                began = time.perf_counter()
+                list(conversation.turn(f"{marker_of(0)} {said}", Stop(), stream=False))
+                costs.append((time.perf_counter() - began - asked.model) * 1000)
+                conversation.fold_ahead()
+                me.memory.settle_index(10)
+            conversation.close()
+    print(json.dumps(costs), flush=True)
+
+
+@contextmanager
+def _profiled(path: str | None) -> Iterator[None]:
+    """Where the processor's time of all threads goes, sampled; the tool is installed by whoever wants it."""
+    if not path:
+        yield
+        return
+    command = [
+        "py-spy",
+        "record",
+        "--gil",
+        "--threads",
+        "-o",
+        path,
+        "-f",
+        "raw",
+        "-d",
+        "60",
+        "-p",
+        str(os.getpid()),
+    ]
+    sampler = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        sampler.wait(90)
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex
+
+
+if __name__ == "__main__":
+    main()
