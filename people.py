@@ -113,17 +113,10 @@ class People:
     def open_now(self) -> Iterator[Companion]:
         """Those that are open at this moment, each kept open while it is looked at."""
         with self._changed:
-            keys = list(self._places)
+            keys = [key for key, place in self._places.items() if place.companion]
         for key in keys:
-            with self._changed:
-                place = self._places.get(key)
-                if place is None or place.companion is None:
-                    continue
-                place.users += 1
-            try:
-                yield place.companion
-            finally:
-                self._leave(key)
+            with self.companion(*key) as companion:
+                yield companion
 
     def close(self) -> None:
         """Close every memory; what is in use is waited for."""

@@ -1,8 +1,8 @@
 """Serving, really: the application on a port of its own in this process, or the program with ``--serve``; and a client.
 
-    with here(tmp_path) as server:                     # the application with the routes of ``trying``
-        server.ask("POST", "/turn", {"text": "Hello"}).json
-    with program(tmp_path, **connected(model.base)) as server: ...
+with here(tmp_path) as server:                     # the application with the routes of ``trying``
+    server.ask("POST", "/turn", {"text": "Hello"}).json
+with program(tmp_path, **connected(model.base)) as server: ...
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import config
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+import config
 from conversation import Conversation
 from domain import errors
 from interfaces.http.app import add_door, make_app
@@ -74,7 +74,9 @@ class Server:
         self, method: str, path: str, body: Any = None, *, token: str | None = None, **headers: str
     ) -> Answer:
         """One request on a connection of its own. ``Content_Type="text/plain"`` sets a header; "" leaves it out."""
-        given = {"Authorization": f"Bearer {sent}"} if (sent := self.token if token is None else token) else {}
+        given = (
+            {"Authorization": f"Bearer {sent}"} if (sent := self.token if token is None else token) else {}
+        )
         raw = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         if raw is not None:
             given["Content-Type"] = "application/json"
@@ -149,7 +151,9 @@ def here(
 ) -> Iterator[Server]:
     """The application on a port of its own. Every door is the arguments of ``add_door`` after the application."""
     log = logging.Logger("served", logging.CRITICAL)
-    chosen = config.load(folder, {"EMBEDDING_MODEL": "built-in", **settings}, {"DATA_DIR": str(folder / "data")})
+    chosen = config.load(
+        folder, {"EMBEDDING_MODEL": "built-in", **settings}, {"DATA_DIR": str(folder / "data")}
+    )
     llm = Llm(chosen, log, clock=_now)
     with closing(registry_of(chosen.data_dir, _now)) as registry, listening("127.0.0.1", 0) as bound:
         people = People(
@@ -176,12 +180,14 @@ def _now() -> datetime:
 
 
 @contextmanager
-def program(home: Path, *arguments: str, script: Path = ROOT / "main.py", **settings: str) -> Iterator[Server]:
+def program(
+    home: Path, *arguments: str, script: Path = ROOT / "main.py", **settings: str
+) -> Iterator[Server]:
     """The program with ``--serve`` on a free port, its data under ``home``; killed at the end if it still runs."""
     process = started(home, *arguments, script=script, **settings)
     server = Server(0, process=process)
     try:
-        while (line := process.stdout.readline() if process.stdout else ""):
+        while line := process.stdout.readline() if process.stdout else "":
             server.lines.append(line.rstrip("\n"))
             if found := re.search(r"http://\S+?:\d+(?= )", line):
                 server.port = urlsplit(found[0]).port or 0
@@ -194,7 +200,9 @@ def program(home: Path, *arguments: str, script: Path = ROOT / "main.py", **sett
         process.communicate()
 
 
-def started(home: Path, *arguments: str, script: Path = ROOT / "main.py", **settings: str) -> subprocess.Popen[str]:
+def started(
+    home: Path, *arguments: str, script: Path = ROOT / "main.py", **settings: str
+) -> subprocess.Popen[str]:
     """The program, begun with ``--serve``."""
     (home / "env").touch(0o600)
     chosen = environment(home, LOG_DIR=str(home / "logs"), PYTHONPATH=str(ROOT), **settings)

@@ -67,4 +67,3 @@ def add_door(
 async def _life(app: FastAPI) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = _THREADS
     yield
-    app.state.stop.set()
