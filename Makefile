@@ -4,7 +4,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help chat serve test check torture mutate schemathesis bench bench-recall bench-answers bench-scale bench-start docs clean
+.PHONY: serve schemathesis
+.PHONY: help chat test check torture mutate bench bench-recall bench-answers bench-scale bench-start docs clean
 
 help:
 	@echo 'make chat           set up and start the chat'
