@@ -4,7 +4,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: serve schemathesis
 .PHONY: help chat test check torture mutate bench bench-recall bench-answers bench-scale bench-start docs clean
 
 help:
@@ -44,6 +43,7 @@ $(BIN)/python:
 chat: .venv/.ready
 	@$(BIN)/python main.py $(ARGS)
 
+.PHONY: serve
 serve: .venv/.ready-serve
 	@$(BIN)/python main.py --serve $(ARGS)
 
@@ -61,6 +61,7 @@ torture: .venv/.ready-dev
 mutate: .venv/.ready-dev
 	@$(BIN)/python -m tests.mutate $(ARGS)
 
+.PHONY: schemathesis
 schemathesis: .venv/.ready-dev
 	@$(BIN)/python -m tests.interfaces.http.conforming $(ARGS)
 
