@@ -182,7 +182,9 @@ class Running:
         import uvicorn
 
         self._stop: Stop = app.state.stop
-        self._patience = threading.Timer(grace, self._stop.set)
+        #: Whether something was under way for longer than the time of grace.
+        self.gave_up = False
+        self._patience = threading.Timer(grace, self._give_up)
         self._patience.daemon = True
         config = uvicorn.Config(
             app, http="h11", ws="none", loop="asyncio", lifespan="on", log_config=None, access_log=False,
@@ -210,17 +212,16 @@ class Running:
             self._server.should_exit = True
             self._patience.start()
 
-    @property
-    def gave_up(self) -> bool:
-        """Whether something was under way for longer than that."""
-        return self._stop.is_set
-
     def ended(self, seconds: float) -> bool:
         """Wait for its end, so long at the most; whether it came."""
         self._thread.join(seconds)
         if not self.alive:
             self._patience.cancel()
         return not self.alive
+
+    def _give_up(self) -> None:
+        self.gave_up = True
+        self._stop.set()
 
     def _run(self) -> None:
         with _logged(self._log):
