@@ -86,7 +86,7 @@ class People:
         self.llm = llm
         self.clock = clock
         self.new_id = new_id
-        self._log = log
+        self.log = log
         self._most_open = most_open
         self._changed = Condition()
         #: The least recently used first.
@@ -104,11 +104,6 @@ class People:
             yield companion
         finally:
             self._leave(key)
-
-    @property
-    def log(self) -> logging.Logger:
-        """Where it is written what went wrong, for nobody's eyes but the owner's."""
-        return self._log
 
     def open_now(self) -> Iterator[Companion]:
         """Those that are open at this moment, each kept open while it is looked at."""
@@ -159,5 +154,5 @@ class People:
         self.registry.meet(person)
         folder = folder_of(self.settings.data_dir, person, number)
         settings = replace(self.settings, data_dir=folder)
-        memory = Memory(folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self._log)
-        return Companion(person, instruction, settings, memory, self.llm, self._log)
+        memory = Memory(folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log)
+        return Companion(person, instruction, settings, memory, self.llm, self.log)
