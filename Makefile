@@ -1,4 +1,5 @@
 # make chat   sets everything up and starts the chat
+# make serve  sets everything up and serves other programs over HTTP
 # make test   sets everything up and runs the tests
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,10 +8,12 @@ BIN := .venv/bin
 
 help:
 	@echo 'make chat           set up and start the chat'
+	@echo 'make serve          set up and serve other programs: ARGS, see python main.py --help'
 	@echo 'make test           set up and run the tests'
 	@echo 'make check          ruff and mypy'
 	@echo 'make torture        try to break every promise (long)'
 	@echo 'make mutate         break the program on purpose, a line at a time: a test must notice'
+	@echo 'make schemathesis   ask the server everything its description allows, and what it does not'
 	@echo 'make bench-recall   measure recall: DATA=folder of conversations with questions'
 	@echo 'make bench-answers  measure answers from memory: ARGS, see python -m bench.answers --help'
 	@echo 'make bench-scale    measure speed and size'
@@ -28,13 +31,22 @@ $(BIN)/python:
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-.venv/.ready-dev: requirements-dev.txt .venv/.ready
+.venv/.ready-serve: requirements-serve.txt .venv/.ready
+	@echo 'Installing what serving needs; this happens once ...' >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-serve.txt
+	@touch $@
+
+.venv/.ready-dev: requirements-dev.txt requirements-serve.txt .venv/.ready
 	@echo 'Installing what the tests need; this happens once ...' >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
 chat: .venv/.ready
 	@$(BIN)/python main.py $(ARGS)
+
+.PHONY: serve
+serve: .venv/.ready-serve
+	@$(BIN)/python main.py --serve $(ARGS)
 
 test: .venv/.ready-dev
 	@$(BIN)/python -m pytest -n auto $(ARGS)
@@ -49,6 +61,10 @@ torture: .venv/.ready-dev
 
 mutate: .venv/.ready-dev
 	@$(BIN)/python -m tests.mutate $(ARGS)
+
+.PHONY: schemathesis
+schemathesis: .venv/.ready-dev
+	@$(BIN)/python -m tests.interfaces.http.conforming $(ARGS)
 
 bench: bench-start bench-scale
 

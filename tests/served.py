@@ -130,6 +130,10 @@ def trying(people: People, wait: Callable[[], object] = lambda: None) -> APIRout
 
         return StreamingResponse(parts(), media_type="text/plain")
 
+    @routes.put("/stream", include_in_schema=False)
+    def put_stream() -> None:
+        wait()
+
     @routes.get("/breaks", include_in_schema=False)
     def breaks(kind: str) -> None:
         raise getattr(errors, kind)("model.failed", path="/secret/path") if kind else ValueError("secret")

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from domain.events import Stop
 from interfaces.http import docs_page, health, openai_api
 from interfaces.http.errors import Detail, ErrorBody, Problems, detail, documented
-from interfaces.http.guards import Guards, Names
+from interfaces.http.guards import Guards, HostNames
 from interfaces.http.limits import Limits
 from interfaces.terminal.messages import Words, choose
 from people import People
@@ -49,7 +49,7 @@ def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI
     app.add_middleware(
         Limits, problems=problems, per_minute=settings.requests_per_minute, at_once=settings.requests_at_once
     )
-    names = Names(settings.server_names.split(","))
+    names = HostNames(settings.server_names.split(","))
     app.add_middleware(Guards, problems=problems, registry=people.registry, names=names, only_here=only_here)
     problems.handle(app)
     return app
@@ -68,4 +68,3 @@ def add_door(
 async def _life(app: FastAPI) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = _THREADS
     yield
-    app.state.stop.set()

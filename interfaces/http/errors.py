@@ -111,11 +111,13 @@ class Problems:
         self._words = words
         self._log = log
         self._forms: dict[str, ErrorBody] = {}
+        self._routes: list[APIRoute] = []
 
     def speak_as(self, router: APIRouter, form: ErrorBody) -> None:
         """Whatever goes wrong under the first words of this router's paths is told in this form."""
-        paths = [route.path for route in router.routes if isinstance(route, APIRoute)]
-        self._forms |= {_first_word(path): form for path in paths}
+        routes = [route for route in router.routes if isinstance(route, APIRoute)]
+        self._routes += routes
+        self._forms |= {_first_word(route.path): form for route in routes}
 
     def handle(self, app: FastAPI) -> None:
         """Answer for all that the routes of an application raise."""
@@ -126,7 +128,7 @@ class Problems:
 
         async def of_http(request: Request, fault: Exception) -> JSONResponse:
             assert isinstance(fault, HTTPException)
-            return self.answer(request.url.path, self._of_http(fault))
+            return self.answer(request.url.path, self._of_http(fault, request.url.path))
 
         async def invalid(request: Request, fault: Exception) -> JSONResponse:
             assert isinstance(fault, RequestValidationError)
@@ -153,7 +155,7 @@ class Problems:
         """What went wrong, for a door whose answer had begun already and that tells it in its own way."""
         if isinstance(fault, errors.OldFriendError):
             return self._ours(fault)
-        return self._of_http(fault) if isinstance(fault, HTTPException) else self.unexpected(fault)
+        return self._of_http(fault, "") if isinstance(fault, HTTPException) else self.unexpected(fault)
 
     def unexpected(self, fault: Exception) -> Problem:
         """What nobody thought of: the log has it, the caller does not."""
@@ -173,8 +175,15 @@ class Problems:
         headers = {} if wait is None else _retry_after(wait)
         return Problem(row.status, fault.key, self._words.say(row.message), headers, error=fault)
 
-    def _of_http(self, fault: HTTPException) -> Problem:
-        return Problem(fault.status_code, _code(fault.status_code), str(fault.detail), fault.headers or {})
+    def _of_http(self, fault: HTTPException, path: str) -> Problem:
+        headers = dict(fault.headers or {})
+        if fault.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (allowed := self._methods(path)):
+            headers["Allow"] = ", ".join(sorted(allowed))
+        return Problem(fault.status_code, _code(fault.status_code), str(fault.detail), headers)
+
+    def _methods(self, path: str) -> set[str]:
+        """Those of all routes of a path: each route by itself knows only its own."""
+        return {method for route in self._routes if route.path_regex.match(path) for method in route.methods}
 
     def _invalid(self, found: Sequence[Any]) -> Problem:
         """What was sent is never repeated: it may be long, private, or no text at all."""

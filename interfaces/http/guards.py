@@ -28,12 +28,12 @@ _LOOKING_UP = 4
 _BY_DEFAULT = {"http": 80, "https": 443}
 
 
-class Names:
+class HostNames:
     """What this server may be called: by any address, as this machine, and by the names that were given.
 
     An address cannot be bent to lead elsewhere, a name can.
 
-    >>> Names(["memory.example.org"]).hold("memory.example.org:8123")
+    >>> HostNames(["memory.example.org"]).hold("memory.example.org:8123")
     True
     """
 
@@ -55,7 +55,7 @@ class Guards:
     """Lets a request pass with its ``Caller``, or answers it with 400, 401, 403, 415 or 421."""
 
     def __init__(
-        self, app: ASGIApp, problems: Problems, registry: Registry, names: Names, *, only_here: bool
+        self, app: ASGIApp, problems: Problems, registry: Registry, names: HostNames, *, only_here: bool
     ) -> None:
         self._app = app
         self._problems = problems

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.errors import Exit
+from domain.events import Stop
 from domain.settings import Settings
 from interfaces.terminal.interrupting import Wishes
 from interfaces.terminal.messages import Words
@@ -42,8 +43,8 @@ MakeApp = Callable[[People, bool], "FastAPI"]
 
 #: Seconds that what is under way has to be finished when the server ends.
 GRACE = 30.0
-#: Seconds that are left afterwards for hanging up and for closing memories.
-_CLOSING = 10.0
+#: Seconds that are left afterwards for hanging up, and then for closing memories.
+_HANGING_UP, _CLOSING = 5.0, 10.0
 _PACKAGES = ("fastapi", "uvicorn", "mcp")
 _HEAVY = ("numpy", "openai", "pyarrow", "lancedb")
 #: Connections at the same time, and seconds that one may stay silent between two requests.
@@ -180,11 +181,15 @@ class Running:
     def __init__(self, app: FastAPI, bound: socket.socket, grace: float, log: logging.Logger) -> None:
         import uvicorn
 
-        self.app = app
+        self._stop: Stop = app.state.stop
+        #: Whether something was under way for longer than the time of grace.
+        self.gave_up = False
+        self._patience = threading.Timer(grace, self._give_up)
+        self._patience.daemon = True
         config = uvicorn.Config(
             app, http="h11", ws="none", loop="asyncio", lifespan="on", log_config=None, access_log=False,
             proxy_headers=False, server_header=False, limit_concurrency=_CONNECTIONS,
-            timeout_keep_alive=_KEEP_ALIVE, timeout_graceful_shutdown=max(1, round(grace)),
+            timeout_keep_alive=_KEEP_ALIVE, timeout_graceful_shutdown=round(grace + _HANGING_UP),
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         self._bound = bound
@@ -202,13 +207,21 @@ class Running:
         return self._thread.is_alive()
 
     def leave(self) -> None:
-        """Take no new request, and finish what is under way."""
-        self._server.should_exit = True
+        """Take no new request, finish what is under way, and hang up on the models when the time of grace is over."""
+        if not self._server.should_exit:
+            self._server.should_exit = True
+            self._patience.start()
 
     def ended(self, seconds: float) -> bool:
         """Wait for its end, so long at the most; whether it came."""
         self._thread.join(seconds)
+        if not self.alive:
+            self._patience.cancel()
         return not self.alive
+
+    def _give_up(self) -> None:
+        self.gave_up = True
+        self._stop.set()
 
     def _run(self) -> None:
         with _logged(self._log):
@@ -247,22 +260,20 @@ class _Forward(logging.Handler):
 
 
 def _until_the_end(served: Served, running: Running, people: People, grace: float) -> Exit:
-    asked = served.wishes.begin()
+    asked = served.wishes.stop
     while running.alive and not asked.wait(0.5):
         pass
+    if not asked.is_set:
+        return Exit.FAILED  # it broke down by itself; the log says why
     served.say("serve.leaving")
     served.wishes.leaving = False
     again = served.wishes.begin()
-    began = time.monotonic()
     running.leave()
-    late = False
-    while running.alive and not again.is_set and not late:
-        again.wait(0.05)
-        late = time.monotonic() - began > grace + _CLOSING
-    if again.is_set:
-        return Exit.INTERRUPTED
-    whole = time.monotonic() - began < grace
-    if not late and _closed(people) and whole:
+    late = time.monotonic() + grace + _HANGING_UP + _CLOSING
+    while not running.ended(0.05) and time.monotonic() < late:
+        if again.is_set:
+            return Exit.INTERRUPTED
+    if running.ended(0) and _closed(people) and not running.gave_up:
         served.say("serve.left")
         return Exit.OK
     served.say("serve.cut_off", seconds=round(grace))

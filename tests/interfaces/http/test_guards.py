@@ -226,6 +226,7 @@ def test_the_page_of_the_api_shows_every_operation_and_fetches_nothing(server: S
 def test_unknown_paths_and_methods_say_so(server: Server) -> None:
     assert (server.ask("GET", "/nothing").status, server.ask("DELETE", "/turn").status) == (404, 405)
     assert server.ask("GET", "/nothing", token="").status == 401
+    assert server.ask("DELETE", "/stream").headers["allow"] == "GET, PUT"
 
 
 @pytest.mark.parametrize(

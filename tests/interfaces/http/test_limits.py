@@ -6,7 +6,7 @@ import http.client
 import socket
 import threading
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +103,6 @@ def _told(server: Server, headers: Mapping[str, str], body: bytes = b"") -> int:
     """The status of a request whose body does not end."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
         line.sendall(_head(server, headers))
-        try:
+        with suppress(OSError):  # it may be refused before it is all there
             line.sendall(body)
-        except OSError:  # it was refused before it was all there
-            pass
         return int(line.makefile("rb").readline().split()[1])

@@ -124,6 +124,21 @@ def test_where_a_package_is_missing_one_line_says_what_to_do(tmp_path: Path) -> 
     assert "make serve" in done.stderr
 
 
+@pytest.mark.parametrize("page", ["README.md", "README.zh.md"])
+def test_the_lines_of_the_readme_work_as_they_stand(tmp_path: Path, page: str) -> None:
+    shown = (ROOT / page).read_text(encoding="utf-8").split("<!-- begin serving -->")[1]
+    lines = [line for line in shown.split("<!-- end serving -->")[0].splitlines() if line.startswith("curl ")]
+    assert len(lines) >= 3
+    with program(tmp_path) as server:
+        for line in lines:
+            here_now = line.replace("127.0.0.1:8123", f"127.0.0.1:{server.port}")
+            done = subprocess.run(
+                here_now, shell=True, capture_output=True, text=True, timeout=60, check=False
+            )
+            assert done.returncode == 0, (line, done.stdout, done.stderr)
+            json.loads(done.stdout)
+
+
 # -- ending
 
 
@@ -182,11 +197,12 @@ def test_what_is_still_under_way_after_the_time_of_grace_is_hung_up(
         held.asked.wait(60)
         assert server.running
         server.running.leave()
+        assert answer_of(line) == (
+            503,
+            {"detail": "The server is ending. Nothing of this request is stored."},
+        )
         assert server.running.ended(60)
-        with closing(line), pytest.raises((http.client.HTTPException, OSError)):
-            came = line.getresponse()
-            assert came.status == 503
-            raise http.client.HTTPException
+        assert server.running.gave_up
     assert (stored(tmp_path), in_flight(tmp_path)) == ([], ["Are you there?"])
 
 

