@@ -46,9 +46,14 @@ def cosines(query: Vector, vectors: Mapping[int, Vector]) -> dict[int, float]:
 
 def shared_words(query: str, memories: Iterable[KeptMemory]) -> dict[int, float]:
     """Which share of the words of a message stands in each memory; one that shares none is left out."""
-    wanted = set(tokens(query))
+    wanted = _words(query)
     shares = {
-        one.number: len(wanted & set(tokens(f"{one.summary} {one.key_points}"))) / max(1, len(wanted))
+        one.number: len(wanted & _words(f"{one.summary} {one.key_points}")) / max(1, len(wanted))
         for one in memories
     }
     return {number: share for number, share in shares.items() if share}
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text without the marks that say what it is."""
+    return {token for token in tokens(text) if not token.startswith("@")}

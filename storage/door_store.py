@@ -26,8 +26,8 @@ class DoorStore(Protocol):
         """Note that a round is stored; another one in its place in the session gives way to it."""
         ...
 
-    def owe_cleaning(self, due: DueCleaning, now: str) -> None:
-        """Note that a stretch of a conversation is to be read; once for all."""
+    def owe_cleaning(self, due: DueCleaning, now: str) -> bool:
+        """Note that a stretch of a conversation is to be read; once for all. False when it was noted before."""
         ...
 
     def due_cleanings(self) -> list[DueCleaning]: ...

@@ -49,9 +49,9 @@ class Serving(Knowing):
 
     # -- cleaning ------------------------------------------------------------------------------------------------
 
-    def owe_cleaning(self, due: DueCleaning) -> None:
-        """Note that a stretch of a conversation is to be read; once for all."""
-        self._store.owe_cleaning(due, self._now())
+    def owe_cleaning(self, due: DueCleaning) -> bool:
+        """Note that a stretch of a conversation is to be read; once for all. False when it was noted before."""
+        return self._store.owe_cleaning(due, self._now())
 
     def due_cleanings(self) -> list[DueCleaning]:
         """What is still to be read, the oldest first."""

@@ -48,12 +48,12 @@ class DoorTables(Tables):
 
     # -- cleaning ------------------------------------------------------------------------------------------------
 
-    def owe_cleaning(self, due: DueCleaning, now: str) -> None:
-        """Note that a stretch of a conversation is to be read; once for all."""
+    def owe_cleaning(self, due: DueCleaning, now: str) -> bool:
+        """Note that a stretch of a conversation is to be read; once for all. False when it was noted before."""
         columns = "(chain, conversation_round, door_key, chains, stored_at) VALUES (?, ?, ?, ?, ?)"
         values = (due.chain, due.round, due.door_key, json.dumps(due.chains), now)
         with self._database.write() as sql:
-            sql(f"INSERT OR IGNORE INTO cleaning {columns}", values)
+            return bool(sql(f"INSERT OR IGNORE INTO cleaning {columns}", values).rowcount)
 
     def due_cleanings(self) -> list[DueCleaning]:
         """What is still to be read, the oldest first."""
@@ -83,10 +83,8 @@ class DoorTables(Tables):
 
     def kept_memories(self, numbers: Sequence[int] | None = None) -> list[KeptMemory]:
         """All memories that are not hidden, or those with these numbers, the newest first."""
-        if numbers is None:
-            rows = self._read(_MEMORY)
-        else:
-            rows = self._read_parts(f"{_MEMORY} AND id IN ({{}})", numbers)
+        some = f"{_MEMORY} AND id IN ({{}})"
+        rows = self._read(_MEMORY) if numbers is None else self._read_parts(some, numbers)
         return sorted((KeptMemory(*row) for row in rows), key=lambda one: -one.number)
 
     def memory_importances(self) -> Mapping[int, int]:
