@@ -41,7 +41,7 @@ class ChatMessage(BaseModel):
     content: Text
 
 
-class ChatRequest(BaseModel):
+class ChatBody(BaseModel):
     """The whole history, the last message of the person at its end."""
 
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=_MOST_MESSAGES)]
@@ -55,7 +55,7 @@ class ChatRequest(BaseModel):
         return {name: value for name, value in named.items() if value is not None}
 
 
-class Usage(BaseModel):
+class TokenUsage(BaseModel):
     """What the model server counted."""
 
     prompt_tokens: int
@@ -63,13 +63,13 @@ class Usage(BaseModel):
     total_tokens: int
 
 
-class ChatResponse(BaseModel):
+class ChatReply(BaseModel):
     """The reply; how many memories were shown for it, and how many stretches of fifty messages are full."""
 
     message: str
     memories_used: int
     round: int
-    usage: Usage | None
+    usage: TokenUsage | None
     finish_reason: Finish
 
 
@@ -84,7 +84,7 @@ class MemoryItem(BaseModel):
     created_at: str
 
 
-class ErasureProof(BaseModel):
+class PurgeProof(BaseModel):
     """What the search of every file found after an erasure."""
 
     files: int
@@ -98,7 +98,7 @@ class MemoryDeleted(BaseModel):
 
     message: str
     id: int
-    proof: ErasureProof | None = None
+    proof: PurgeProof | None = None
 
 
 class MemoriesCleared(BaseModel):
@@ -152,11 +152,11 @@ def router(people: People) -> APIRouter:
 def _add_chat(routes: APIRouter, service: ChatMemory) -> None:
     @routes.post("/chat", tags=["chat"])
     def chat(
-        body: ChatRequest,
+        body: ChatBody,
         caller: Calling,
         request: Request,
         x_session_id: Annotated[str | None, Header()] = None,
-    ) -> ChatResponse:
+    ) -> ChatReply:
         """Answer the last message, with what is remembered of those before."""
         messages = tuple(Said(one.role, one.content) for one in body.messages)
         if not any(one.role == "user" for one in messages):
@@ -164,7 +164,7 @@ def _add_chat(routes: APIRouter, service: ChatMemory) -> None:
         asked = ChatAsked(messages, body.system_instruction_id, x_session_id, body.options())
         with _told():
             answered = service.chat(caller.person(), asked, _stop_of(request))
-        return ChatResponse(
+        return ChatReply(
             message=answered.reply.text,
             memories_used=answered.memories_used,
             round=answered.round,
@@ -197,7 +197,7 @@ def _add_memories(routes: APIRouter, service: ChatMemory, people: People) -> Non
             gone = erased is not None
             if erased:
                 found = erased.proof
-                proof = ErasureProof(
+                proof = PurgeProof(
                     files=found.files, searched=found.searched, skipped=found.skipped, traces=len(found.traces)
                 )  # fmt: skip
         else:
@@ -270,11 +270,11 @@ def _stop_of(request: Request) -> Stop:
     return stop if isinstance(stop, Stop) else Stop()
 
 
-def _usage(reply: Reply) -> Usage | None:
+def _usage(reply: Reply) -> TokenUsage | None:
     if reply.prompt_tokens is None or reply.completion_tokens is None:
         return None
     asked, said = reply.prompt_tokens, reply.completion_tokens
-    return Usage(prompt_tokens=asked, completion_tokens=said, total_tokens=asked + said)
+    return TokenUsage(prompt_tokens=asked, completion_tokens=said, total_tokens=asked + said)
 
 
 def _item(one: ListedMemory, zone: tzinfo | None) -> MemoryItem:

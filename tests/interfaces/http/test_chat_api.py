@@ -576,3 +576,36 @@ def test_a_changed_instruction_counts_from_the_next_message_on(api: Served, serv
     assert api.rows("SELECT count(DISTINCT session_id), count(*) FROM conversation", instruction=number) == [
         (1, 4)
     ]
+
+
+def test_what_a_person_asks_to_have_forgotten_is_in_no_later_prompt_and_becomes_no_memory(
+    api: Served, server: ScriptedServer
+) -> None:
+    said = [*talk(48), {"role": "user", "content": "I owe Bob nine hundred euros."}]
+    said += [
+        {"role": "assistant", "content": "Nine hundred."},
+        {"role": "user", "content": "Please forget that."},
+    ]
+    for messages in (said[:49], said, [*said, {"role": "assistant", "content": "Yes."}, *talk(1, "dog")]):
+        api.chat(messages)
+    api.settle()
+    assert "nine hundred" not in json.dumps(asked(server)[-1]["messages"]).casefold()
+    assert not any("Bob" in one["summary"] for one in api.memories())
+
+
+def test_two_requests_at_once_are_both_answered_and_stored_in_one_session_each(
+    api: Served, server: ScriptedServer
+) -> None:
+    def talk_to(name: str) -> None:
+        for count in (1, 3, 5):
+            assert api.chat(talk(count, name), session=name).status_code == 200
+
+    threads = [threading.Thread(target=talk_to, args=(name,)) for name in ("cat", "dog", "bird")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    stored = api.rows(
+        "SELECT s.door_key, count(*) FROM conversation JOIN session s USING (session_id) GROUP BY 1"
+    )
+    assert stored == [("id:bird", 6), ("id:cat", 6), ("id:dog", 6)]
