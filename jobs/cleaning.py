@@ -114,8 +114,7 @@ class Cleaning:
     def _embed(self, stop: Stop) -> None:
         """Make the vectors that are lacking."""
         model = self._llm.embedder.model
-        there = self._memory.memory_vectors(model)
-        lacking = [number for number in self._memory.memory_importances() if number not in there]
+        lacking = self._memory.memories_without_vector(model)
         try:
             for at in range(0, len(lacking), _AT_ONCE):
                 stop.check()
@@ -142,11 +141,9 @@ def recalled(memory: Memory, llm: Llm, text: str) -> list[KeptMemory]:
 
 
 def _by_meaning(memory: Memory, llm: Llm, text: str) -> dict[int, float]:
-    if not (vectors := memory.memory_vectors(llm.embedder.model)):
-        return {}
     try:
         query = llm.embedder.embed([text])[0]
     except errors.EmbeddingError as fault:
         llm.log.warning("recall by words alone", exc_info=fault)
         return {}
-    return {} if query is None else cosines(query, vectors)
+    return {} if query is None else cosines(query, *memory.memory_vectors(llm.embedder.model, len(query)))

@@ -8,7 +8,7 @@ of the message that stand in the memory, and one that shares none is not recalle
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from domain.held import KeptMemory
@@ -31,14 +31,10 @@ def best(likeness: Mapping[int, float], importances: Mapping[int, int], most: in
     return sorted(scores, key=lambda number: (-scores[number], -number))[:most]
 
 
-def cosines(query: Vector, vectors: Mapping[int, Vector]) -> dict[int, float]:
-    """How near the vectors of memories are to one; those of another length are left out."""
+def cosines(query: Vector, numbers: Sequence[int], table: Vector) -> dict[int, float]:
+    """How near the vectors of memories, a row for each number, are to that of a message."""
     import numpy as np
 
-    numbers = [number for number, vector in vectors.items() if len(vector) == len(query)]
-    if not numbers:
-        return {}
-    table = np.stack([vectors[number] for number in numbers])
     norms = np.linalg.norm(table, axis=1) * np.linalg.norm(query)
     found = (table @ query) / np.where(norms > 0, norms, 1.0)
     return dict(zip(numbers, found.tolist(), strict=True))

@@ -118,12 +118,22 @@ class DoorTables(Tables):
         with self._database.write() as sql:
             return sql(f"INSERT INTO note_deletion SELECT seq, ?{old}", (now, moment)).rowcount
 
-    def memory_vectors(self, model: str) -> Mapping[int, Vector]:
-        """The vectors of this model that memories have, by number."""
+    def memories_without_vector(self, model: str) -> list[int]:
+        """The memories that are not hidden and have no vector of this model."""
+        query = (
+            "SELECT seq FROM note WHERE seq NOT IN (SELECT note FROM note_deletion)"
+            " AND seq NOT IN (SELECT note FROM note_vector WHERE model = ?)"
+        )
+        return [int(row[0]) for row in self._read(query, model)]
+
+    def memory_vectors(self, model: str, dimension: int) -> tuple[list[int], Vector]:
+        """The vectors of this model and length: the numbers of their memories, and a row for each."""
         import numpy as np
 
-        rows = self._read("SELECT note, vector FROM note_vector WHERE model = ?", model)
-        return {int(row[0]): np.frombuffer(row[1], "<f2").astype(np.float32) for row in rows}
+        query = "SELECT note, vector FROM note_vector WHERE model = ? AND length(vector) = ?"
+        rows = self._read(query, model, 2 * dimension)
+        table = np.frombuffer(b"".join(row[1] for row in rows), "<f2").astype(np.float32)
+        return [int(row[0]) for row in rows], table.reshape(len(rows), dimension)
 
     def keep_memory_vector(self, number: int, model: str, vector: Vector) -> None:
         """Keep the vector of a memory, if that is still there."""

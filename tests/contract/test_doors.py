@@ -92,8 +92,9 @@ def test_a_memory_has_a_vector_of_each_model_as_long_as_it_is_there(store: Store
     store.keep_memory_vector(kept.number, "a", vector)
     store.keep_memory_vector(kept.number, "b", vector * 2)
     store.keep_memory_vector(99, "a", vector)
-    assert {number: found.tolist() for number, found in store.memory_vectors("a").items()} == {
-        kept.number: [0.5, -1.0, 2.0]
-    }
+    numbers, table = store.memory_vectors("a", 3)
+    assert (numbers, table.tolist()) == ([kept.number], [[0.5, -1.0, 2.0]])
+    assert store.memory_vectors("a", 4)[0] == []
+    assert (store.memories_without_vector("a"), store.memories_without_vector("c")) == ([], [kept.number])
     store.take_out(ErasureScope(turns=tuple(store.turns_with_ids(store.turns_of_memory(kept.number)))))
-    assert store.memory_vectors("a") == {}
+    assert store.memory_vectors("a", 3)[0] == store.memories_without_vector("a") == []
