@@ -9,6 +9,7 @@ of the message that stand in the memory, and one that shares none is not recalle
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from domain.held import KeptMemory
@@ -28,7 +29,7 @@ def best(likeness: Mapping[int, float], importances: Mapping[int, int], most: in
         for number, like in likeness.items()
         if number in importances
     }
-    return sorted(scores, key=lambda number: (-scores[number], -number))[:most]
+    return nlargest(most, scores, key=lambda number: (scores[number], number))
 
 
 def cosines(query: Vector, numbers: Sequence[int], table: Vector) -> dict[int, float]:

@@ -81,6 +81,7 @@ def test_memories_are_hidden_by_the_time_at_which_they_were_made(store: Store, t
     new = remember(store, teller, "new", minute=30)
     assert store.hide_memories_before(at(30), at(40)) == 1
     assert store.kept_memories() == [new]
+    assert store.hide_memories_before("2026-03-01T11:30:00+02:00", at(40)) == 0
     assert store.hide_memories_before("2026-03-01T11:31:00+02:00", at(40)) == 1
     assert store.hide_memories_before("2027-01-01T00:00:00+00:00", at(40)) == 0
 
