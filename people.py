@@ -251,11 +251,6 @@ class People:
         finally:
             self._leave(place)
 
-    @property
-    def log(self) -> logging.Logger:
-        """Where it is written what went wrong, for nobody's eyes but the owner's."""
-        return self._log
-
     def open_now(self) -> Iterator[Companion]:
         """Those that are open at this moment, each kept open while it is looked at."""
         with self._changed:

@@ -168,6 +168,9 @@ def _note(value: object, checks: _Checks, cut: bool) -> NoteDraft | None:
     if not isinstance(value, Mapping):
         checks.lost("shape")
         return None
+    if not truth_of(value.get("should_remember"), True):
+        checks.lost("unimportant")
+        return None
     rows = value.get("facts")
     rows = list(rows) if isinstance(rows, list) else []
     if cut:
@@ -176,7 +179,7 @@ def _note(value: object, checks: _Checks, cut: bool) -> NoteDraft | None:
             return None
         rows = rows[:-1]
     facts = tuple(fact for row in _of_note(value, rows) if (fact := _fact(row, checks, value)))
-    text = line_of(first_of(value, "text", "note", "statement", "restatement", "content"))
+    text = line_of(first_of(value, "text", "note", "summary", "statement", "restatement", "content"))
     fields = _note_fields(value, text or " ".join(fact.restatement for fact in facts), facts)
     if not fields["text"] or not fields["turns"]:
         checks.lost("shape")
@@ -194,7 +197,7 @@ def _of_note(note: Mapping[str, object], rows: list[object]) -> list[object]:
 
 def _note_fields(value: Mapping[str, object], text: str, facts: tuple[FactDraft, ...]) -> dict[str, object]:
     turns = handles_of(first_of(value, "turns", "turn", "evidence", "ids"))
-    importance = handles_of(value.get("importance")) or (5,)
+    importance = handles_of(first_of(value, "importance", "importance_score")) or (5,)
     asked = line_of(first_of(value, "memory_type", "type")).casefold()
     return {
         "text": text[:_LONGEST_STATEMENT],

@@ -2,7 +2,7 @@
 
     due -> its turns, session by session -> noting (jobs.noting) -> done        a note is such a memory
     recalled                                                                   by meaning, or by words
-    keep_up                                                                    all of it, and a vector for each memory
+    keep_up     all of it, a vector for each memory, and a ``/save`` of each held session that fell silent
 
 Promises: what is due is stored with the reply that made it due, and is read once, however often it is tried; a model or
 a server of vectors that is away leaves it for later and stops nothing; nothing here is erased, only listed no more.
@@ -11,7 +11,7 @@ a server of vectors that is away leaves it for later and stops nothing; nothing 
 from __future__ import annotations
 
 import calendar
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable
 from datetime import datetime
 
@@ -19,6 +19,7 @@ from domain import errors
 from domain.events import Notice, Stop
 from domain.held import DueCleaning, KeptMemory
 from jobs.noting import Noting
+from jobs.saving import Saving
 from llm import Llm
 from memory import Memory
 from recall.kept_memories import best, cosines, shared_words
@@ -67,6 +68,7 @@ class Cleaning:
         """Do all that is due. Returns whether nothing is left for later. Raises Interrupted, StorageError."""
         self._memory.hide_memories_before(months_before(self._clock(), _MONTHS))
         whole = all(self._clean(due, stop) for due in self._memory.due_cleanings())
+        self._save_silent(stop)
         self._embed(stop)
         return whole
 
@@ -99,11 +101,20 @@ class Cleaning:
                     found[session_id].add(turn.text_id)
         return dict(found)
 
+    def _save_silent(self, stop: Stop) -> None:
+        """Save the sessions of clients that fell silent, as those of the terminal are; what fails is left for later."""
+        after = self._llm.settings.archive_after
+        for session in self._memory.silent_sessions(self._clock(), after, besides=""):
+            if self._memory.last_held(session.session_id):
+                try:
+                    deque(Saving(self._memory, self._llm).run(session, stop, open_next=False), maxlen=0)
+                except errors.ModelError as fault:
+                    self._llm.log.warning("a session is left for later", exc_info=fault)
+
     def _embed(self, stop: Stop) -> None:
         """Make the vectors that are lacking."""
         model = self._llm.embedder.model
-        there = self._memory.memory_vectors(model)
-        lacking = [number for number in self._memory.memory_importances() if number not in there]
+        lacking = self._memory.memories_without_vector(model)
         try:
             for at in range(0, len(lacking), _AT_ONCE):
                 stop.check()
@@ -130,11 +141,9 @@ def recalled(memory: Memory, llm: Llm, text: str) -> list[KeptMemory]:
 
 
 def _by_meaning(memory: Memory, llm: Llm, text: str) -> dict[int, float]:
-    if not (vectors := memory.memory_vectors(llm.embedder.model)):
-        return {}
     try:
         query = llm.embedder.embed([text])[0]
     except errors.EmbeddingError as fault:
         llm.log.warning("recall by words alone", exc_info=fault)
         return {}
-    return {} if query is None else cosines(query, vectors)
+    return {} if query is None else cosines(query, *memory.memory_vectors(llm.embedder.model, len(query)))

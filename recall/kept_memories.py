@@ -8,7 +8,8 @@ of the message that stand in the memory, and one that shares none is not recalle
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from domain.held import KeptMemory
@@ -28,17 +29,13 @@ def best(likeness: Mapping[int, float], importances: Mapping[int, int], most: in
         for number, like in likeness.items()
         if number in importances
     }
-    return sorted(scores, key=lambda number: (-scores[number], -number))[:most]
+    return nlargest(most, scores, key=lambda number: (scores[number], number))
 
 
-def cosines(query: Vector, vectors: Mapping[int, Vector]) -> dict[int, float]:
-    """How near the vectors of memories are to one; those of another length are left out."""
+def cosines(query: Vector, numbers: Sequence[int], table: Vector) -> dict[int, float]:
+    """How near the vectors of memories, a row for each number, are to that of a message."""
     import numpy as np
 
-    numbers = [number for number, vector in vectors.items() if len(vector) == len(query)]
-    if not numbers:
-        return {}
-    table = np.stack([vectors[number] for number in numbers])
     norms = np.linalg.norm(table, axis=1) * np.linalg.norm(query)
     found = (table @ query) / np.where(norms > 0, norms, 1.0)
     return dict(zip(numbers, found.tolist(), strict=True))
@@ -46,9 +43,14 @@ def cosines(query: Vector, vectors: Mapping[int, Vector]) -> dict[int, float]:
 
 def shared_words(query: str, memories: Iterable[KeptMemory]) -> dict[int, float]:
     """Which share of the words of a message stands in each memory; one that shares none is left out."""
-    wanted = set(tokens(query))
+    wanted = _words(query)
     shares = {
-        one.number: len(wanted & set(tokens(f"{one.summary} {one.key_points}"))) / max(1, len(wanted))
+        one.number: len(wanted & _words(f"{one.summary} {one.key_points}")) / max(1, len(wanted))
         for one in memories
     }
     return {number: share for number, share in shares.items() if share}
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text without the marks that say what it is."""
+    return {token for token in tokens(text) if not token.startswith("@")}

@@ -49,9 +49,9 @@ class Serving(Knowing):
 
     # -- cleaning ------------------------------------------------------------------------------------------------
 
-    def owe_cleaning(self, due: DueCleaning) -> None:
-        """Note that a stretch of a conversation is to be read; once for all."""
-        self._store.owe_cleaning(due, self._now())
+    def owe_cleaning(self, due: DueCleaning) -> bool:
+        """Note that a stretch of a conversation is to be read; once for all. False when it was noted before."""
+        return self._store.owe_cleaning(due, self._now())
 
     def due_cleanings(self) -> list[DueCleaning]:
         """What is still to be read, the oldest first."""
@@ -91,9 +91,13 @@ class Serving(Knowing):
         """The turns that a memory rests on, also a hidden one, and what was made from them."""
         return self.eraser.turns(self._store.turns_of_memory(number))
 
-    def memory_vectors(self, model: str) -> Mapping[int, Vector]:
-        """The vectors of this model that memories have, by number."""
-        return self._store.memory_vectors(model)
+    def memories_without_vector(self, model: str) -> list[int]:
+        """The memories that are not hidden and have no vector of this model."""
+        return self._store.memories_without_vector(model)
+
+    def memory_vectors(self, model: str, dimension: int) -> tuple[list[int], Vector]:
+        """The vectors of this model and length: the numbers of their memories, and a row for each."""
+        return self._store.memory_vectors(model, dimension)
 
     def keep_memory_vectors(self, model: str, vectors: Iterable[tuple[int, Vector]]) -> None:
         """Keep vectors of memories, by number."""

@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
 from domain.events import Stop
-from interfaces.http import docs_page, health, openai_api
+from interfaces.http import chat_api, docs_page, health, openai_api
 from interfaces.http.errors import Detail, ErrorBody, Problems, detail, documented
 from interfaces.http.guards import Guards, HostNames
 from interfaces.http.limits import Limits
@@ -45,6 +45,7 @@ def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI
     app.include_router(health.router(people, version))
     app.include_router(docs_page.router(app))
     # The doors, a line each: add_door(app, x.router(people)), with the form of its errors where it has one of its own.
+    add_door(app, chat_api.router(people))
     add_door(app, openai_api.router(people), openai_api.refused, openai_api.Refused)
     app.add_middleware(
         Limits, problems=problems, per_minute=settings.requests_per_minute, at_once=settings.requests_at_once

@@ -73,7 +73,7 @@ class Unstored:
 
 
 @dataclass(frozen=True)
-class Place:
+class HistoryPlace:
     """Where a history goes on: the session, None for a new one, and the turn whose round the new one replaces.
 
     ``before`` was said before and never seen; ``present`` is what is said now.
@@ -118,7 +118,7 @@ class HeldHistory:
         self._clock = clock
         self._archive_after = archive_after
 
-    def find(self, key: str, messages: Sequence[Said]) -> Place:
+    def find(self, key: str, messages: Sequence[Said]) -> HistoryPlace:
         """Where a history goes on. Raises ValueError where nothing in it was said by the person."""
         return self._place(self._asked(key, messages))
 
@@ -177,15 +177,15 @@ class HeldHistory:
             raise ValueError("nobody asked anything")
         return found
 
-    def _place(self, asked: Sequence[Asked]) -> Place:
+    def _place(self, asked: Sequence[Asked]) -> HistoryPlace:
         held: dict[str, list[HeldRound]] = {}
         for known in self._memory.held_rounds([one.chain for one in asked]):
             held.setdefault(known.chain, []).append(known)
         for number in range(len(asked) - 1, -1, -1):
             if end := self._open_end(held.get(asked[number].chain, ())):
                 replaced = end.text_id if number == len(asked) - 1 else None
-                return Place(end.session_id, replaced, *_unstored(asked, held, replaced))
-        return Place(None, None, *_unstored(asked, held, None))
+                return HistoryPlace(end.session_id, replaced, *_unstored(asked, held, replaced))
+        return HistoryPlace(None, None, *_unstored(asked, held, None))
 
     def _open_end(self, held: Sequence[HeldRound]) -> HeldRound | None:
         """The newest of these rounds with which a session ends that can be gone on with."""

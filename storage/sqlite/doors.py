@@ -48,12 +48,12 @@ class DoorTables(Tables):
 
     # -- cleaning ------------------------------------------------------------------------------------------------
 
-    def owe_cleaning(self, due: DueCleaning, now: str) -> None:
-        """Note that a stretch of a conversation is to be read; once for all."""
+    def owe_cleaning(self, due: DueCleaning, now: str) -> bool:
+        """Note that a stretch of a conversation is to be read; once for all. False when it was noted before."""
         columns = "(chain, conversation_round, door_key, chains, stored_at) VALUES (?, ?, ?, ?, ?)"
         values = (due.chain, due.round, due.door_key, json.dumps(due.chains), now)
         with self._database.write() as sql:
-            sql(f"INSERT OR IGNORE INTO cleaning {columns}", values)
+            return bool(sql(f"INSERT OR IGNORE INTO cleaning {columns}", values).rowcount)
 
     def due_cleanings(self) -> list[DueCleaning]:
         """What is still to be read, the oldest first."""
@@ -83,10 +83,8 @@ class DoorTables(Tables):
 
     def kept_memories(self, numbers: Sequence[int] | None = None) -> list[KeptMemory]:
         """All memories that are not hidden, or those with these numbers, the newest first."""
-        if numbers is None:
-            rows = self._read(_MEMORY)
-        else:
-            rows = self._read_parts(f"{_MEMORY} AND id IN ({{}})", numbers)
+        some = f"{_MEMORY} AND id IN ({{}})"
+        rows = self._read(_MEMORY) if numbers is None else self._read_parts(some, numbers)
         return sorted((KeptMemory(*row) for row in rows), key=lambda one: -one.number)
 
     def memory_importances(self) -> Mapping[int, int]:
@@ -120,12 +118,22 @@ class DoorTables(Tables):
         with self._database.write() as sql:
             return sql(f"INSERT INTO note_deletion SELECT seq, ?{old}", (now, moment)).rowcount
 
-    def memory_vectors(self, model: str) -> Mapping[int, Vector]:
-        """The vectors of this model that memories have, by number."""
+    def memories_without_vector(self, model: str) -> list[int]:
+        """The memories that are not hidden and have no vector of this model."""
+        query = (
+            "SELECT seq FROM note WHERE seq NOT IN (SELECT note FROM note_deletion)"
+            " AND seq NOT IN (SELECT note FROM note_vector WHERE model = ?)"
+        )
+        return [int(row[0]) for row in self._read(query, model)]
+
+    def memory_vectors(self, model: str, dimension: int) -> tuple[list[int], Vector]:
+        """The vectors of this model and length: the numbers of their memories, and a row for each."""
         import numpy as np
 
-        rows = self._read("SELECT note, vector FROM note_vector WHERE model = ?", model)
-        return {int(row[0]): np.frombuffer(row[1], "<f2").astype(np.float32) for row in rows}
+        query = "SELECT note, vector FROM note_vector WHERE model = ? AND length(vector) = ?"
+        rows = self._read(query, model, 2 * dimension)
+        table = np.frombuffer(b"".join(row[1] for row in rows), "<f2").astype(np.float32)
+        return [int(row[0]) for row in rows], table.reshape(len(rows), dimension)
 
     def keep_memory_vector(self, number: int, model: str, vector: Vector) -> None:
         """Keep the vector of a memory, if that is still there."""

@@ -1,0 +1,308 @@
+"""The chat API with memory: ``/api/v1/chat``, ``/api/v1/memory``, ``/api/v1/system-instructions``.
+
+Bodies and status codes are those of the API that its clients know; keys beyond those may be there, and are passed over
+by clients that know nothing of them. The words that it answers are Chinese, as its clients expect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime, tzinfo
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Query, Request
+from pydantic import BaseModel, Field, Strict
+
+from domain import errors
+from domain.events import Reply, Stop
+from domain.records import Finish
+from domain.text import clean
+from interfaces.http.callers import Calling
+from interfaces.service.chat_memory import ChatAsked, ChatMemory, ListedMemory
+from interfaces.service.held_history import Said
+from people import Instruction, People
+
+_LARGEST = 2**63 - 1
+#: Bounds of a request: messages, characters of one, characters of a title.
+_MOST_MESSAGES, _LONGEST_TEXT, _LONGEST_TITLE = 10_000, 1_000_000, 200
+
+Number = Annotated[int, Strict(), Field(ge=1, le=_LARGEST)]
+InPath = Annotated[int, Path(ge=0, le=_LARGEST)]
+InstructionQuery = Annotated[int | None, Query(ge=1, le=_LARGEST)]
+Text = Annotated[str, Field(max_length=_LONGEST_TEXT)]
+Title = Annotated[str, Field(max_length=_LONGEST_TITLE)]
+
+
+class ChatMessage(BaseModel):
+    """One message of the history."""
+
+    role: Literal["user", "assistant", "system"]
+    content: Text
+
+
+class ChatBody(BaseModel):
+    """The whole history, the last message of the person at its end."""
+
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=_MOST_MESSAGES)]
+    system_instruction_id: Number | None = None
+    temperature: Annotated[float, Strict(), Field(ge=0, le=2)] | None = None
+    max_tokens: Number | None = None
+
+    def options(self) -> dict[str, float]:
+        """What goes to the model beside the messages."""
+        named = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+class TokenUsage(BaseModel):
+    """What the model server counted."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class ChatReply(BaseModel):
+    """The reply; how many memories were shown for it, and how many stretches of fifty messages are full."""
+
+    message: str
+    memories_used: int
+    round: int
+    usage: TokenUsage | None
+    finish_reason: Finish
+
+
+class MemoryItem(BaseModel):
+    """One memory. ``key_points`` is a list in JSON; ``created_at`` is local time without an offset."""
+
+    id: int
+    summary: str
+    key_points: str
+    memory_type: Literal["active", "passive"]
+    importance_score: int
+    created_at: str
+
+
+class PurgeProof(BaseModel):
+    """What the search of every file found after an erasure."""
+
+    files: int
+    searched: int
+    skipped: int
+    traces: int
+
+
+class MemoryDeleted(BaseModel):
+    """A memory is listed and recalled no more; with a ``proof`` it is in no file either."""
+
+    message: str
+    id: int
+    proof: PurgeProof | None = None
+
+
+class MemoriesCleared(BaseModel):
+    """So many memories are listed and recalled no more."""
+
+    message: str
+    count: int
+
+
+class InstructionBody(BaseModel):
+    """A system instruction: the whole system prompt of a companion that has a memory of its own."""
+
+    title: Title = ""
+    text: Annotated[Text, Field(min_length=1)]
+
+
+class InstructionChange(BaseModel):
+    """What is to be changed of a system instruction."""
+
+    title: Title | None = None
+    text: Annotated[Text, Field(min_length=1)] | None = None
+
+
+class InstructionItem(BaseModel):
+    """A system instruction as it is."""
+
+    id: int
+    title: str
+    text: str
+    created_at: str
+    updated_at: str
+
+
+def router(people: People) -> APIRouter:
+    """The chat API over these people's memories."""
+    service = ChatMemory(people)
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        service.resume()
+        yield
+        service.close()
+
+    routes = APIRouter(prefix="/api/v1", lifespan=life)
+    _add_chat(routes, service)
+    _add_memories(routes, service, people)
+    _add_instructions(routes, people)
+    return routes
+
+
+def _add_chat(routes: APIRouter, service: ChatMemory) -> None:
+    @routes.post("/chat", tags=["chat"])
+    def chat(
+        body: ChatBody,
+        caller: Calling,
+        request: Request,
+        x_session_id: Annotated[str | None, Header()] = None,
+    ) -> ChatReply:
+        """Answer the last message, with what is remembered of those before."""
+        messages = tuple(Said(one.role, one.content) for one in body.messages)
+        if not any(one.role == "user" for one in messages):
+            raise HTTPException(422, "messages: nothing in them was said by the user")
+        asked = ChatAsked(messages, body.system_instruction_id, x_session_id, body.options())
+        with _told():
+            answered = service.chat(caller.person(), asked, _stop_of(request))
+        return ChatReply(
+            message=answered.reply.text,
+            memories_used=answered.memories_used,
+            round=answered.round,
+            usage=_usage(answered.reply),
+            finish_reason=answered.reply.finish,
+        )
+
+
+def _add_memories(routes: APIRouter, service: ChatMemory, people: People) -> None:
+    @routes.get("/memory/list", tags=["memory"])
+    def memory_list(
+        caller: Calling,
+        system_instruction_id: InstructionQuery = None,
+        limit: Annotated[int | None, Query(ge=1, le=_LARGEST)] = None,
+        offset: Annotated[int, Query(ge=0, le=_LARGEST)] = 0,
+    ) -> list[MemoryItem]:
+        """What is remembered, the newest first."""
+        found = service.memories(caller.person(), system_instruction_id)[offset:]
+        zone = people.clock().tzinfo
+        return [_item(one, zone) for one in (found if limit is None else found[:limit])]
+
+    @routes.delete("/memory/{memory_id:int}", tags=["memory"], response_model_exclude_none=True)
+    def delete_memory(
+        memory_id: InPath, caller: Calling, request: Request, purge: bool = False
+    ) -> MemoryDeleted:
+        """Remember something no more. With ``purge`` it is erased from every file, with what was said of it."""
+        proof = None
+        if purge:
+            erased = service.purge(caller.person(), memory_id, _stop_of(request))
+            gone = erased is not None
+            if erased:
+                found = erased.proof
+                proof = PurgeProof(
+                    files=found.files, searched=found.searched, skipped=found.skipped, traces=len(found.traces)
+                )  # fmt: skip
+        else:
+            gone = service.delete(caller.person(), memory_id)
+        if not gone:
+            raise HTTPException(404, "记忆不存在")
+        return MemoryDeleted(message="记忆已删除", id=memory_id, proof=proof)
+
+    @routes.post("/memory/clear-old", tags=["memory"])
+    def clear_old(
+        caller: Calling,
+        months: Annotated[int, Query(ge=1, le=1200)] = 3,
+        system_instruction_id: InstructionQuery = None,
+    ) -> MemoriesCleared:
+        """Remember no more what is older than so many months."""
+        count = service.clear_old(caller.person(), months, system_instruction_id)
+        return MemoriesCleared(message=f"已清理 {count} 条旧记忆", count=count)
+
+
+def _add_instructions(routes: APIRouter, people: People) -> None:
+    registry = people.registry
+
+    @routes.post("/system-instructions", status_code=201, tags=["system instructions"])
+    def add_instruction(body: InstructionBody, caller: Calling) -> InstructionItem:
+        """Make a companion of its own, with a memory of its own."""
+        return _instruction(registry.add_instruction(caller.person(), clean(body.title), _written(body.text)))
+
+    @routes.get("/system-instructions", tags=["system instructions"])
+    def instructions(caller: Calling) -> list[InstructionItem]:
+        """All that there are, the oldest first."""
+        return [_instruction(one) for one in registry.instructions(caller.person())]
+
+    @routes.get("/system-instructions/{number:int}", tags=["system instructions"])
+    def instruction(number: InPath, caller: Calling) -> InstructionItem:
+        """One of them."""
+        return _instruction(_found(registry.instruction(caller.person(), number)))
+
+    @routes.put("/system-instructions/{number:int}", tags=["system instructions"])
+    def replace_instruction(number: InPath, body: InstructionBody, caller: Calling) -> InstructionItem:
+        """Put another title and text in its place; its memory stays."""
+        changed = registry.change_instruction(caller.person(), number, clean(body.title), _written(body.text))
+        return _instruction(_found(changed))
+
+    @routes.patch("/system-instructions/{number:int}", tags=["system instructions"])
+    def change_instruction(number: InPath, body: InstructionChange, caller: Calling) -> InstructionItem:
+        """Change its title or its text; its memory stays."""
+        known = _found(registry.instruction(caller.person(), number))
+        title = known.title if body.title is None else clean(body.title)
+        text = known.text if body.text is None else _written(body.text)
+        return _instruction(_found(registry.change_instruction(caller.person(), number, title, text)))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What a model server did wrong is told as a gateway tells it, and nothing of where it is."""
+    try:
+        yield
+    except errors.ModelError as fault:
+        late = isinstance(fault, errors.TimedOut)
+        wait = {"Retry-After": str(max(1, round(fault.retry_after)))} if fault.retry_after else None
+        raise HTTPException(504 if late else 502, f"the model did not answer ({fault.key})", wait) from fault
+    except errors.UsageError as fault:
+        status = {"instruction.unknown": 404, "input.too_long": 413}.get(fault.key, 422)
+        raise HTTPException(status, fault.key) from fault
+
+
+def _stop_of(request: Request) -> Stop:
+    """The wish of the server to end, where it has one."""
+    stop = getattr(request.app.state, "stop", None)
+    return stop if isinstance(stop, Stop) else Stop()
+
+
+def _usage(reply: Reply) -> TokenUsage | None:
+    if reply.prompt_tokens is None or reply.completion_tokens is None:
+        return None
+    asked, said = reply.prompt_tokens, reply.completion_tokens
+    return TokenUsage(prompt_tokens=asked, completion_tokens=said, total_tokens=asked + said)
+
+
+def _item(one: ListedMemory, zone: tzinfo | None) -> MemoryItem:
+    made = datetime.fromisoformat(one.memory.created_at).astimezone(zone).replace(tzinfo=None)
+    return MemoryItem(
+        id=one.number,
+        summary=one.memory.summary,
+        key_points=one.memory.key_points,
+        memory_type=one.memory.memory_type,
+        importance_score=one.memory.importance,
+        created_at=made.isoformat(timespec="seconds"),
+    )
+
+
+def _found(instruction: Instruction | None) -> Instruction:
+    if instruction is None:
+        raise HTTPException(404, "Not Found")
+    return instruction
+
+
+def _written(text: str) -> str:
+    """The text of an instruction, which must say something."""
+    if not clean(text).strip():
+        raise HTTPException(422, "text: says nothing")
+    return clean(text)
+
+
+def _instruction(one: Instruction) -> InstructionItem:
+    return InstructionItem(
+        id=one.number, title=one.title, text=one.text, created_at=one.created_at, updated_at=one.updated_at
+    )

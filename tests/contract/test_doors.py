@@ -1,0 +1,101 @@
+"""What a store keeps for other doors: rounds of held histories, what is due of them, and memories that are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from domain.facts import Learned, NewNote, Window
+from domain.held import DueCleaning, KeptMemory
+from domain.records import ErasureScope
+from storage.store import Store
+from tests.contract.stores import Teller, at
+
+
+def remember(store: Store, teller: Teller, words: str, minute: int = 1) -> KeptMemory:
+    """A round, and a memory that rests on it."""
+    spoken = teller.say("s1", words)
+    note = NewNote(f"n-{words}", f"Ann: {words}", "talk", 7, "active", (spoken.user.text_id,))
+    ids = tuple(turn.text_id for turn in spoken.turns)
+    assert store.learn(Learned(Window(ids[-1], "s1", ids, ()), (note,), (), (), ()), at(minute))
+    return store.kept_memories()[0]
+
+
+def test_a_round_of_a_history_is_found_by_its_chain_and_gives_way_in_its_session(store: Store) -> None:
+    store.hold("c1", "s1", "u1", 0, at(1))
+    store.hold("c2", "s1", "u2", 2, at(2))
+    store.hold("c1", "s2", "u3", 0, at(3))
+    assert [(one.session_id, one.text_id) for one in store.held_rounds(["c1"])] == [
+        ("s1", "u1"),
+        ("s2", "u3"),
+    ]
+    store.hold("c2", "s1", "u4", 2, at(4))
+    last = store.last_held("s1")
+    assert last is not None
+    assert (last.chain, last.text_id, last.message, last.number) == ("c2", "u4", 2, 2)
+    assert store.last_held("nowhere") is None
+
+
+def test_that_a_round_was_stored_is_known_when_it_is_gone(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "a secret")
+    store.hold("c1", "s1", spoken.user.text_id, 0, at(1))
+    store.take_out(ErasureScope(turns=spoken.turns))
+    assert [one.text_id for one in store.held_rounds(["c1"])] == [spoken.user.text_id]
+
+
+def test_what_is_due_is_noted_once_and_left_until_it_is_done(
+    store: Store, reopen: Callable[[], Store]
+) -> None:
+    first, second = (DueCleaning(f"c{number}", number, "key", ("a", f"c{number}")) for number in (1, 2))
+    assert [store.owe_cleaning(one, at(1)) for one in (first, second, first)] == [True, True, False]
+    store.close()
+    again = reopen()
+    assert again.due_cleanings() == [first, second]
+    again.end_cleaning(first, at(2))
+    assert again.due_cleanings() == [second]
+    assert not again.owe_cleaning(first, at(3))
+    assert again.due_cleanings() == [second]
+    again.close()
+
+
+def test_a_hidden_memory_is_listed_no_more_and_a_memory_goes_with_its_turns(
+    store: Store, teller: Teller
+) -> None:
+    first, second, third = (remember(store, teller, words) for words in ("one", "two", "three"))
+    assert store.kept_memories() == [third, second, first]
+    assert store.kept_memories([first.number]) == [first]
+    assert store.memory_importances() == {one.number: 7 for one in (first, second, third)}
+    assert store.hide_memory(second.number, at(9))
+    assert not store.hide_memory(second.number, at(9))
+    assert not store.hide_memory(99, at(9))
+    assert store.kept_memories() == [third, first]
+    (turn,) = store.turns_of_memory(third.number)
+    store.take_out(ErasureScope(turns=tuple(store.turns_with_ids([turn]))))
+    assert store.kept_memories() == [first]
+    assert store.turns_of_memory(second.number) != []
+
+
+def test_memories_are_hidden_by_the_time_at_which_they_were_made(store: Store, teller: Teller) -> None:
+    remember(store, teller, "old", minute=1)
+    new = remember(store, teller, "new", minute=30)
+    assert store.hide_memories_before(at(30), at(40)) == 1
+    assert store.kept_memories() == [new]
+    assert store.hide_memories_before("2026-03-01T11:30:00+02:00", at(40)) == 0
+    assert store.hide_memories_before("2026-03-01T11:31:00+02:00", at(40)) == 1
+    assert store.hide_memories_before("2027-01-01T00:00:00+00:00", at(40)) == 0
+
+
+def test_a_memory_has_a_vector_of_each_model_as_long_as_it_is_there(store: Store, teller: Teller) -> None:
+    np = pytest.importorskip("numpy")
+    kept = remember(store, teller, "one")
+    vector = np.array([0.5, -1.0, 2.0], np.float32)
+    store.keep_memory_vector(kept.number, "a", vector)
+    store.keep_memory_vector(kept.number, "b", vector * 2)
+    store.keep_memory_vector(99, "a", vector)
+    numbers, table = store.memory_vectors("a", 3)
+    assert (numbers, table.tolist()) == ([kept.number], [[0.5, -1.0, 2.0]])
+    assert store.memory_vectors("a", 4)[0] == []
+    assert (store.memories_without_vector("a"), store.memories_without_vector("c")) == ([], [kept.number])
+    store.take_out(ErasureScope(turns=tuple(store.turns_with_ids(store.turns_of_memory(kept.number)))))
+    assert store.memory_vectors("a", 3)[0] == store.memories_without_vector("a") == []

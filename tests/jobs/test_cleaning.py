@@ -1,0 +1,120 @@
+"""Cleaning: what is due of a history, what becomes of it when the model is away, and held sessions that fall silent."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from domain.events import Stop
+from interfaces.service.held_history import HeldHistory, Said
+from jobs.cleaning import Cleaning, due_rounds, months_before, recalled
+from tests.conftest import Count, SetClock
+from tests.house import House, Mind, house
+from tests.server import ScriptedServer, status
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        yield running
+
+
+@pytest.fixture
+def mind(server: ScriptedServer) -> Mind:
+    return Mind(server)
+
+
+@pytest.fixture
+def home(
+    tmp_path: Path, server: ScriptedServer, mind: Mind, clock: SetClock, new_id: Count, log: logging.Logger
+) -> Iterator[House]:
+    with house(tmp_path, server, clock, new_id, log) as opened:
+        yield opened
+
+
+def held(home: House, clock: SetClock, count: int) -> None:
+    """A history of so many messages, stored, with what is due of it."""
+    said = [Said("user", "My cat sleeps."), Said("assistant", "Sweet.")] * ((count - 1) // 2)
+    said.append(Said("user", "Good night."))
+    history = HeldHistory(home.memory, "chat", clock, archive_after=timedelta(hours=8))
+    kept = history.store("id:talk", said, "Sleep well.", "stop", clock().isoformat(timespec="seconds"))
+    for due in due_rounds({one.message: one.chain for one in kept.asked}, len(said), "id:talk"):
+        home.memory.owe_cleaning(due)
+
+
+@pytest.mark.parametrize(
+    ("messages", "rounds"), [(49, []), (50, [1]), (51, [1]), (99, [1]), (100, [1, 2]), (101, [1, 2])]
+)
+def test_every_full_stretch_of_fifty_messages_is_due(messages: int, rounds: list[int]) -> None:
+    chains = {place: f"c{place}" for place in range(0, messages, 2)}
+    due = due_rounds(chains, messages, "key")
+    assert [one.round for one in due] == rounds
+    for one in due:
+        places = range(50 * (one.round - 1), 50 * one.round, 2)
+        assert one.chains == tuple(f"c{place}" for place in places)
+        assert one.chain == one.chains[-1]
+
+
+@pytest.mark.parametrize(
+    ("day", "months", "before"),
+    [
+        ("2026-05-31", 3, "2026-02-28"),
+        ("2024-05-31", 3, "2024-02-29"),
+        ("2026-03-15", 3, "2025-12-15"),
+        ("2026-03-15", 1200, "1926-03-15"),
+    ],
+)
+def test_months_are_those_of_the_calendar(day: str, months: int, before: str) -> None:
+    assert months_before(datetime.fromisoformat(day), months) == datetime.fromisoformat(before)
+
+
+def test_what_a_model_fails_at_is_left_and_done_once_when_it_is_back(
+    home: House, mind: Mind, clock: SetClock
+) -> None:
+    held(home, clock, 51)
+    cleaning = Cleaning(home.memory, home.llm, clock)
+    mind.answers("notes", status(500))
+    assert not cleaning.keep_up(Stop())
+    assert len(home.memory.due_cleanings()) == 1
+    mind.answers("notes", '{"notes": []}')
+    assert cleaning.keep_up(Stop())
+    assert home.memory.due_cleanings() == []
+    asked = len(mind.asked("notes"))
+    assert cleaning.keep_up(Stop())
+    assert len(mind.asked("notes")) == asked
+
+
+def test_what_a_model_says_is_not_worth_remembering_is_no_memory(
+    home: House, mind: Mind, clock: SetClock
+) -> None:
+    held(home, clock, 51)
+    worth = '{"turns": [1], "summary": "The cat sleeps.", "importance_score": 8, "should_remember": true}'
+    mind.answers("notes", f'{{"notes": [{worth}, {worth.replace("true", "false")}]}}', '{"notes": []}')
+    Cleaning(home.memory, home.llm, clock).keep_up(Stop())
+    assert [(one.summary, one.importance) for one in home.memory.kept_memories()] == [("The cat sleeps.", 8)]
+    assert [one.summary for one in recalled(home.memory, home.llm, "Does the cat sleep?")] == [
+        "The cat sleeps."
+    ]
+
+
+def test_a_held_session_that_fell_silent_is_saved_and_no_other_is_opened(
+    home: House, mind: Mind, clock: SetClock
+) -> None:
+    held(home, clock, 5)
+    home.say("I am still here.")
+    Cleaning(home.memory, home.llm, clock).keep_up(Stop())
+    (session,) = home.memory.sessions_of_door("chat")
+    assert session.status == "active"
+    clock.pass_by(hours=9)
+    mind.answers("fold", status(500))
+    Cleaning(home.memory, home.llm, clock).keep_up(Stop())
+    assert home.memory.sessions_of_door("chat") == [session]
+    mind.answers("fold", "They spoke of a cat.")
+    Cleaning(home.memory, home.llm, clock).keep_up(Stop())
+    assert [one.status for one in home.memory.sessions_of_door("chat")] == ["archived"]
+    assert len(home.memory.recent_sessions()) == 2
+    assert home.memory.resume_or_start()[0].session_id == home.talk.session.session_id
