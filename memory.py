@@ -46,8 +46,8 @@ from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
 from storage.erasure import Eraser, Scrub
 from storage.images import Images, image_draft
-from storage.knowing import Knowing
 from storage.owner import Owner
+from storage.serving import Serving
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn, Store
 
@@ -74,7 +74,7 @@ class _Search:
     finder: Finder
 
 
-class Memory(Knowing):
+class Memory(Serving):
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
     >>> memory = Memory(folder, embedder, clock=clock, new_id=new_id, log=log)

@@ -27,7 +27,8 @@ class Session:
     """One conversation from its beginning to ``/save``.
 
     ``number`` is its name inside the store; ``position`` is where it stands among the others, and neither follows the
-    clock. ``start_timestamp`` is when it began, ``stored_at`` when it was stored.
+    clock. ``start_timestamp`` is when it began, ``stored_at`` when it was stored. ``door`` says where it is
+    held, "" for the terminal, and ``door_key`` what that door calls it by.
     """
 
     session_id: str
@@ -38,6 +39,8 @@ class Session:
     current_conv_count: int
     stored_at: str = ""
     position: int = 0
+    door: str = ""
+    door_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,11 @@ class ErasureNote:
 class SessionStore(Protocol):
     """Sessions, their rounds and their summaries. Several sessions may be active."""
 
-    def newest_active(self) -> Session | None: ...
+    def newest_active(self) -> Session | None:
+        """The active session of the terminal that stands last; those of other doors are none of it."""
+        ...
+
+    def sessions_of_door(self, door: str, key: str | None = None) -> list[Session]: ...
     def active_sessions(self) -> list[Session]: ...
     def session(self, session_id: str) -> Session | None: ...
     def recent_sessions(self, limit: int, offset: int) -> list[Session]: ...
@@ -138,7 +142,14 @@ class SessionStore(Protocol):
     def every_summary(self) -> list[Summary]: ...
 
     def start_session(
-        self, session_id: str, now: str, began: str | None = None, *, before: str | None = None
+        self,
+        session_id: str,
+        now: str,
+        began: str | None = None,
+        *,
+        before: str | None = None,
+        door: str = "",
+        door_key: str | None = None,
     ) -> Session:
         """A new active session: the last of all, or right ``before`` one, or before the first that ``began`` later."""
         ...

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from domain import errors
 from domain.files import make_private
-from storage.sqlite.schema import FIRST, KNOWN, SECOND, STANDIN_MARKED, THIRD
+from storage.sqlite.schema import DOORS, FIRST, KNOWN, SECOND, STANDIN_MARKED, THIRD
 
 #: "OFRD" in SQLite's application_id: tells our database from anybody else's.
 APPLICATION_ID = 0x4F465244
@@ -19,7 +19,7 @@ APPLICATION_ID = 0x4F465244
 #: Before the name of a table: the index that holds its rows that cannot be read (see ``shape``).
 GUARD = "unsound_"
 
-STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, STANDIN_MARKED, KNOWN)
+STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, STANDIN_MARKED, KNOWN, DOORS)
 
 
 def version_of(connection: sqlite3.Connection) -> int:

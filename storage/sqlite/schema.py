@@ -313,3 +313,65 @@ CREATE TABLE undoable_save (
     stored_at TEXT NOT NULL
 ) WITHOUT ROWID;
 """
+
+#: Sessions of other doors than the terminal; which of their clients' rounds are stored; what is to be read of them; and
+#: what the chat API says of a note beyond the note. A chain stands for all that a person had said in a conversation so
+#: far. It outlives its turn, so that what was erased does not come back with a history that is sent again.
+DOORS = """
+ALTER TABLE session ADD COLUMN door TEXT NOT NULL DEFAULT '';
+ALTER TABLE session ADD COLUMN door_key TEXT;
+CREATE INDEX session_of_door ON session (door, door_key, position) WHERE door <> '';
+
+CREATE TABLE held_round (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    chain TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    text_id TEXT NOT NULL,
+    message INTEGER NOT NULL,
+    stored_at TEXT NOT NULL
+);
+CREATE INDEX held_round_of_chain ON held_round (chain);
+CREATE INDEX held_round_of_session ON held_round (session_id);
+CREATE INDEX held_round_of_turn ON held_round (text_id);
+
+CREATE TABLE cleaning (
+    chain TEXT NOT NULL,
+    conversation_round INTEGER NOT NULL CHECK (conversation_round > 0),
+    door_key TEXT NOT NULL,
+    turns TEXT NOT NULL,
+    stored_at TEXT NOT NULL,
+    done_at TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (chain, conversation_round)
+) WITHOUT ROWID;
+CREATE INDEX cleaning_left ON cleaning (stored_at) WHERE done_at = '';
+
+CREATE TABLE note_deletion (
+    note INTEGER PRIMARY KEY REFERENCES note (seq) ON DELETE CASCADE,
+    deleted_at TEXT NOT NULL
+);
+CREATE TABLE note_vector (
+    note INTEGER NOT NULL REFERENCES note (seq) ON DELETE CASCADE,
+    model TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (note, model)
+);
+CREATE INDEX ix_user_system_created ON note (stored_at);
+CREATE INDEX ix_user_system_deleted ON note_deletion (deleted_at);
+CREATE VIEW conversation_memories AS SELECT
+    n.seq AS id,
+    (SELECT value FROM meta WHERE key = 'person') AS user_id,
+    (SELECT value FROM meta WHERE key = 'instruction') AS system_instruction_id,
+    coalesce((SELECT max(h.message) / 50 + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
+        JOIN held_round h ON h.text_id = c.text_id WHERE t.note = n.seq), 0) AS conversation_round,
+    n.text AS summary,
+    (SELECT json_group_array(f.text) FROM (SELECT text FROM fact WHERE note = n.seq ORDER BY seq) f) AS key_points,
+    n.importance AS importance_score,
+    n.memory_type AS memory_type,
+    1 AS should_remember,
+    (SELECT v.vector FROM note_vector v WHERE v.note = n.seq ORDER BY v.rowid DESC LIMIT 1) AS embedding,
+    n.stored_at AS created_at,
+    coalesce(d.deleted_at, n.stored_at) AS updated_at,
+    d.note IS NOT NULL AS is_deleted,
+    d.deleted_at AS deleted_at
+FROM note n LEFT JOIN note_deletion d ON d.note = n.seq;
+"""

@@ -18,8 +18,8 @@ from storage.store import NewSummary, NewTurn
 T = TypeVar("T")
 
 _SESSION = (
-    "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position"
-    " FROM session"
+    "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position,"
+    " door, door_key FROM session"
 )
 TURN = (
     "SELECT c.seq, c.text_id, c.session_id, c.timestamp, c.role, c.text, c.round, c.finish, c.folded, c.stored_at,"
@@ -41,8 +41,8 @@ class SessionTables(Tables):
     """Reads and writes the tables ``session``, ``conversation``, ``summary``, ``in_flight`` and ``save_stage``."""
 
     def newest_active(self) -> Session | None:
-        """The active session that stands last, if any is active."""
-        query = f"{_SESSION} WHERE status = 'active' ORDER BY position DESC LIMIT 1"
+        """The active session of the terminal that stands last, if any is active."""
+        query = f"{_SESSION} WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1"
         return _first(_session, self._read(query))
 
     def active_sessions(self) -> list[Session]:
@@ -120,11 +120,31 @@ class SessionTables(Tables):
         """The summaries of all sessions, in the order of their sessions."""
         return [summary_of(row) for row in self._read(f"{SUMMARY} ORDER BY s.position")]
 
+    def sessions_of_door(self, door: str, key: str | None = None) -> list[Session]:
+        """Every session of a door, or those of one of its keys, oldest first."""
+        query = (
+            f"{_SESSION} WHERE door = ?1 AND door <> '' AND (?2 IS NULL OR door_key = ?2) ORDER BY position"
+        )
+        return [_session(row) for row in self._read(query, door, key)]
+
     def start_session(
-        self, session_id: str, now: str, began: str | None = None, *, before: str | None = None
+        self,
+        session_id: str,
+        now: str,
+        began: str | None = None,
+        *,
+        before: str | None = None,
+        door: str = "",
+        door_key: str | None = None,
     ) -> Session:
-        """A new active session: the last of all, or right ``before`` one, or before the first that ``began`` later."""
-        columns = "(session_id, start_timestamp, status, stored_at, position) VALUES (?, ?, 'active', ?, ?)"
+        """A new active session: the last of all, or right ``before`` one, or before the first that ``began`` later.
+
+        One of a ``door`` is never the newest active one.
+        """
+        columns = (
+            "(session_id, start_timestamp, status, stored_at, position, door, door_key)"
+            " VALUES (?, ?, 'active', ?, ?, ?, ?)"
+        )
         with self._database.write() as sql:
             place = None
             if before:
@@ -133,7 +153,7 @@ class SessionTables(Tables):
                 place = self._place_before("julianday(start_timestamp) > julianday(?)", began)
             last = self._read("SELECT coalesce(max(position), 0) FROM session")[0][0]
             at = last + SESSION_SPACE if place is None else place
-            sql(f"INSERT INTO session {columns}", (session_id, began or now, now, at))
+            sql(f"INSERT INTO session {columns}", (session_id, began or now, now, at, door, door_key))
         started = self.session(session_id)
         assert started is not None
         return started

@@ -380,3 +380,17 @@ def test_what_is_withheld_stays_stored_and_is_found_by_nothing(store: Store, tel
     assert told.user.text_id in store.waiting(9)
     store.release([told.assistant.text_id])
     assert store.withheld() == []
+
+
+def test_a_session_of_another_door_is_found_by_its_key_and_is_never_the_newest_of_the_terminal(
+    store: Store,
+) -> None:
+    held = store.start_session("held", at(5), door="chat", door_key="a-key")
+    other = store.start_session("other", at(6), door="chat", door_key="another")
+    store.start_session("served", at(7), door="service", door_key="")
+    newest = store.newest_active()
+    assert newest is not None
+    assert (newest.session_id, newest.door, newest.door_key) == ("s1", "", None)
+    assert store.sessions_of_door("chat") == [held, other]
+    assert store.sessions_of_door("chat", "a-key") == [held]
+    assert store.sessions_of_door("") == []
