@@ -30,18 +30,11 @@ from domain import errors
 from domain.facts import Fact, ImageDraft
 from domain.files import make_private_folder
 from domain.recollection import RecallLimits, Recollection
-from domain.records import (
-    Finish,
-    Image,
-    ImageVersion,
-    Origin,
-    Quoted,
-    Round,
-    Session,
-)
+from domain.records import Finish, Image, ImageVersion, Origin, Quoted, Round, Session
 from domain.vectors import Embedder
 from facts.asking import slots_asked
 from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
+from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
 from storage.erasure import Eraser, Scrub
@@ -57,7 +50,7 @@ if TYPE_CHECKING:
     from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
     from storage.vectors.table import Vectors
 
-__all__ = ["Memory", "back_up", "restore"]
+__all__ = ["Memory", "back_up", "pronouns", "resolve", "restore"]
 
 #: Seconds that recall waits for the index to open.
 _OPENING = 4.0
@@ -302,13 +295,15 @@ class Memory(Serving):
         gated: bool = True,
         apart: bool = False,
         besides_context: bool = True,
+        besides_session: bool = False,
     ) -> Recollection:
         """What was said that matters for ``queries``: the last round, if there is one, and the new input.
 
-        Never what stands in the context of ``session_id``, unless ``besides_context`` is false. ``recent`` are the
-        messages before the input, oldest first, for what "she" means. Without ``gated`` the best are handed over
-        however weak they are; an empty recollection is a good answer. Queries that stand ``apart`` are several
-        questions, searched side by side, that share one budget. An index that just opens is waited for, a little.
+        Never what stands in the context of ``session_id``, unless ``besides_context`` is false; nothing at all of it
+        with ``besides_session``. ``recent`` are the messages before the input, oldest first, for what "she" means.
+        Without ``gated`` the best are handed over however weak they are; an empty recollection is a good answer.
+        Queries that stand ``apart`` are several questions, searched side by side, that share one budget. An index that
+        just opens is waited for, a little.
         """
         search = self._opened_search()
         if search.vectors.state != "ready":
@@ -322,7 +317,7 @@ class Memory(Serving):
             session_id=session_id,
             now=now,
             limits=limits,
-            hidden=in_context,
+            hidden=None if besides_session else in_context,
             recent=recent,
             gated=gated,
             apart=apart,

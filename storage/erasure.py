@@ -68,7 +68,11 @@ class Eraser:
 
     def turn(self, text_id: str) -> ErasureScope:
         """One turn and what was made from it."""
-        return self._with_derived(self.store.turns_with_ids([text_id]))
+        return self.turns([text_id])
+
+    def turns(self, text_ids: Sequence[str]) -> ErasureScope:
+        """These turns and what was made from them."""
+        return self._with_derived(self.store.turns_with_ids(text_ids))
 
     def round(self, text_id: str) -> ErasureScope:
         """The round that a turn belongs to, and what was made from it."""

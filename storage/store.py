@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from domain.facts import ImageDraft, LineEvidence
+from domain.facts import ImageDraft, LineEvidence, Relation
 from domain.records import (
     ErasureScope,
     Finish,
@@ -226,6 +226,23 @@ class SessionStore(Protocol):
         ...
 
 
+class ServedStore(Protocol):
+    """Sessions in which only the person speaks, held by a door for programs."""
+
+    def active_sessions_of_door(self, door: str) -> list[Session]: ...
+    def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
+        """A message that nobody answers, at the end of its session: a round without a reply, in no context."""
+        ...
+
+    def end_session(self, session_id: str, ended: str) -> None:
+        """Note that an active session has ended; it stays active until it is archived."""
+        ...
+
+    def relations_naming(self, text: str) -> list[Relation]:
+        """The relations of facts that hold now of which a text names one end."""
+        ...
+
+
 class PinStore(Protocol):
     """The lines that rewrites of an image must keep."""
 
@@ -362,6 +379,7 @@ class ErasureStore(Protocol):
 
 class Store(
     SessionStore,
+    ServedStore,
     FactStore,
     DraftStore,
     ImageStore,

@@ -17,7 +17,7 @@ from storage.store import NewSummary, NewTurn
 
 T = TypeVar("T")
 
-_SESSION = (
+SESSION = (
     "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position,"
     " door, door_key FROM session"
 )
@@ -42,21 +42,21 @@ class SessionTables(Tables):
 
     def newest_active(self) -> Session | None:
         """The active session of the terminal that stands last, if any is active."""
-        query = f"{_SESSION} WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1"
-        return _first(_session, self._read(query))
+        query = f"{SESSION} WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1"
+        return _first(session_of, self._read(query))
 
     def active_sessions(self) -> list[Session]:
         """Every active session, oldest first."""
-        return [_session(row) for row in self._read(f"{_SESSION} WHERE status = 'active' ORDER BY position")]
+        return [session_of(row) for row in self._read(f"{SESSION} WHERE status = 'active' ORDER BY position")]
 
     def session(self, session_id: str) -> Session | None:
         """One session by its id."""
-        return _first(_session, self._read(f"{_SESSION} WHERE session_id = ?", session_id))
+        return _first(session_of, self._read(f"{SESSION} WHERE session_id = ?", session_id))
 
     def recent_sessions(self, limit: int, offset: int) -> list[Session]:
         """Sessions, newest first; a limit of -1 is none."""
-        query = f"{_SESSION} ORDER BY position DESC LIMIT ? OFFSET ?"
-        return [_session(row) for row in self._read(query, limit, offset)]
+        query = f"{SESSION} ORDER BY position DESC LIMIT ? OFFSET ?"
+        return [session_of(row) for row in self._read(query, limit, offset)]
 
     def session_counts(self) -> tuple[int, int]:
         """How many archived sessions and how many rounds there are."""
@@ -123,9 +123,9 @@ class SessionTables(Tables):
     def sessions_of_door(self, door: str, key: str | None = None) -> list[Session]:
         """Every session of a door, or those of one of its keys, oldest first."""
         query = (
-            f"{_SESSION} WHERE door = ?1 AND door <> '' AND (?2 IS NULL OR door_key = ?2) ORDER BY position"
+            f"{SESSION} WHERE door = ?1 AND door <> '' AND (?2 IS NULL OR door_key = ?2) ORDER BY position"
         )
-        return [_session(row) for row in self._read(query, door, key)]
+        return [session_of(row) for row in self._read(query, door, key)]
 
     def start_session(
         self,
@@ -180,7 +180,15 @@ class SessionTables(Tables):
     def _add_round(
         self, session_id: str, turns: Sequence[NewTurn], finish: Finish, now: str, before: Round | None
     ) -> Round:
-        number = self._read(
+        number = self._add_turns(session_id, turns, finish, now, before)
+        query = f"{TURN} WHERE session_id = ? AND round = ? ORDER BY position"
+        return paired(map(turn_of, self._read(query, session_id, number)))[0]
+
+    def _add_turns(
+        self, session_id: str, turns: Sequence[NewTurn], finish: Finish, now: str, before: Round | None = None
+    ) -> int:
+        """The turns of one round, at the end of its session or before another. Returns its number."""
+        number: int = self._read(
             "SELECT coalesce(max(round), 0) + 1 FROM conversation WHERE session_id = ?", session_id
         )[0][0]
         columns = (
@@ -194,8 +202,7 @@ class SessionTables(Tables):
                 values = (*said, _quoted_column(turn.quoted), int(turn.standin), at + place * TURN_SPACE)
                 sql(f"INSERT INTO conversation ({columns}) VALUES ({', '.join('?' * len(values))})", values)
             self._count(session_id)
-        query = f"{TURN} WHERE session_id = ? AND round = ? ORDER BY position"
-        return paired(map(turn_of, self._read(query, session_id, number)))[0]
+        return number
 
     def _end_of(self, session_id: str) -> int:
         query = "SELECT coalesce(max(position), 0) FROM conversation WHERE session_id = ?"
@@ -261,19 +268,23 @@ class SessionTables(Tables):
     def _close_session(self, session_id: str, now: str) -> None:
         with self._database.write() as sql:
             sql(
-                "UPDATE session SET status = 'archived', end_timestamp = ? WHERE session_id = ?",
+                "UPDATE session SET status = 'archived', end_timestamp = coalesce(end_timestamp, ?)"
+                " WHERE session_id = ?",
                 (now, session_id),
             )
 
     def resume(self, session_id: str, present: str, now: str) -> None:
-        """Make an archived session active in place of ``present``, which goes when it is empty, or is archived."""
+        """Make an archived session active in place of ``present``, which goes when it is empty, or is archived.
+
+        Whoever held it, the terminal does from then on.
+        """
         with self._database.write() as sql:
             if self.turns_of(present) or self.summary(present):
                 self._close_session(present, now)
             else:
                 self._delete_session(present)
             sql(
-                "UPDATE session SET status = 'active', end_timestamp = NULL WHERE session_id = ?",
+                "UPDATE session SET status = 'active', end_timestamp = NULL, door = '' WHERE session_id = ?",
                 (session_id,),
             )
 
@@ -371,7 +382,8 @@ def _first(make: Callable[[Row], T], rows: list[Row]) -> T | None:
     return make(rows[0]) if rows else None
 
 
-def _session(row: Row) -> Session:
+def session_of(row: Row) -> Session:
+    """A session out of a row that ``SESSION`` reads."""
     return Session(*row)
 
 
