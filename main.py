@@ -17,11 +17,11 @@ import os
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import config
 from conversation import Conversation
@@ -30,16 +30,21 @@ from domain.errors import Exit
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.terminal import arguments, history_file
-from interfaces.terminal.arguments import Options
+from interfaces.terminal.arguments import Options, TokenOrder
 from interfaces.terminal.batch import run_batch
 from interfaces.terminal.command_context import Restart
 from interfaces.terminal.interrupting import Wishes, heard
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import is_gone
-from interfaces.terminal.wiring import Streams, warmer, wired, words_for
+from interfaces.terminal.wiring import Streams, steady, warmer, wired, words_for
 from jobs.keeping import session_to_open
 from llm import Llm
 from memory import Memory
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from people import People
 
 VERSION = "0.1.0"
 HOME = Path(__file__).resolve().parent
@@ -77,6 +82,10 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
     try:
         if options.backup or options.restore:
             return _back_up_or_restore(settings, options, streams)
+        if options.token:
+            return _tokens(settings, options.token, streams)
+        if options.serve:
+            return _serve(settings, debug, options, streams, wishes)
         if options.check:
             return _check(settings, debug, streams, options, wishes)
         with _opened(settings, debug, options) as conversation:
@@ -171,6 +180,30 @@ def _check(settings: Settings, debug: DebugLog, streams: Streams, options: Optio
     screen = Screen(streams.stdout, plain=wants_plain(streams.stdout, streams.environment, options.plain))
     words = words_for(settings, streams.environment)
     return Check(settings, llm, lambda: _memory(settings, debug, llm), screen, words, wishes.stop).run()
+
+
+def _tokens(settings: Settings, order: TokenOrder, streams: Streams) -> Exit:
+    from interfaces.http.serving import registry_of
+    from interfaces.terminal import tokens
+
+    registry = registry_of(settings.data_dir, _now)
+    with closing(registry):
+        return tokens.do(order, registry, words_for(settings, streams.environment), streams.stdout)
+
+
+def _serve(settings: Settings, debug: DebugLog, options: Options, streams: Streams, wishes: Wishes) -> Exit:
+    from interfaces.http.serving import Served, serve
+
+    words = words_for(settings, streams.environment)
+    tell = partial(print, file=steady(streams.stdout), flush=True)
+    served = Served(settings, debug.log, words, tell, wishes, _now, _new_id)
+    return serve(served, options.host, options.port, _app)
+
+
+def _app(people: People, only_here: bool) -> FastAPI:
+    from interfaces.http.app import make_app
+
+    return make_app(people, VERSION, only_here=only_here)
 
 
 def _now() -> datetime:

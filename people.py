@@ -105,6 +105,26 @@ class People:
         finally:
             self._leave(key)
 
+    @property
+    def log(self) -> logging.Logger:
+        """Where it is written what went wrong, for nobody's eyes but the owner's."""
+        return self._log
+
+    def open_now(self) -> Iterator[Companion]:
+        """Those that are open at this moment, each kept open while it is looked at."""
+        with self._changed:
+            keys = list(self._places)
+        for key in keys:
+            with self._changed:
+                place = self._places.get(key)
+                if place is None or place.companion is None:
+                    continue
+                place.users += 1
+            try:
+                yield place.companion
+            finally:
+                self._leave(key)
+
     def close(self) -> None:
         """Close every memory; what is in use is waited for."""
         with self._changed:

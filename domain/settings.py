@@ -53,6 +53,7 @@ class Settings:
     coreference_context_size: int
     requests_per_minute: int
     requests_at_once: int
+    server_names: str
     data_dir: Path
     log_dir: Path
     debug: bool
@@ -229,6 +230,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("COREFERENCE_CONTEXT_SIZE", _few, "5"),
     Setting("REQUESTS_PER_MINUTE", _count, "600"),
     Setting("REQUESTS_AT_ONCE", _count, "32"),
+    Setting("SERVER_NAMES", _text),
     Setting("DATA_DIR", _folder, "data"),
     Setting("LOG_DIR", _folder, "logs"),
     Setting("DEBUG", _switch, "0"),

@@ -38,6 +38,10 @@ class MemoryReader:
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")
 
+    def waiting_for_vectors(self) -> int:
+        """How many texts have no vector yet."""
+        return self._store.effort()[0]
+
     # -- sessions -----------------------------------------------------------------------------------------------
 
     def session(self, session_id: str) -> Session | None:

@@ -1,15 +1,70 @@
-"""The application: guards, then a router for each kind of client."""
+"""The application: what stands before every request, then a router for each kind of client."""
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-from interfaces.http.guards import guard
+from anyio import to_thread
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.security import HTTPBearer
+from pydantic import BaseModel
+
+from domain.events import Stop
+from interfaces.http import docs_page, health
+from interfaces.http.errors import Detail, ErrorBody, Problems, detail, documented
+from interfaces.http.guards import Guards, Names
+from interfaces.http.limits import Limits
+from interfaces.terminal.messages import Words, choose
 from people import People
 
+#: Path operations block while a model answers: so many may wait at the same time.
+_THREADS = 256
+#: How a caller says who it is, for the description of the API; the guards look at it.
+_TOKEN = HTTPBearer(auto_error=False, scheme_name="token", description="A token of --token add.")
 
-def make_app(people: People, version: str) -> FastAPI:
-    """All doors over HTTP, on these people's memories. ``people`` is closed by whoever opened it."""
-    app = FastAPI(title="Old Friend", version=version)
-    guard(app, people)
+
+def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI:
+    """All doors over HTTP, on these people's memories. ``people`` is closed by whoever opened it.
+
+    ``only_here``: nobody but this machine can reach the server, so whoever has no token may be let in as long as there
+    are none. ``app.state.stop`` is set when the server ends and what is under way is no longer waited for.
+    """
+    settings = people.settings
+    problems = Problems(Words(choose(settings.language, {})), people.log)
+    app = FastAPI(
+        title="Old Friend",
+        version=version,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_life,
+        responses=documented(),
+    )
+    app.state.stop = Stop()
+    app.state.problems = problems
+    app.include_router(health.router(people, version))
+    app.include_router(docs_page.router(app))
+    # The doors, a line each: add_door(app, x.router(people)), with the form of its errors where it has one of its own.
+    app.add_middleware(
+        Limits, problems=problems, per_minute=settings.requests_per_minute, at_once=settings.requests_at_once
+    )
+    names = Names(settings.server_names.split(","))
+    app.add_middleware(Guards, problems=problems, registry=people.registry, names=names, only_here=only_here)
+    problems.handle(app)
     return app
+
+
+def add_door(
+    app: FastAPI, router: APIRouter, form: ErrorBody = detail, model: type[BaseModel] = Detail
+) -> None:
+    """Open a door. Whatever goes wrong under its paths is told in its ``form``, which ``model`` describes."""
+    problems: Problems = app.state.problems
+    problems.speak_as(router, form)
+    app.include_router(router, dependencies=[Depends(_TOKEN)], responses=documented(model))
+
+
+@asynccontextmanager
+async def _life(app: FastAPI) -> AsyncIterator[None]:
+    to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    yield
+    app.state.stop.set()

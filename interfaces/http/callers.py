@@ -10,6 +10,7 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
+from domain.events import Stop
 from people import EVERYBODY, ME, Token
 
 
@@ -37,11 +38,19 @@ class Caller:
         return wanted
 
 
-def calling(request: Request) -> Caller:
+async def calling(request: Request) -> Caller:
     """The caller of a request, whom the guards let in."""
     caller: Caller = request.state.caller
     return caller
 
 
+async def stopping(request: Request) -> Stop:
+    """Set when the server ends and can wait no longer for what is under way."""
+    stop: Stop = request.app.state.stop
+    return stop
+
+
 #: The parameter of a path operation that needs to know who calls.
 Calling = Annotated[Caller, Depends(calling)]
+#: The parameter of a path operation that asks a model: what it hands to a turn.
+Stopping = Annotated[Stop, Depends(stopping)]

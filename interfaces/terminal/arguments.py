@@ -7,10 +7,23 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, cast
 
 from domain import errors
 from interfaces.terminal.messages import Words
+from people import ME
+
+#: Where a server listens while nobody says otherwise: this machine alone.
+HOST, PORT = "127.0.0.1", 8123
+
+
+@dataclass(frozen=True)
+class TokenOrder:
+    """What ``--token`` is to do; ``person`` is whose memory a new token opens."""
+
+    what: Literal["add", "list", "revoke"]
+    name: str = ""
+    person: str = ME
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,10 @@ class Options:
     debug: bool = False
     data_dir: str | None = None
     env_file: Path | None = None
+    serve: bool = False
+    host: str = HOST
+    port: int = PORT
+    token: TokenOrder | None = None
     help: str | None = None
     version: bool = False
 
@@ -56,7 +73,11 @@ def parse(arguments: Sequence[str], words: Words) -> Options:
     found = vars(parser.parse_args(list(arguments)))
     if found.pop("help"):
         return Options(help=parser.format_help())
-    options = Options(**found)
+    person, words_of_token = found.pop("person"), found.pop("token")
+    where = {name: found.pop(name) for name in ("host", "port")}
+    where = {name: given for name, given in where.items() if given is not None}
+    options = Options(**found, **where, token=_token_order(words_of_token, person))
+    _check_serving(options, given_where=bool(where))
     if options.json and options.say is None:
         raise errors.UsageError("usage.json_needs_p")
     if options.here and options.say is None:
@@ -64,6 +85,41 @@ def parse(arguments: Sequence[str], words: Words) -> Options:
     if sum(given is not None for given in (options.say, options.ask, options.batch)) > 1:
         raise errors.UsageError("usage.one_of_p_batch")
     return options
+
+
+def _token_order(given: Sequence[str] | None, person: str | None) -> TokenOrder | None:
+    what = given[0] if given else None
+    if person is not None and what != "add":
+        raise errors.UsageError("usage.needs_token_add")
+    if given is None:
+        return None
+    if what not in _NAMES_OF_ORDERS or len(given) != 1 + _NAMES_OF_ORDERS[what]:
+        raise errors.UsageError("usage.token")
+    name = given[-1] if len(given) > 1 else ""
+    if name and not re.fullmatch(r"[\w.-]{1,64}", name):
+        raise errors.UsageError("usage.token_name")
+    if person is not None and not re.fullmatch(r"[^\r\n\0\ud800-\udfff]{1,128}", person):
+        raise errors.UsageError("usage.person")
+    return TokenOrder(cast(Literal["add", "list", "revoke"], what), name, person or ME)
+
+
+#: What ``--token`` does, and how many names it takes.
+_NAMES_OF_ORDERS = {"add": 1, "list": 0, "revoke": 1}
+
+
+def _check_serving(options: Options, *, given_where: bool) -> None:
+    if given_where and not options.serve:
+        raise errors.UsageError("usage.needs_serve")
+    alone = (options.serve, options.token is not None)
+    talking = any(given is not None for given in (options.say, options.ask, options.batch))
+    if all(alone) or (any(alone) and talking):
+        raise errors.UsageError("usage.serve_alone")
+
+
+def _port(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,5}", value) or int(value) > 65_535:
+        raise argparse.ArgumentTypeError(value)
+    return int(value)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -82,6 +138,7 @@ _WRONG = {
     "usage.bare": re.compile(r"unrecognized arguments: ([^-].*)", re.DOTALL),
     "usage.unknown": re.compile(r"unrecognized arguments: (.*)", re.DOTALL),
     "usage.needs_value": re.compile(r"argument (\S+): expected one argument"),
+    "usage.port": re.compile(r"argument --port: (?!expected)(.*)", re.DOTALL),
     "usage.no_value": re.compile(r"argument (\S+): ignored explicit argument .*", re.DOTALL),
 }
 
@@ -102,7 +159,7 @@ def _parser(words: Words) -> argparse.ArgumentParser:
 
     def add(*names: str, **how: Any) -> None:
         key = names[-1].lstrip("-").replace("-", "_")
-        group.add_argument(*names, help=words.say(f"flag.{key}"), **how)
+        group.add_argument(*names, help=words.say(f"flag.{key}", host=HOST, port=PORT), **how)
 
     add("-p", dest="say", metavar="TEXT")
     add("--here", action="store_true")
@@ -116,6 +173,11 @@ def _parser(words: Words) -> argparse.ArgumentParser:
     add("--check", action="store_true")
     add("--backup", metavar="FILE", type=Path)
     add("--restore", metavar="FILE", type=Path)
+    add("--serve", action="store_true")
+    add("--host", metavar="HOST")
+    add("--port", metavar="PORT", type=_port)
+    add("--token", nargs="*", metavar="WHAT")
+    add("--person", metavar="ID")
     add("--debug", action="store_true")
     add("--data-dir", metavar="FOLDER")
     add("--env-file", metavar="FILE", type=Path)

@@ -8,6 +8,7 @@ from interfaces.terminal.messages.en.commands import COMMANDS
 from interfaces.terminal.messages.en.facts import FACTS
 from interfaces.terminal.messages.en.failures import FAILURES
 from interfaces.terminal.messages.en.program import PROGRAM
+from interfaces.terminal.messages.en.serving import SERVING
 from interfaces.terminal.messages.en.talk import TALK
 
-MESSAGES: Mapping[str, str] = {**FAILURES, **PROGRAM, **TALK, **COMMANDS, **FACTS}
+MESSAGES: Mapping[str, str] = {**FAILURES, **PROGRAM, **TALK, **COMMANDS, **FACTS, **SERVING}

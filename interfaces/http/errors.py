@@ -1,0 +1,227 @@
+"""What goes wrong, as a status and a body: once, for all doors, in one table.
+
+    UsageError          422  (404 where there is no such thing, 413 where it is too long)
+    Interrupted         503  the server is ending
+    ModelError          502  and 504 too late, 503 a fault, 429 too many requests, 413 too long, 422 filtered
+    EmbeddingError      503
+    StorageError        503  (507 where the disk is full)
+    anything else       500  its traceback is in the log, and nowhere else
+
+Promises: a body names no path, no process, no server and no key of this machine; where waiting helps ``Retry-After``
+says how long. A body is ``{"detail": ...}``; a door may have a form of its own for all paths that begin as its do.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from domain import errors
+from interfaces.terminal.messages import Words
+
+#: Seconds after which it is worth trying again where nobody knows better.
+_SOON = 2
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What went wrong with one request. ``code`` is for programs: it stays the same in every language.
+
+    ``invalid`` is what was wrong with each value, where the request is not as it should be; ``error`` is ours, if any.
+    """
+
+    status: int
+    code: str
+    message: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    invalid: tuple[Mapping[str, Any], ...] = ()
+    error: errors.OldFriendError | None = None
+
+
+#: How a door tells what went wrong.
+ErrorBody = Callable[[Problem], Mapping[str, Any]]
+
+
+class Detail(BaseModel):
+    """The body of whatever went wrong. ``detail`` is a sentence, or what was wrong with each value."""
+
+    detail: str | list[dict[str, Any]]
+
+
+def detail(problem: Problem) -> Mapping[str, Any]:
+    """The body of a door that has no form of its own."""
+    return {"detail": list(problem.invalid) or problem.message}
+
+
+@dataclass(frozen=True)
+class _Row:
+    kind: type[errors.OldFriendError]
+    status: int
+    message: str
+    soon: bool = False
+
+
+#: The first row that fits counts.
+_TABLE = (
+    _Row(errors.Interrupted, 503, "served.stopped", soon=True),
+    _Row(errors.TimedOut, 504, "served.timed_out", soon=True),
+    _Row(errors.RateLimited, 429, "served.rate_limited", soon=True),
+    _Row(errors.ServerFault, 503, "served.model_down", soon=True),
+    _Row(errors.Unreachable, 502, "served.unreachable"),
+    _Row(errors.QuotaExhausted, 502, "served.model_quota"),
+    _Row(errors.ContextTooLong, 413, "served.too_long"),
+    _Row(errors.ContentFiltered, 422, "served.filtered"),
+    _Row(errors.BadReply, 502, "served.bad_reply"),
+    _Row(errors.ModelError, 502, "served.model_refused"),
+    _Row(errors.EmbeddingError, 503, "served.no_vectors", soon=True),
+    _Row(errors.DataInUse, 503, "served.in_use", soon=True),
+    _Row(errors.DiskFull, 507, "served.disk_full"),
+    _Row(errors.StorageError, 503, "served.storage", soon=True),
+    _Row(errors.OldFriendError, 500, "served.unexpected"),
+)
+#: Where the arguments of a caller are to blame, by what is said of them; 422 otherwise.
+_USAGE = {"instruction.unknown": 404, "input.too_long": 413}
+#: What every operation may answer beside its own.
+_DOCUMENTED = (400, 401, 403, 404, 405, 408, 413, 415, 421, 422, 429, 500, 502, 503, 504, 507)
+
+
+def documented(model: type[BaseModel] = Detail) -> dict[int | str, dict[str, Any]]:
+    """The ``responses`` of a door whose errors have this form."""
+    return {status: {"model": model, "description": HTTPStatus(status).phrase} for status in _DOCUMENTED}
+
+
+class Problems:
+    """Turns whatever goes wrong into a response in the form of the door that was asked."""
+
+    def __init__(self, words: Words, log: logging.Logger) -> None:
+        self._words = words
+        self._log = log
+        self._forms: dict[str, ErrorBody] = {}
+
+    def speak_as(self, router: APIRouter, form: ErrorBody) -> None:
+        """Whatever goes wrong under the first words of this router's paths is told in this form."""
+        paths = [route.path for route in router.routes if isinstance(route, APIRoute)]
+        self._forms |= {_first_word(path): form for path in paths}
+
+    def handle(self, app: FastAPI) -> None:
+        """Answer for all that the routes of an application raise."""
+
+        async def ours(request: Request, fault: Exception) -> JSONResponse:
+            assert isinstance(fault, errors.OldFriendError)
+            return self.answer(request.url.path, self._ours(fault))
+
+        async def of_http(request: Request, fault: Exception) -> JSONResponse:
+            assert isinstance(fault, HTTPException)
+            return self.answer(request.url.path, self._of_http(fault))
+
+        async def invalid(request: Request, fault: Exception) -> JSONResponse:
+            assert isinstance(fault, RequestValidationError)
+            return self.answer(request.url.path, self._invalid(fault.errors()))
+
+        app.add_exception_handler(errors.OldFriendError, ours)
+        app.add_exception_handler(HTTPException, of_http)
+        app.add_exception_handler(RequestValidationError, invalid)
+        app.add_middleware(_Unexpected, problems=self)
+
+    def answer(self, path: str, problem: Problem) -> JSONResponse:
+        """The response for a path."""
+        form = self._forms.get(_first_word(path), detail)
+        return JSONResponse(form(problem), problem.status, dict(problem.headers))
+
+    def of(self, status: int, key: str, *, wait: float | None = None, **details: object) -> Problem:
+        """A problem with these words; ``wait``: seconds after which it is worth trying again."""
+        headers = {} if wait is None else _retry_after(wait)
+        if status == HTTPStatus.UNAUTHORIZED:
+            headers["WWW-Authenticate"] = "Bearer"
+        return Problem(status, _code(status), self._words.say(key, **details), headers)
+
+    def problem_of(self, fault: Exception) -> Problem:
+        """What went wrong, for a door whose answer had begun already and that tells it in its own way."""
+        if isinstance(fault, errors.OldFriendError):
+            return self._ours(fault)
+        return self._of_http(fault) if isinstance(fault, HTTPException) else self.unexpected(fault)
+
+    def unexpected(self, fault: Exception) -> Problem:
+        """What nobody thought of: the log has it, the caller does not."""
+        self._log.error("unexpected", exc_info=fault)
+        return self.of(500, "served.unexpected")
+
+    def _ours(self, fault: errors.OldFriendError) -> Problem:
+        if isinstance(fault, errors.UsageError):
+            status = _USAGE.get(fault.key, 422)
+            return Problem(status, fault.key, self._words.error(fault), error=fault)
+        row = next(row for row in _TABLE if isinstance(fault, row.kind))
+        if isinstance(fault, errors.StorageError) or row.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            self._log.error("%s", fault, exc_info=fault)
+        wait = fault.retry_after if isinstance(fault, errors.ModelError) else None
+        if wait is None and row.soon:
+            wait = _SOON
+        headers = {} if wait is None else _retry_after(wait)
+        return Problem(row.status, fault.key, self._words.say(row.message), headers, error=fault)
+
+    def _of_http(self, fault: HTTPException) -> Problem:
+        return Problem(fault.status_code, _code(fault.status_code), str(fault.detail), fault.headers or {})
+
+    def _invalid(self, found: Sequence[Any]) -> Problem:
+        """What was sent is never repeated: it may be long, private, or no text at all."""
+        told = tuple(
+            {"type": one["type"], "loc": [_shown(at) for at in one["loc"]], "msg": _shown(one["msg"])}
+            for one in found
+        )
+        lines = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in told)
+        message = self._words.say("served.invalid", problems=lines)
+        return Problem(422, "invalid_request", message, invalid=told)
+
+
+class _Unexpected:
+    """Stands before everything: what nobody caught becomes a 500, or ends the answer that had begun."""
+
+    def __init__(self, app: ASGIApp, problems: Problems) -> None:
+        self._app = app
+        self._problems = problems
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = False
+
+        async def watched(message: Message) -> None:
+            nonlocal began
+            began = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as fault:
+            problem = self._problems.problem_of(fault)
+            if not began:
+                await self._problems.answer(scope["path"], problem)(scope, receive, send)
+
+
+def _shown(value: Any) -> Any:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _first_word(path: str) -> str:
+    return path.split("/", 2)[1] if path.startswith("/") else ""
+
+
+def _code(status: int) -> str:
+    return HTTPStatus(status).phrase.lower().replace(" ", "_").replace("-", "_")
+
+
+def _retry_after(seconds: float) -> dict[str, str]:
+    return {"Retry-After": str(max(1, math.ceil(seconds)))}

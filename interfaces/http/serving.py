@@ -1,0 +1,272 @@
+"""``main.py --serve``: everything from the first line of its start to the last of its end.
+
+Promises: whoever cannot listen, or would stand open to other machines without a token, says so in one line before
+anything heavy is loaded. Asked to end, the server takes no new request, finishes what is under way within ``GRACE``
+seconds, then hangs up on the models; every memory is closed whole. A second Ctrl-C waits for nothing.
+
+Exit codes: 0 all was finished; 1 it cannot listen, or something had to be given up; 2 the command line, a setting, a
+package or a token is missing; 130 a second Ctrl-C.
+
+FastAPI and uvicorn are imported where they are needed, so that their absence can be told in words.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import ipaddress
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from domain import errors
+from domain.errors import Exit
+from domain.settings import Settings
+from interfaces.terminal.interrupting import Wishes
+from interfaces.terminal.messages import Words
+from llm import Llm
+from people import ME, People, Registry
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+#: Makes the application of these people; True where nobody but this machine reaches it.
+MakeApp = Callable[[People, bool], "FastAPI"]
+
+#: Seconds that what is under way has to be finished when the server ends.
+GRACE = 30.0
+#: Seconds that are left afterwards for hanging up and for closing memories.
+_CLOSING = 10.0
+_PACKAGES = ("fastapi", "uvicorn", "mcp")
+_HEAVY = ("numpy", "openai", "pyarrow", "lancedb")
+#: Connections at the same time, and seconds that one may stay silent between two requests.
+_CONNECTIONS, _KEEP_ALIVE = 1000, 15
+_BACKLOG = 256
+_CANNOT = {
+    errno.EADDRINUSE: "serve.port_in_use",
+    errno.EADDRNOTAVAIL: "serve.no_such_host",
+    errno.EACCES: "serve.port_forbidden",
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    """What serving needs of the program around it. ``tell`` shows a line to whoever started it."""
+
+    settings: Settings
+    log: logging.Logger
+    words: Words
+    tell: Callable[[str], None]
+    wishes: Wishes
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
+
+    def say(self, key: str, **details: object) -> None:
+        """Show a message."""
+        self.tell(self.words.say(key, **details))
+
+
+def registry_of(data_dir: Path, clock: Callable[[], datetime]) -> Registry:
+    """Who is served from this data folder."""
+    return Registry(data_dir / "registry.db", clock)
+
+
+def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GRACE) -> Exit:
+    """Serve until somebody asks to end. Raises OldFriendError where it cannot begin."""
+    _packages()
+    settings = served.settings
+    registry = registry_of(settings.data_dir, served.clock)
+    try:
+        with listening(host, port) as bound:
+            only_here = _is_here(bound)
+            names = [token.name for token in registry.tokens() if token.revoked_at is None]
+            if not only_here and not names:
+                raise errors.UsageError("serve.needs_token", host=host)
+            with _people(served, registry) as people:
+                running = Running(make(people, only_here), bound, grace, served.log)
+                served.say(
+                    "serve.ready", url=_url(bound), path=settings.data_dir, who=_who(served, names, registry)
+                )
+                return _until_the_end(served, running, people, grace)
+    finally:
+        registry.close()
+
+
+# -- beginning
+
+
+def _packages() -> None:
+    if missing := [name for name in _PACKAGES if importlib.util.find_spec(name) is None]:
+        raise errors.UsageError("serve.packages_missing", package=missing[0])
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that hears whoever calls; they wait until all is loaded. Raises OldFriendError."""
+    bound: socket.socket | None = None
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = sorted(found)[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(_BACKLOG)
+    except (OSError, UnicodeError) as fault:
+        if bound:
+            bound.close()
+        raise _cannot(fault, host, port) from fault
+    with bound:
+        yield bound
+
+
+def _cannot(fault: OSError | UnicodeError, host: str, port: int) -> errors.OldFriendError:
+    if isinstance(fault, (socket.gaierror, UnicodeError)):
+        return errors.OldFriendError("serve.no_such_host", host=host)
+    key = _CANNOT.get(fault.errno or 0, "serve.cannot_listen")
+    return errors.OldFriendError(key, host=host, port=port, reason=fault.strerror or fault)
+
+
+def _is_here(bound: socket.socket) -> bool:
+    return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
+
+
+def _url(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    if ipaddress.ip_address(host.partition("%")[0]).is_unspecified:
+        host = socket.gethostname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _who(served: Served, names: list[str], registry: Registry) -> str:
+    if names:
+        return served.words.say("serve.to_tokens", names=", ".join(names))
+    return served.words.say("serve.to_nobody" if registry.tokens() else "serve.alone", person=ME)
+
+
+@contextmanager
+def _people(served: Served, registry: Registry) -> Iterator[People]:
+    served.say("serve.loading")
+    for name in _HEAVY:
+        importlib.import_module(name)
+    settings = served.settings
+    llm = Llm(settings, served.log, clock=served.clock)
+    try:
+        with suppress(errors.EmbeddingError):  # recall goes on by words; /health says so
+            llm.prepare()
+        served.say("serve.opening", path=settings.data_dir)
+        if llm.describe().standin:
+            served.say("serve.standin")
+        yield People(
+            settings, llm, registry, served.log,
+            clock=served.clock, new_id=served.new_id, most_open=settings.open_memories,
+        )  # fmt: skip
+    finally:
+        llm.close()
+
+
+# -- being there
+
+
+class Running:
+    """The server in a thread of its own, so that the signals stay with the program and no end waits for ever."""
+
+    def __init__(self, app: FastAPI, bound: socket.socket, grace: float, log: logging.Logger) -> None:
+        import uvicorn
+
+        self.app = app
+        config = uvicorn.Config(
+            app, http="h11", ws="none", loop="asyncio", lifespan="on", log_config=None, access_log=False,
+            proxy_headers=False, server_header=False, limit_concurrency=_CONNECTIONS,
+            timeout_keep_alive=_KEEP_ALIVE, timeout_graceful_shutdown=max(1, round(grace)),
+        )  # fmt: skip
+        self._server = uvicorn.Server(config)
+        self._bound = bound
+        self._log = log
+        self._thread = threading.Thread(target=self._run, name="server", daemon=True)
+        self._thread.start()
+        while not self._server.started and self.alive:
+            time.sleep(0.01)
+        if not self._server.started:
+            raise errors.OldFriendError("error.unknown", key="serve")
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still there."""
+        return self._thread.is_alive()
+
+    def leave(self) -> None:
+        """Take no new request, and finish what is under way."""
+        self._server.should_exit = True
+
+    def _run(self) -> None:
+        with _logged(self._log):
+            self._server.run(sockets=[self._bound])
+
+
+@contextmanager
+def _logged(log: logging.Logger) -> Iterator[None]:
+    """What the libraries have to say goes into our log, masked and private, and not to the screen."""
+    forward = _Forward(log)
+    loggers = [logging.getLogger(name) for name in ("uvicorn", "asyncio")]
+    before = [(one, one.propagate) for one in loggers]
+    for one in loggers:
+        one.addHandler(forward)
+        one.propagate = False
+    try:
+        yield
+    finally:
+        for one, propagate in before:
+            one.removeHandler(forward)
+            one.propagate = propagate
+
+
+class _Forward(logging.Handler):
+    def __init__(self, log: logging.Logger) -> None:
+        super().__init__()
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand a record over."""
+        if self._log.isEnabledFor(record.levelno):
+            self._log.handle(record)
+
+
+# -- ending
+
+
+def _until_the_end(served: Served, running: Running, people: People, grace: float) -> Exit:
+    asked = served.wishes.begin()
+    while running.alive and not asked.wait(0.5):
+        pass
+    served.say("serve.leaving")
+    served.wishes.leaving = False
+    again = served.wishes.begin()
+    began = time.monotonic()
+    running.leave()
+    late = False
+    while running.alive and not again.is_set and not late:
+        again.wait(0.05)
+        late = time.monotonic() - began > grace + _CLOSING
+    if again.is_set:
+        return Exit.INTERRUPTED
+    whole = time.monotonic() - began < grace
+    if not late and _closed(people) and whole:
+        served.say("serve.left")
+        return Exit.OK
+    served.say("serve.cut_off", seconds=round(grace))
+    return Exit.FAILED
+
+
+def _closed(people: People) -> bool:
+    """Close every memory; False where that takes too long."""
+    closing = threading.Thread(target=people.close, name="closing", daemon=True)
+    closing.start()
+    closing.join(_CLOSING)
+    return not closing.is_alive()
