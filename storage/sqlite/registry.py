@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS token(
 CREATE TABLE IF NOT EXISTS instruction(
   id INTEGER PRIMARY KEY AUTOINCREMENT, person TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
   created_at TEXT NOT NULL, updated_at TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS listened(person TEXT PRIMARY KEY) STRICT;
 """
 
 
@@ -103,6 +104,22 @@ class Registry:
     def persons(self) -> list[str]:
         """Everybody who was ever served, the first first."""
         return [row["person"] for row in self._read("SELECT person FROM person ORDER BY rowid")]
+
+    # -- sessions that end by themselves -------------------------------------------------------------------------
+
+    def listen(self, person: str) -> None:
+        """Note that this person has a session that will have to end."""
+        with self._write() as sql:
+            sql("INSERT OR IGNORE INTO listened VALUES (?)", (person,))
+
+    def unlisten(self, person: str) -> None:
+        """Note that nothing of this person is left to be ended."""
+        with self._write() as sql:
+            sql("DELETE FROM listened WHERE person = ?", (person,))
+
+    def listened(self) -> list[str]:
+        """Everybody whose session will have to end, or ended and is not done with."""
+        return [row["person"] for row in self._read("SELECT person FROM listened ORDER BY rowid")]
 
     # -- tokens ------------------------------------------------------------------------------------------------
 
