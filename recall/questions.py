@@ -245,9 +245,11 @@ def resolve(text: str, recent: Sequence[str], look_back: int = _LOOK_BACK) -> st
     if not kinds or (kinds == ["person"] and _names_somebody(text)):
         return text
     read = recent[-look_back:] if look_back > 0 else ()
-    meant = dict.fromkeys(
-        name for kind in kinds if (name := _latest(kind, read)) and name.casefold() not in text.casefold()
-    )
+    meant: list[str] = []
+    for name in filter(None, (_latest(kind, read) for kind in kinds)):
+        told = [text.casefold(), *(one.casefold() for one in meant)]
+        if not any(name.casefold() in one for one in told) and not any(one in name for one in meant):
+            meant.append(name)
     return f"{text} ({', '.join(meant)})" if meant else text
 
 

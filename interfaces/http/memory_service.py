@@ -49,7 +49,9 @@ def router(service: MemoryService) -> APIRouter:
         return _whole(service.end_session(caller.person(asked.user_id)))
 
     @routes.get(
-        "/session-status/{user_id:path}", response_model=SessionStatusResponse, summary="Whether a session is open"
+        "/session-status/{user_id:path}",
+        response_model=SessionStatusResponse,
+        summary="Whether a session is open",
     )
     def session_status(user_id: _Person, caller: Calling) -> Response:
         return _whole(service.session_status(caller.person(user_id)))

@@ -270,7 +270,7 @@ class MemoryService:
         events = going_on.events if going_on else ()
         before = [turn for turn in events if not turn.withheld and not (again and turn.seq >= again.seq)]
         size = companion.settings.coreference_context_size
-        resolved = resolve(text, [turn.words for turn in before], size)
+        resolved = _resolved(text, [turn.words for turn in before], size)
         searched = time.perf_counter()
         found = memory.recall(
             [resolved],
@@ -285,6 +285,13 @@ class MemoryService:
         read_ms = 1000 * (searched - began + time.perf_counter() - ended)
         used = min(size, len(before)) if pronouns(text) else 0
         return _Answer(resolved, found, told, related, used, read_ms, 1000 * (ended - searched))
+
+
+def _resolved(text: str, recent: list[str], size: int) -> str:
+    """What is asked with what its pronouns mean; as it came where nothing is meant or nothing fits."""
+    said = text.strip()
+    meant = resolve(said, recent, size)
+    return text if meant == said else meant
 
 
 def _related(memory: Memory, found: Recollection, text: str) -> list[Relation]:
