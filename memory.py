@@ -39,6 +39,7 @@ from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
 from storage.erasure import Eraser, Scrub
 from storage.images import Images, image_draft
+from storage.listening import Listening
 from storage.owner import Owner
 from storage.serving import Serving
 from storage.sqlite.store import SqliteStore
@@ -67,7 +68,7 @@ class _Search:
     finder: Finder
 
 
-class Memory(Serving):
+class Memory(Serving, Listening):
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
     >>> memory = Memory(folder, embedder, clock=clock, new_id=new_id, log=log)

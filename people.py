@@ -21,6 +21,7 @@ from pathlib import Path
 from threading import Condition, RLock
 
 from domain.settings import Settings
+from jobs.background import Background
 from llm import Llm
 from memory import Memory
 from storage.sqlite.registry import EVERYBODY, Instruction, Registry, Token
@@ -44,6 +45,7 @@ class Companion:
     """One companion of one person, open: its settings (with its folder), its memory, and the models of all.
 
     ``turns`` is held by whoever has a turn with it, so that two requests of one person come one after the other.
+    Whoever erases pauses the ``background``, in which everything is done that nobody waits for.
     """
 
     person: str
@@ -52,6 +54,7 @@ class Companion:
     memory: Memory
     llm: Llm
     log: logging.Logger
+    background: Background
     turns: RLock = field(default_factory=RLock)
 
 
@@ -167,4 +170,5 @@ class People:
         folder = folder_of(self.settings.data_dir, person, number)
         settings = replace(self.settings, data_dir=folder)
         memory = Memory(folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self._log)
-        return Companion(person, instruction, settings, memory, self.llm, self._log)
+        background = Background("keep", "opening.keeping_failed", self._log)
+        return Companion(person, instruction, settings, memory, self.llm, self._log, background)

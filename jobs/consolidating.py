@@ -2,9 +2,9 @@
 
     ended session -> what an erasure left is made anew -> notes, facts, relations -> images -> archived
 
-Promises: a few people at a time, one session after another; an empty session asks no model; what fails, is stopped or
-killed leaves the session ended and not yet archived, and goes on where it stopped when it is asked for again, nothing
-twice; while there is a pause for a person nothing is written for them.
+Promises: a few people at a time, one session after another, and never beside other work in the background of the same
+memory, so that whoever erases pauses this too; an empty session asks no model; what fails, is stopped or killed leaves
+the session ended and not yet archived, and goes on where it stopped when it is asked for again, nothing twice.
 """
 
 from __future__ import annotations
@@ -13,22 +13,36 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from domain import errors
 from domain.events import Notice, Stop
 from domain.records import Session
+from jobs.background import Background
 from jobs.noting import Noting
 from jobs.renewing import renew
 from jobs.saving import Saving
 from llm import Llm
 from memory import Memory
 
-#: Opens the memory of a person, with the models that read it.
-Opens = Callable[[str], AbstractContextManager[tuple[Memory, Llm]]]
-
 #: So many people's sessions are consolidated at once.
 _AT_ONCE = 2
+#: Seconds between two looks whether other work of a memory has ended.
+_GLANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A memory, the models that read it, and where its work in the background is done."""
+
+    memory: Memory
+    llm: Llm
+    background: Background
+
+
+#: Opens the memory of a person, and keeps it open meanwhile.
+Opens = Callable[[str], AbstractContextManager[Workplace]]
 
 
 def ended_sessions(memory: Memory, door: str) -> list[Session]:
@@ -79,7 +93,8 @@ class Consolidating:
     """The people whose ended sessions wait, and those who have their turn.
 
     >>> consolidating.add("ann")
-    >>> with consolidating.paused("ann"): ...
+    >>> consolidating.wait("ann", timeout=60)
+    True
     """
 
     def __init__(self, opens: Opens, door: str, log: logging.Logger, at_once: int = _AT_ONCE) -> None:
@@ -90,7 +105,6 @@ class Consolidating:
         self._changed = threading.Condition()
         self._waiting: dict[str, None] = {}
         self._running: dict[str, Stop] = {}
-        self._pauses: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
         self._threads = 0
         self._closed = False
@@ -113,33 +127,13 @@ class Consolidating:
                 lambda: person not in self._waiting and person not in self._running, timeout
             )
 
-    @contextmanager
-    def paused(self, person: str) -> Iterator[None]:
-        """Nothing is done for this person meanwhile; what was under way is begun again afterwards."""
-        with self._changed:
-            self._pauses[person] += 1
-            self._interrupt(person)
-            self._changed.wait_for(lambda: person not in self._running)
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._pauses[person] -= 1
-                self._pauses = +self._pauses
-                self._begin()
-
     def close(self, timeout: float) -> None:
         """Stop what is under way, and begin nothing any more; the next start goes on."""
         with self._changed:
             self._closed = True
-            for person in list(self._running):
-                self._interrupt(person)
+            for stop in self._running.values():
+                stop.set()
             self._changed.wait_for(lambda: not self._running, timeout)
-
-    def _interrupt(self, person: str) -> None:
-        if person in self._running:
-            self._waiting[person] = None
-            self._running[person].set()
 
     def _begin(self) -> None:
         """Another thread where somebody could have their turn; the lock is held."""
@@ -149,7 +143,7 @@ class Consolidating:
 
     def _next(self) -> str | None:
         """Who has their turn now; the lock is held."""
-        free = (one for one in self._waiting if one not in self._running and not self._pauses[one])
+        free = (one for one in self._waiting if one not in self._running)
         return None if self._closed else next(free, None)
 
     def _work(self) -> None:
@@ -174,19 +168,11 @@ class Consolidating:
     def _done(self, person: str, stop: Stop) -> bool:
         """Consolidate; whether nothing is left. A fault of ours must reach the log, and must not end the thread."""
         try:
-            with self._opens(person) as (memory, llm):
-                work = consolidate(memory, llm, self._door, stop)
-                while True:
-                    try:
-                        told = next(work)
-                        self._log.warning("consolidating: %s %s", told.key, told.details.get("error", ""))
-                    except StopIteration as end:
-                        return bool(end.value)
-        except errors.Interrupted:
-            pass
+            with self._opens(person) as place:
+                return _Piece(place, self._door, stop, self._log).done()
         except Exception as fault:
             self._log.error("consolidating failed", exc_info=fault)
-        return False
+            return False
 
     def _end(self, person: str, *, done: bool) -> None:
         with self._changed:
@@ -196,3 +182,43 @@ class Consolidating:
             else:
                 self._failed[person] += 1
             self._changed.notify_all()
+
+
+class _Piece:
+    """The work for one person, which waits for its turn among the other work in the background of that memory."""
+
+    def __init__(self, place: Workplace, door: str, stop: Stop, log: logging.Logger) -> None:
+        self._place = place
+        self._door = door
+        self._stop = stop
+        self._log = log
+        self._over = threading.Event()
+        self._left = True
+
+    def done(self) -> bool:
+        """Wait until it is done, or the wish to stop comes; whether nothing is left. A pause only puts it off."""
+        while not self._over.wait(_GLANCE):
+            if self._stop.is_set:
+                self._place.background.wait(0.0)
+                break
+            self._place.background.begin(self._work)
+        return not self._left
+
+    def _work(self, stop: Stop) -> None:
+        try:
+            with self._stop.calling(stop.set):
+                self._left = not self._consolidated(stop)
+        except errors.Interrupted:
+            raise
+        except errors.OldFriendError as fault:
+            self._log.error("consolidating failed", exc_info=fault)
+        self._over.set()
+
+    def _consolidated(self, stop: Stop) -> bool:
+        work = consolidate(self._place.memory, self._place.llm, self._door, stop)
+        while True:
+            try:
+                told = next(work)
+            except StopIteration as end:
+                return bool(end.value)
+            self._log.warning("consolidating: %s %s", told.key, told.details.get("error", ""))

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from domain.facts import ImageDraft, LineEvidence, Relation
+from domain.facts import ImageDraft, LineEvidence
 from domain.records import (
     ErasureScope,
     Finish,
@@ -167,6 +167,11 @@ class SessionStore(Protocol):
         """A round at the end of its session, or right before another; what was in flight there is settled."""
         ...
 
+    def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
+        """A message that nobody answers, at the end of its session: a round without a reply, in no context."""
+        ...
+
+    def end_session(self, session_id: str, ended: str) -> None: ...
     def fold(self, session_id: str, upto: int, summary: NewSummary) -> list[str]:
         """Let the rounds as far as the round ``upto`` leave the context into a summary. Returns what is gone."""
         ...
@@ -223,23 +228,6 @@ class SessionStore(Protocol):
 
     def release(self, text_ids: Sequence[str]) -> None:
         """Let turns be found again."""
-        ...
-
-
-class ServedStore(Protocol):
-    """Sessions in which only the person speaks, held by a door for programs."""
-
-    def active_sessions_of_door(self, door: str) -> list[Session]: ...
-    def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
-        """A message that nobody answers, at the end of its session: a round without a reply, in no context."""
-        ...
-
-    def end_session(self, session_id: str, ended: str) -> None:
-        """Note that an active session has ended; it stays active until it is archived."""
-        ...
-
-    def relations_naming(self, text: str) -> list[Relation]:
-        """The relations of facts that hold now of which a text names one end."""
         ...
 
 
@@ -379,7 +367,6 @@ class ErasureStore(Protocol):
 
 class Store(
     SessionStore,
-    ServedStore,
     FactStore,
     DraftStore,
     ImageStore,

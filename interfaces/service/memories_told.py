@@ -23,7 +23,7 @@ _ASKED_FOR = 0.95
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldMemory:
     """One memory: by its id, when it was said, what it says, and how well it fits: above a half, since it does."""
 
     text_id: str
@@ -45,15 +45,15 @@ class Told:
         )
 
 
-def told(found: Recollection) -> list[Told]:
+def told(found: Recollection) -> list[ToldMemory]:
     """Everything that was recalled, best first."""
     memories = [*map(_fact, found.facts), *_turns(found.turns), *map(_summary, found.summaries)]
     return sorted(memories, key=lambda one: -one.score)
 
 
-def within(memories: Iterable[Told], most: int, characters: int) -> list[Told]:
+def within(memories: Iterable[ToldMemory], most: int, characters: int) -> list[ToldMemory]:
     """The first of them, as far as there is room for them."""
-    kept: list[Told] = []
+    kept: list[ToldMemory] = []
     for one in memories:
         characters -= len(one.text)
         if len(kept) == most or characters < 0:
@@ -83,20 +83,20 @@ def shown(text: str) -> str:
     return safe if len(safe) <= LONGEST_TEXT else safe[: LONGEST_TEXT - 1] + "…"
 
 
-def _fact(fact: RecalledFact) -> Told:
+def _fact(fact: RecalledFact) -> ToldMemory:
     doubt = f" [doubtful since {fact.doubtful_since[:10]}]" if fact.doubtful_since else ""
     past = f" [was planned for {fact.planned_for[:10]}]" if fact.planned_for else ""
     score = _above_half(fact.why.score) if fact.why.query else _ASKED_FOR
-    return Told(fact.text_id, "fact", fact.said, shown(fact.text) + doubt + past, score)
+    return ToldMemory(fact.text_id, "fact", fact.said, shown(fact.text) + doubt + past, score)
 
 
-def _turns(turns: Sequence[RecalledTurn]) -> Iterator[Told]:
+def _turns(turns: Sequence[RecalledTurn]) -> Iterator[ToldMemory]:
     """The turns that were found, each with the one beside it that it cannot be understood without."""
     for at, turn in enumerate(turns):
         if turn.hit:
             beside = [one for one in turns[max(0, at - 1) : at + 2] if _belongs(one, turn)]
             text = "\n".join(_said(one) for one in beside)
-            yield Told(turn.text_id, "turn", turn.timestamp, shown(text), _likeness(turn.why.score))
+            yield ToldMemory(turn.text_id, "turn", turn.timestamp, shown(text), _likeness(turn.why.score))
 
 
 def _belongs(other: RecalledTurn, turn: RecalledTurn) -> bool:
@@ -115,10 +115,10 @@ def _became(mark: FactMark) -> str:
     return f" [{mark.became.replace('_', ' ')}{when}{text}]"
 
 
-def _summary(summary: RecalledSummary) -> Told:
+def _summary(summary: RecalledSummary) -> ToldMemory:
     text = summary.text + "".join(map(_became, summary.marks))
     score = _likeness(summary.why.score)
-    return Told(summary.text_id, "summary", summary.timestamp, shown(text), score)
+    return ToldMemory(summary.text_id, "summary", summary.timestamp, shown(text), score)
 
 
 def _likeness(score: float) -> float:

@@ -36,11 +36,10 @@ from interfaces.service.bodies import (
     RememberResponse,
     SessionStatusResponse,
 )
-from interfaces.service.memories_told import Told, moment, shown
+from interfaces.service.memories_told import ToldMemory, moment, shown
 from interfaces.service.sessions import DOOR, ServiceSessions
 from interfaces.service.watch import Watch
-from jobs.consolidating import Consolidating
-from llm import Llm
+from jobs.consolidating import Consolidating, Workplace
 from memory import Memory, pronouns, resolve
 from people import ME, Companion, People
 
@@ -48,6 +47,8 @@ from people import ME, Companion, People
 _MOST_MEMORIES, _MOST_CHARACTERS, _MOST_RELATIONS = 50, 8_000, 20
 #: The longest that the image of a person is told.
 _IMAGE = 4_000
+#: So much of an input is searched for, in characters: a search takes longer with every word.
+_LONGEST_QUERY = 2_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class _Answer:
 
     resolved: str
     found: Recollection
-    told: list[Told]
+    told: list[ToldMemory]
     relations: list[Relation]
     context_events: int
     read_ms: float
@@ -165,7 +166,7 @@ class MemoryService:
             return RecallResponse(memories=(), relations=(), truncated=False)
         with self._people.companion(user_id) as companion:
             memory = companion.memory
-            found = memory.recall([text], "", self._people.clock(), self._limits(companion))
+            found = memory.recall([_sought(text)], "", self._people.clock(), self._limits(companion))
             told = memories_told.told(found)
             relations = memories_told.relations(_related(memory, found, text), _MOST_RELATIONS)
         kept = memories_told.within(told, max(1, min(limit, _MOST_MEMORIES)), _MOST_CHARACTERS)
@@ -191,7 +192,7 @@ class MemoryService:
         if not self._knows(user_id):
             return _nothing_forgotten(memory_id)
         with self._people.companion(user_id) as companion:
-            with self._consolidating.paused(user_id), companion.turns:
+            with companion.turns, companion.background.paused():
                 chosen = companion.memory.scope_of(memory_id)
                 proof = companion.memory.erase(chosen) if chosen else None
             if proof is None:
@@ -216,7 +217,7 @@ class MemoryService:
         with self._people.companion(user_id) as companion:
             image = companion.memory.image("user")
             known = companion.memory.facts(current=True, about="person")[::-1]
-        told = [Told(one.text_id, "fact", one.since, shown(one.restatement), 1.0) for one in known]
+        told = [ToldMemory(one.text_id, "fact", one.since, shown(one.restatement), 1.0) for one in known]
         kept = memories_told.within(told, _MOST_MEMORIES, _MOST_CHARACTERS - _IMAGE)
         return ProfileResponse(
             user_id=user_id,
@@ -249,9 +250,9 @@ class MemoryService:
         return person == ME or self._people.registry.knows(person)
 
     @contextmanager
-    def _opened(self, person: str) -> Iterator[tuple[Memory, Llm]]:
+    def _opened(self, person: str) -> Iterator[Workplace]:
         with self._people.companion(person) as companion:
-            yield companion.memory, companion.llm
+            yield Workplace(companion.memory, companion.llm, companion.background)
 
     def _sessions(self, companion: Companion) -> ServiceSessions:
         people = self._people
@@ -273,7 +274,7 @@ class MemoryService:
         resolved = _resolved(text, [turn.words for turn in before], size)
         searched = time.perf_counter()
         found = memory.recall(
-            [resolved],
+            [_sought(resolved)],
             going_on.session.session_id if going_on else "",
             self._people.clock(),
             self._limits(companion),
@@ -292,6 +293,15 @@ def _resolved(text: str, recent: list[str], size: int) -> str:
     said = text.strip()
     meant = resolve(said, recent, size)
     return text if meant == said else meant
+
+
+def _sought(text: str) -> str:
+    """What is searched for: of a very long input how it begins and how it ends."""
+    return (
+        text
+        if len(text) <= _LONGEST_QUERY
+        else f"{text[: _LONGEST_QUERY // 2]}\n{text[-_LONGEST_QUERY // 2 :]}"
+    )
 
 
 def _related(memory: Memory, found: Recollection, text: str) -> list[Relation]:

@@ -8,19 +8,13 @@ archived: whatever happens meanwhile, it is known that it waits.
 from __future__ import annotations
 
 from domain.facts import Relation
-from domain.records import Session, Turn
+from domain.records import Turn
 from storage.sqlite.lexicon import IndexWriter
-from storage.sqlite.sessions import SESSION, session_of
 from storage.store import NewTurn
 
 
 class ServedTables(IndexWriter):
     """What a door for programs stores and reads beyond what everybody does."""
-
-    def active_sessions_of_door(self, door: str) -> list[Session]:
-        """The active sessions of a door, oldest first; those that have ended are among them."""
-        query = f"{SESSION} WHERE status = 'active' AND door = ? AND door <> '' ORDER BY position"
-        return [session_of(row) for row in self._read(query, door)]
 
     def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
         """A message that nobody answers, at the end of its session."""

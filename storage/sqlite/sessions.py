@@ -17,7 +17,7 @@ from storage.store import NewSummary, NewTurn
 
 T = TypeVar("T")
 
-SESSION = (
+_SESSION = (
     "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position,"
     " door, door_key FROM session"
 )
@@ -42,21 +42,21 @@ class SessionTables(Tables):
 
     def newest_active(self) -> Session | None:
         """The active session of the terminal that stands last, if any is active."""
-        query = f"{SESSION} WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1"
-        return _first(session_of, self._read(query))
+        query = f"{_SESSION} WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1"
+        return _first(_session, self._read(query))
 
     def active_sessions(self) -> list[Session]:
         """Every active session, oldest first."""
-        return [session_of(row) for row in self._read(f"{SESSION} WHERE status = 'active' ORDER BY position")]
+        return [_session(row) for row in self._read(f"{_SESSION} WHERE status = 'active' ORDER BY position")]
 
     def session(self, session_id: str) -> Session | None:
         """One session by its id."""
-        return _first(session_of, self._read(f"{SESSION} WHERE session_id = ?", session_id))
+        return _first(_session, self._read(f"{_SESSION} WHERE session_id = ?", session_id))
 
     def recent_sessions(self, limit: int, offset: int) -> list[Session]:
         """Sessions, newest first; a limit of -1 is none."""
-        query = f"{SESSION} ORDER BY position DESC LIMIT ? OFFSET ?"
-        return [session_of(row) for row in self._read(query, limit, offset)]
+        query = f"{_SESSION} ORDER BY position DESC LIMIT ? OFFSET ?"
+        return [_session(row) for row in self._read(query, limit, offset)]
 
     def session_counts(self) -> tuple[int, int]:
         """How many archived sessions and how many rounds there are."""
@@ -123,9 +123,9 @@ class SessionTables(Tables):
     def sessions_of_door(self, door: str, key: str | None = None) -> list[Session]:
         """Every session of a door, or those of one of its keys, oldest first."""
         query = (
-            f"{SESSION} WHERE door = ?1 AND door <> '' AND (?2 IS NULL OR door_key = ?2) ORDER BY position"
+            f"{_SESSION} WHERE door = ?1 AND door <> '' AND (?2 IS NULL OR door_key = ?2) ORDER BY position"
         )
-        return [session_of(row) for row in self._read(query, door, key)]
+        return [_session(row) for row in self._read(query, door, key)]
 
     def start_session(
         self,
@@ -268,16 +268,12 @@ class SessionTables(Tables):
     def _close_session(self, session_id: str, now: str) -> None:
         with self._database.write() as sql:
             sql(
-                "UPDATE session SET status = 'archived', end_timestamp = coalesce(end_timestamp, ?)"
-                " WHERE session_id = ?",
+                "UPDATE session SET status = 'archived', end_timestamp = ifnull(end_timestamp, ?) WHERE session_id = ?",
                 (now, session_id),
             )
 
     def resume(self, session_id: str, present: str, now: str) -> None:
-        """Make an archived session active in place of ``present``, which goes when it is empty, or is archived.
-
-        Whoever held it, the terminal does from then on.
-        """
+        """Make an archived session the terminal's active one in place of ``present``, which goes when it is empty."""
         with self._database.write() as sql:
             if self.turns_of(present) or self.summary(present):
                 self._close_session(present, now)
@@ -382,8 +378,7 @@ def _first(make: Callable[[Row], T], rows: list[Row]) -> T | None:
     return make(rows[0]) if rows else None
 
 
-def session_of(row: Row) -> Session:
-    """A session out of a row that ``SESSION`` reads."""
+def _session(row: Row) -> Session:
     return Session(*row)
 
 

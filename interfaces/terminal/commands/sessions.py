@@ -60,8 +60,8 @@ def title_of(context: CommandContext, session: Session) -> str:
     if summary := context.memory.summary(session.session_id):
         lines = (line.strip(_MARKUP) for line in summary.summary.splitlines())
         return one_line(next((line for line in lines if line), ""), _TITLE)
-    rounds = context.memory.rounds(session.session_id)
-    return one_line(rounds[0].user.words, _TITLE) if rounds else "–"
+    said = (turn.words for turn in context.memory.turns_of(session.session_id) if turn.role == "user")
+    return one_line(next(said, "–"), _TITLE)
 
 
 def session_choices(context: CommandContext, words: tuple[str, ...]) -> list[Choice]:

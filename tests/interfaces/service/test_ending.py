@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from people import folder_of
-from tests.house import Mind, marked
+from tests.house import Mind, house, marked
 from tests.interfaces.service.known import LYON
 from tests.interfaces.service.opened import PATIENCE, OpenedService, opened_service
 from tests.server import Exchange, ScriptedServer, hang, say, status
@@ -246,6 +246,21 @@ def test_many_people_are_consolidated_a_few_at_a_time_and_all_of_them(
     assert all(opened.statuses(person) == ["archived"] for person in people)
     assert most[0] <= 2
     assert len([one for one in server.chats if marked(one, "notes")]) == 12
+
+
+def test_where_no_service_comes_back_the_terminal_draws_from_its_sessions_what_they_came_to(
+    tmp_path, server: ScriptedServer, mind: Mind, clock, new_id, log
+) -> None:
+    with opened_service(tmp_path, server, clock, new_id) as first:
+        first.service.process("My sister Ann lives in Lyon.", "me")
+    mind.answers("notes", LYON)
+    clock.pass_by(hours=9)
+    with house(tmp_path, server, clock, new_id, log) as home:
+        home.talk.keep_silent()
+        home.talk._keeping.wait()
+        assert [one.value for one in home.memory.facts()] == ["Lyon"]
+        (kept,) = home.memory.sessions_of_door("service")
+        assert kept.status == "archived"
 
 
 def test_the_memory_of_one_that_cannot_be_opened_keeps_nobody_waiting(

@@ -6,7 +6,7 @@ import pytest
 
 from domain.errors import UsageError
 from interfaces.service.bodies import ProcessResponse
-from interfaces.service.memories_told import LONGEST_TEXT, Told, within
+from interfaces.service.memories_told import LONGEST_TEXT, ToldMemory, shown, within
 from jobs.keeping import session_to_open
 from people import folder_of
 from tests.house import Mind, records
@@ -338,14 +338,19 @@ def test_nobody_forgets_what_is_another_persons(opened: OpenedService) -> None:
 
 
 def test_what_is_told_fits_into_its_budget_and_says_when_there_was_more(opened: OpenedService) -> None:
-    for said in ("Momo the cat broke a vase.", "Momo the cat likes fish.", "Momo the cat is black. " * 99):
+    for said in (
+        "Momo the cat broke a vase.",
+        "Momo the cat broke a cup.",
+        "Rex the dog sleeps.",
+        "I ate soup.",
+    ):
         opened.service.remember(said, "me")
-    found = opened.service.recall("What about Momo the cat?", "me")
-    assert (len(found.memories), found.truncated) == (3, False)
-    assert all(len(one.text) <= LONGEST_TEXT for one in found.memories)
-    found = opened.service.recall("What about Momo the cat?", "me", 2)
-    assert (len(found.memories), found.truncated) == (2, True)
-    told = [Told(str(count), "turn", "2026-03-01T09:00:00+00:00", "x" * 900, 0.5) for count in range(9)]
+    found = opened.service.recall("What did Momo the cat break?", "me")
+    assert (len(found.memories), found.truncated) == (2, False)
+    found = opened.service.recall("What did Momo the cat break?", "me", 1)
+    assert (len(found.memories), found.truncated) == (1, True)
+    assert len(shown("x" * 5_000)) == LONGEST_TEXT
+    told = [ToldMemory(str(count), "turn", "2026-03-01T09:00:00+00:00", "x" * 900, 0.5) for count in range(9)]
     assert len(within(told, 50, 2_000)) == 2
 
 
