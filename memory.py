@@ -36,10 +36,12 @@ from domain.workers import Workers
 from facts.asking import slots_asked
 from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
 from recall.marks import marks_of_lines
+from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
 from storage.erasure import Eraser, Scrub
 from storage.images import Images, image_draft
+from storage.listening import Listening
 from storage.owner import Owner
 from storage.serving import Serving
 from storage.sqlite.registry import of_others
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
     from storage.vectors.table import Vectors
 
-__all__ = ["Memory", "back_up", "restore"]
+__all__ = ["Memory", "back_up", "pronouns", "resolve", "restore"]
 
 #: Seconds that recall waits for the index to open.
 _OPENING = 4.0
@@ -69,7 +71,7 @@ class _Search:
     finder: Finder
 
 
-class Memory(Serving):
+class Memory(Serving, Listening):
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
     >>> memory = Memory(folder, embedder, clock=clock, new_id=new_id, log=log)
@@ -301,13 +303,15 @@ class Memory(Serving):
         gated: bool = True,
         apart: bool = False,
         besides_context: bool = True,
+        besides_session: bool = False,
     ) -> Recollection:
         """What was said that matters for ``queries``: the last round, if there is one, and the new input.
 
-        Never what stands in the context of ``session_id``, unless ``besides_context`` is false. ``recent`` are the
-        messages before the input, oldest first, for what "she" means. Without ``gated`` the best are handed over
-        however weak they are; an empty recollection is a good answer. Queries that stand ``apart`` are several
-        questions, searched side by side, that share one budget. An index that just opens is waited for, a little.
+        Never what stands in the context of ``session_id``, unless ``besides_context`` is false; nothing at all of it
+        with ``besides_session``. ``recent`` are the messages before the input, oldest first, for what "she" means.
+        Without ``gated`` the best are handed over however weak they are; an empty recollection is a good answer.
+        Queries that stand ``apart`` are several questions, searched side by side, that share one budget. An index that
+        just opens is waited for, a little.
         """
         search = self._opened_search()
         if search.vectors.state != "ready":
@@ -321,7 +325,7 @@ class Memory(Serving):
             session_id=session_id,
             now=now,
             limits=limits,
-            hidden=in_context,
+            hidden=None if besides_session else in_context,
             recent=recent,
             gated=gated,
             apart=apart,

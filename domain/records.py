@@ -28,7 +28,8 @@ class Session:
 
     ``number`` is its name inside the store; ``position`` is where it stands among the others, and neither follows the
     clock. ``start_timestamp`` is when it began, ``stored_at`` when it was stored. ``door`` says where it is
-    held, "" for the terminal, and ``door_key`` what that door calls it by.
+    held, "" for the terminal, and ``door_key`` what that door calls it by. One that is active and has an
+    ``end_timestamp`` has ended, and waits to be archived.
     """
 
     session_id: str

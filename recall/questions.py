@@ -236,18 +236,31 @@ class Mention:
     at: int
 
 
-def resolve(text: str, recent: Sequence[str]) -> str:
+def resolve(text: str, recent: Sequence[str], look_back: int = _LOOK_BACK) -> str:
     """The question with what its pronouns mean added; unchanged where nothing is meant or nothing fits.
 
-    ``recent`` are the messages before it, oldest first.
+    ``recent`` are the messages before it, oldest first, of which the last ``look_back`` are read.
     """
     kinds = [kind for kind, pattern in _PRONOUNS if pattern.search(text)]
     if not kinds or (kinds == ["person"] and _names_somebody(text)):
         return text
-    meant = dict.fromkeys(
-        name for kind in kinds if (name := _latest(kind, recent)) and name.casefold() not in text.casefold()
-    )
+    read = recent[-look_back:] if look_back > 0 else ()
+    meant: list[str] = []
+    for name in filter(None, (_latest(kind, read) for kind in kinds)):
+        told = [text.casefold(), *(one.casefold() for one in meant)]
+        if not any(name.casefold() in one for one in told) and not any(one in name for one in meant):
+            meant.append(name)
     return f"{text} ({', '.join(meant)})" if meant else text
+
+
+def pronouns(text: str) -> tuple[str, ...]:
+    """The words of a message that mean somebody or something spoken of before, in their order.
+
+    >>> pronouns("Does she still like it?")
+    ('she', 'it')
+    """
+    found = [match for _, pattern in _PRONOUNS for match in pattern.finditer(text)]
+    return tuple(match[0] for match in sorted(found, key=lambda match: match.start()))
 
 
 def _names_somebody(text: str) -> bool:
@@ -256,7 +269,7 @@ def _names_somebody(text: str) -> bool:
 
 def _latest(kind: MentionKind, recent: Sequence[str]) -> str | None:
     """The last mention of a kind in the latest message that has one."""
-    for message in reversed(recent[-_LOOK_BACK:]):
+    for message in reversed(recent):
         fitting = [mention for mention in mentions(message[-_LONGEST:]) if mention.kind == kind]
         if fitting:
             return max(fitting, key=lambda mention: mention.at).text

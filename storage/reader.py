@@ -96,15 +96,24 @@ class MemoryReader:
             return False
         return now - datetime.fromisoformat(last[-1].assistant.timestamp) >= after
 
-    def silent_sessions(
-        self, now: datetime, after: timedelta, besides: Collection[str]
-    ) -> tuple[Session, ...]:
-        """The active sessions but ``besides`` that fell silent, oldest first."""
+    def silent_sessions(self, now: datetime, after: timedelta, besides: Collection[str]) -> tuple[Session, ...]:
+        """The active sessions but ``besides`` that fell silent, oldest first.
+
+        Those in which only the person speaks are among them, once nothing was said in them for so long.
+        """
         return tuple(
             one
             for one in self._store.active_sessions()
-            if one.session_id not in besides and self.fell_silent(one.session_id, now, after)
+            if one.session_id not in besides
+            and (self.fell_silent(one.session_id, now, after) or self._fell_silent_alone(one, now, after))
         )
+
+    def _fell_silent_alone(self, session: Session, now: datetime, after: timedelta) -> bool:
+        """The same of a session that a door for programs held: nobody answers there, and nobody will go on in it."""
+        if not after or not session.door or self._store.rounds(session.session_id, 1):
+            return False
+        last = self._store.turns_of(session.session_id)[-1:]
+        return any(now - datetime.fromisoformat(turn.timestamp) >= after for turn in last)
 
     def context(self, session_id: str) -> tuple[Round, ...]:
         """The rounds that are in the context, not yet folded, oldest first."""

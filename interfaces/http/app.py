@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from anyio import to_thread
+from anyio import create_task_group, sleep, to_thread
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
 from domain.events import Stop
-from interfaces.http import chat_api, docs_page, health, openai_api
+from interfaces.http import chat_api, docs_page, health, memory_service, openai_api
 from interfaces.http.errors import Detail, ErrorBody, Problems, detail, documented
 from interfaces.http.guards import Guards, HostNames
 from interfaces.http.limits import Limits
+from interfaces.service.bodies import ErrorResponse
+from interfaces.service.memory_service import MemoryService
 from interfaces.terminal.messages import Words, choose
 from people import People
 
 #: Path operations block while a model answers: so many may wait at the same time.
 _THREADS = 256
+#: Seconds between two looks at which sessions have ended.
+_SWEEP = 60
 #: How a caller says who it is, for the description of the API; the guards look at it.
 _TOKEN = HTTPBearer(auto_error=False, scheme_name="token", description="A token of --token add.")
 
@@ -42,10 +46,12 @@ def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI
     )
     app.state.stop = Stop()
     app.state.problems = problems
+    app.state.service = MemoryService(people)
     app.include_router(health.router(people, version))
     app.include_router(docs_page.router(app))
     # The doors, a line each: add_door(app, x.router(people)), with the form of its errors where it has one of its own.
     add_door(app, chat_api.router(people))
+    add_door(app, memory_service.router(app.state.service), memory_service.error_form, ErrorResponse)
     add_door(app, openai_api.router(people), openai_api.refused, openai_api.Refused)
     app.add_middleware(
         Limits, problems=problems, per_minute=settings.requests_per_minute, at_once=settings.requests_at_once
@@ -68,4 +74,19 @@ def add_door(
 @asynccontextmanager
 async def _life(app: FastAPI) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = _THREADS
-    yield
+    service: MemoryService = app.state.service
+    async with create_task_group() as tasks:
+        tasks.start_soon(_sweep, service, app.state.problems)
+        yield
+        tasks.cancel_scope.cancel()
+    await to_thread.run_sync(service.close)
+
+
+async def _sweep(service: MemoryService, problems: Problems) -> None:
+    """Sessions end by the clock also when nobody asks for anything."""
+    while True:
+        try:
+            await to_thread.run_sync(service.sweep)
+        except Exception as fault:  # the next minute may bring what this one did not
+            problems.unexpected(fault)
+        await sleep(_SWEEP)

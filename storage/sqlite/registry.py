@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS instruction(
   created_at TEXT NOT NULL, updated_at TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS owed(
   person TEXT NOT NULL, instruction INTEGER NOT NULL, PRIMARY KEY(person, instruction)) STRICT;
+CREATE TABLE IF NOT EXISTS listened(person TEXT PRIMARY KEY) STRICT;
 """
 #: In place of the number of an instruction: the person's own companion.
 _OWN = 0
@@ -116,6 +117,22 @@ class Registry:
     def persons(self) -> list[str]:
         """Everybody who was ever served, the first first."""
         return [row["person"] for row in self._read("SELECT person FROM person ORDER BY rowid")]
+
+    # -- sessions that end by themselves -------------------------------------------------------------------------
+
+    def listen(self, person: str) -> None:
+        """Note that this person has a session that will have to end."""
+        with self._write() as sql:
+            sql("INSERT OR IGNORE INTO listened VALUES (?)", (person,))
+
+    def unlisten(self, person: str) -> None:
+        """Note that nothing of this person is left to be ended."""
+        with self._write() as sql:
+            sql("DELETE FROM listened WHERE person = ?", (person,))
+
+    def listened(self) -> list[str]:
+        """Everybody whose session will have to end, or ended and is not done with."""
+        return [row["person"] for row in self._read("SELECT person FROM listened ORDER BY rowid")]
 
     # -- tokens ------------------------------------------------------------------------------------------------
 

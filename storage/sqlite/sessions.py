@@ -180,7 +180,15 @@ class SessionTables(Tables):
     def _add_round(
         self, session_id: str, turns: Sequence[NewTurn], finish: Finish, now: str, before: Round | None
     ) -> Round:
-        number = self._read(
+        number = self._add_turns(session_id, turns, finish, now, before)
+        query = f"{TURN} WHERE session_id = ? AND round = ? ORDER BY position"
+        return paired(map(turn_of, self._read(query, session_id, number)))[0]
+
+    def _add_turns(
+        self, session_id: str, turns: Sequence[NewTurn], finish: Finish, now: str, before: Round | None = None
+    ) -> int:
+        """The turns of one round, at the end of its session or before another. Returns its number."""
+        number: int = self._read(
             "SELECT coalesce(max(round), 0) + 1 FROM conversation WHERE session_id = ?", session_id
         )[0][0]
         columns = (
@@ -194,8 +202,7 @@ class SessionTables(Tables):
                 values = (*said, _quoted_column(turn.quoted), int(turn.standin), at + place * TURN_SPACE)
                 sql(f"INSERT INTO conversation ({columns}) VALUES ({', '.join('?' * len(values))})", values)
             self._count(session_id)
-        query = f"{TURN} WHERE session_id = ? AND round = ? ORDER BY position"
-        return paired(map(turn_of, self._read(query, session_id, number)))[0]
+        return number
 
     def _end_of(self, session_id: str) -> int:
         query = "SELECT coalesce(max(position), 0) FROM conversation WHERE session_id = ?"
@@ -261,19 +268,19 @@ class SessionTables(Tables):
     def _close_session(self, session_id: str, now: str) -> None:
         with self._database.write() as sql:
             sql(
-                "UPDATE session SET status = 'archived', end_timestamp = ? WHERE session_id = ?",
+                "UPDATE session SET status = 'archived', end_timestamp = ifnull(end_timestamp, ?) WHERE session_id = ?",
                 (now, session_id),
             )
 
     def resume(self, session_id: str, present: str, now: str) -> None:
-        """Make an archived session active in place of ``present``, which goes when it is empty, or is archived."""
+        """Make an archived session the terminal's active one in place of ``present``, which goes when it is empty."""
         with self._database.write() as sql:
             if self.turns_of(present) or self.summary(present):
                 self._close_session(present, now)
             else:
                 self._delete_session(present)
             sql(
-                "UPDATE session SET status = 'active', end_timestamp = NULL WHERE session_id = ?",
+                "UPDATE session SET status = 'active', end_timestamp = NULL, door = '' WHERE session_id = ?",
                 (session_id,),
             )
 

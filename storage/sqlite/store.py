@@ -24,9 +24,10 @@ from domain.records import (
 from storage.sqlite.database import Database
 from storage.sqlite.doors import DoorTables
 from storage.sqlite.images import EvidenceTables
-from storage.sqlite.lexicon import IndexWriter, TurnReader
+from storage.sqlite.lexicon import TurnReader
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import WordTable
+from storage.sqlite.served import ServedTables
 from storage.store import ErasureNote, ImageDrafts, NewSummary, NewTurn, Postings
 
 #: Notes what is being erased.
@@ -44,7 +45,7 @@ _TEXTS = {
 }
 
 
-class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, DoorTables):
+class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
     """A ``Store`` in one file. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.

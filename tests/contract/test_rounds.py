@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from domain.records import ErasureScope, Quoted
-from storage.store import NewTurn, Store
+from storage.store import NewSummary, NewTurn, Store
 from tests.contract.stores import Teller, at, holding, said
 
 
@@ -394,3 +394,36 @@ def test_a_session_of_another_door_is_found_by_its_key_and_is_never_the_newest_o
     assert store.sessions_of_door("chat") == [held, other]
     assert store.sessions_of_door("chat", "a-key") == [held]
     assert store.sessions_of_door("") == []
+
+
+def test_what_nobody_answers_is_stored_found_and_read_and_stands_in_no_context(
+    store: Store,
+) -> None:
+    store.start_session("served", at(5), door="service", door_key="")
+    said = store.store_alone("served", NewTurn("alone", at(6), "user", "Momo sleeps."), at(6))
+    assert [turn.text for turn in store.turns_of("served")] == ["User: Momo sleeps."]
+    assert (said.role, store.rounds("served"), store.context("served")) == ("user", (), ())
+    assert store.unread("served") == [said]
+    assert "alone" in store.waiting(9)
+    assert store.problems() == []
+
+
+def test_a_session_that_has_ended_waits_with_the_time_of_its_end_until_it_is_archived(
+    store: Store,
+) -> None:
+    store.start_session("served", at(5), door="service", door_key="")
+    store.store_alone("served", NewTurn("alone", at(6), "user", "Momo sleeps."), at(6))
+    store.end_session("served", at(7))
+    store.end_session("served", at(8))
+    waiting = store.session("served")
+    assert waiting is not None
+    assert (waiting.status, waiting.end_timestamp) == ("active", at(7))
+    store.archive("served", NewSummary("summary", at(9), ""), {}, None)
+    archived = store.session("served")
+    assert archived is not None
+    assert (archived.status, archived.end_timestamp) == ("archived", at(7))
+    store.start_session("present", at(10))
+    store.resume("served", "present", at(11))
+    resumed = store.session("served")
+    assert resumed is not None
+    assert (resumed.status, resumed.end_timestamp, resumed.door) == ("active", None, "")

@@ -60,10 +60,9 @@ def title_of(context: CommandContext, session: Session) -> str:
     if summary := context.memory.summary(session.session_id):
         lines = (line.strip(_MARKUP) for line in summary.summary.splitlines())
         return one_line(next((line for line in lines if line), ""), _TITLE)
-    rounds = context.memory.rounds(session.session_id)
-    if told := not_withheld(rounds):
-        return one_line(told[0].user.words, _TITLE)
-    return context.words.say("sessions.withheld") if rounds else "–"
+    said = [turn for turn in context.memory.turns_of(session.session_id) if turn.role == "user"]
+    told = next((turn.words for turn in said if not turn.withheld), "")
+    return one_line(told, _TITLE) if told else context.words.say("sessions.withheld") if said else "–"
 
 
 def session_choices(context: CommandContext, words: tuple[str, ...]) -> list[Choice]:

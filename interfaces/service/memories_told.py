@@ -1,0 +1,131 @@
+"""What was recalled, as it is told to programs: plain texts with scores, safe to show and to hand to a model.
+
+Promises: nothing that was told can act (no controls, no hidden characters); what the companion said is never told as
+the person's words; what does not hold any more says so; everything fits into the budget that is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from domain.facts import Relation
+from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
+from domain.text import inert
+from interfaces.service.bodies import MemoryFound, RelationFound, Remembered
+
+#: The longest that one text may be, in characters.
+LONGEST_TEXT = 1_200
+#: What answers the very thing that was asked for has no share to count.
+_ASKED_FOR = 0.95
+
+
+@dataclass(frozen=True)
+class ToldMemory:
+    """One memory: by its id, when it was said, what it says, and how well it fits: above a half, since it does."""
+
+    text_id: str
+    kind: Literal["fact", "turn", "summary"]
+    timestamp: str
+    text: str
+    score: float
+
+    @property
+    def found(self) -> MemoryFound:
+        """As ``process`` tells it."""
+        return MemoryFound(content=self.text, score=self.score)
+
+    @property
+    def remembered(self) -> Remembered:
+        """As ``recall`` tells it."""
+        return Remembered(
+            id=self.text_id, kind=self.kind, date=moment(self.timestamp), text=self.text, score=self.score
+        )
+
+
+def told(found: Recollection) -> list[ToldMemory]:
+    """Everything that was recalled, best first."""
+    memories = [*map(_fact, found.facts), *_turns(found.turns), *map(_summary, found.summaries)]
+    return sorted(memories, key=lambda one: -one.score)
+
+
+def within(memories: Iterable[ToldMemory], most: int, characters: int) -> list[ToldMemory]:
+    """The first of them, as far as there is room for them."""
+    kept: list[ToldMemory] = []
+    for one in memories:
+        characters -= len(one.text)
+        if len(kept) == most or characters < 0:
+            break
+        kept.append(one)
+    return kept
+
+
+def relations(found: Sequence[Relation], most: int) -> list[RelationFound]:
+    """Relations, each once, however many facts say it."""
+    distinct = dict.fromkeys((one.source, one.relation, one.target) for one in found)
+    return [
+        RelationFound(source=shown(source), relation=shown(relation), target=shown(target))
+        for source, relation, target in list(distinct)[:most]
+    ]
+
+
+def moment(timestamp: str | datetime) -> str:
+    """A time of UTC, to the second."""
+    when = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
+    return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def shown(text: str) -> str:
+    """A text that cannot act, cut where it is too long."""
+    safe = inert(text)
+    return safe if len(safe) <= LONGEST_TEXT else safe[: LONGEST_TEXT - 1] + "…"
+
+
+def _fact(fact: RecalledFact) -> ToldMemory:
+    doubt = f" [doubtful since {fact.doubtful_since[:10]}]" if fact.doubtful_since else ""
+    past = f" [was planned for {fact.planned_for[:10]}]" if fact.planned_for else ""
+    score = _above_half(fact.why.score) if fact.why.query else _ASKED_FOR
+    return ToldMemory(fact.text_id, "fact", fact.said, shown(fact.text) + doubt + past, score)
+
+
+def _turns(turns: Sequence[RecalledTurn]) -> Iterator[ToldMemory]:
+    """The turns that were found, each with the one beside it that it cannot be understood without."""
+    for at, turn in enumerate(turns):
+        if turn.hit:
+            beside = [one for one in turns[max(0, at - 1) : at + 2] if _belongs(one, turn)]
+            text = "\n".join(_said(one) for one in beside)
+            yield ToldMemory(turn.text_id, "turn", turn.timestamp, shown(text), _likeness(turn.why.score))
+
+
+def _belongs(other: RecalledTurn, turn: RecalledTurn) -> bool:
+    return other is turn or (not other.hit and other.session_id == turn.session_id)
+
+
+def _said(turn: RecalledTurn) -> str:
+    """The person's words as they are; the companion's with who said them."""
+    words = turn.text.removeprefix("User: ") if turn.role == "user" else turn.text
+    return words + "".join(map(_became, turn.marks))
+
+
+def _became(mark: FactMark) -> str:
+    when = f" {mark.when[:10]}" if mark.when else ""
+    text = f": {mark.text}" if mark.text else ""
+    return f" [{mark.became.replace('_', ' ')}{when}{text}]"
+
+
+def _summary(summary: RecalledSummary) -> ToldMemory:
+    text = summary.text + "".join(map(_became, summary.marks))
+    score = _likeness(summary.why.score)
+    return ToldMemory(summary.text_id, "summary", summary.timestamp, shown(text), score)
+
+
+def _likeness(score: float) -> float:
+    """How far something stands above what else could have been told, as a share: a half where nothing tells."""
+    above = max(0.0, score)
+    return _above_half(above / (1.0 + above))
+
+
+def _above_half(share: float) -> float:
+    return round(0.5 + 0.5 * min(1.0, max(0.0, share)), 4)

@@ -1,0 +1,399 @@
+"""What the memory service promises of what it stores and answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from domain.errors import UsageError
+from interfaces.service.bodies import ProcessResponse
+from interfaces.service.memories_told import LONGEST_TEXT, ToldMemory, shown, within
+from jobs.keeping import session_to_open
+from people import folder_of
+from tests.house import Mind, records
+from tests.interfaces.service.known import LYON, lives_in, notes
+from tests.interfaces.service.opened import OpenedService, opened_service
+from tests.server import ScriptedServer, hang
+
+
+def contents(body: ProcessResponse) -> list[str]:
+    return [one.content for one in body.memories]
+
+
+def related(body: ProcessResponse) -> list[tuple[str, str, str]]:
+    return [(one.source, one.relation, one.target) for one in body.relations]
+
+
+# -- what is stored
+
+
+def test_only_the_words_of_the_person_are_stored_as_they_came(opened: OpenedService) -> None:
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    body = opened.service.process("  Where does she\n live now? ", "me")
+    assert body.resolved_query == "Where does she\n live now? (Ann)"
+    assert opened.service.debug(" And now? ", "me").resolved_query == " And now? "
+    assert opened.said() == [
+        ("user", "User: My sister Ann lives in Lyon."),
+        ("user", "User:   Where does she\n live now? "),
+    ]
+
+
+def test_nothing_that_a_model_reads_of_a_session_looks_as_if_somebody_had_answered(
+    opened: OpenedService, mind: Mind
+) -> None:
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.service.process("She has two cats.", "me")
+    opened.consolidate()
+    (asked,) = mind.asked("notes")
+    told = [(one["speaker"], one["text"]) for one in records(asked) if "turn" in one]
+    assert told == [("the user", "My sister Ann lives in Lyon."), ("the user", "She has two cats.")]
+    assert {role for role, _ in opened.said()} == {"user"}
+    with opened.people.companion("me") as companion:
+        assert companion.memory.context(companion.memory.recent_sessions(1)[0].session_id) == ()
+
+
+def test_nothing_to_say_is_refused_and_nothing_is_stored(opened: OpenedService) -> None:
+    with pytest.raises(UsageError):
+        opened.service.process(" \n", "me")
+    assert opened.service.session_status("me").has_active_session is False
+
+
+def test_a_request_that_is_sent_again_under_its_name_is_stored_once(opened: OpenedService, clock) -> None:
+    first = opened.service.process("My sister Ann lives in Lyon.", "me", "r1")
+    clock.pass_by(minutes=3)
+    opened.service.process("She has a cat.", "me", "r2")
+    again = opened.service.process("She has a cat.", "me", "r2")
+    opened.service.end_session("me")
+    opened.service.process("She has a cat.", "me", "r2")
+    assert first.resolved_query == "My sister Ann lives in Lyon."
+    assert again.resolved_query == "She has a cat. (Ann)"
+    assert len(opened.said()) == 2
+
+
+def test_the_same_words_a_moment_later_are_one_event_and_later_are_another(
+    opened: OpenedService, clock
+) -> None:
+    for seconds in (0, 4):
+        clock.pass_by(seconds=seconds)
+        opened.service.process("Good night.", "me")
+    assert len(opened.said()) == 1
+    clock.pass_by(seconds=6)
+    opened.service.process("Good night.", "me")
+    assert len(opened.said()) == 2
+
+
+def test_two_requests_with_names_of_their_own_are_two_events_though_they_say_the_same(
+    opened: OpenedService,
+) -> None:
+    opened.service.process("Yes.", "me", "r1")
+    opened.service.process("Yes.", "me", "r2")
+    assert len(opened.said()) == 2
+
+
+# -- what pronouns mean
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "meant"),
+    [
+        ("My sister Ann started at Acme.", "Does she like it?", "Does she like it? (Ann)"),
+        ("I read the book 《三体》.", "那个好看吗？", "那个好看吗？ (三体)"),
+        ("我姐姐住在里昂。", "她几岁？", "她几岁？ (姐姐)"),
+        ("Nothing happened.", "Does she like it?", "Does she like it?"),
+        ("My sister Ann called.", "What did I eat?", "What did I eat?"),
+    ],
+)
+def test_a_pronoun_is_given_what_it_means_and_stays_as_it_is_where_nothing_fits(
+    opened: OpenedService, before: str, asked: str, meant: str
+) -> None:
+    opened.service.process(before, "me")
+    assert opened.service.process(asked, "me").resolved_query == meant
+
+
+def test_what_a_pronoun_means_stands_in_the_last_five_events(opened: OpenedService) -> None:
+    opened.service.process("My sister Ann called.", "me")
+    for count in range(4):
+        opened.service.process(f"ok {count}", "me")
+    assert opened.service.debug("Is she well?", "me").resolved_query == "Is she well? (Ann)"
+    opened.service.process("ok 4", "me")
+    assert opened.service.debug("Is she well?", "me").resolved_query == "Is she well?"
+
+
+def test_how_many_events_are_read_for_a_pronoun_is_a_setting(
+    tmp_path, server: ScriptedServer, clock, new_id
+) -> None:
+    with opened_service(tmp_path, server, clock, new_id, COREFERENCE_CONTEXT_SIZE="7") as seven:
+        for said in ("My sister Ann called.", *(f"ok {count}" for count in range(6))):
+            seven.service.process(said, "me")
+        assert seven.service.debug("Is she well?", "me").resolved_query == "Is she well? (Ann)"
+    with opened_service(tmp_path / "none", server, clock, new_id, COREFERENCE_CONTEXT_SIZE="0") as none:
+        none.service.process("My sister Ann called.", "me")
+        assert none.service.process("Is she well?", "me").resolved_query == "Is she well?"
+
+
+# -- what is answered
+
+
+def test_memories_are_of_earlier_sessions_and_never_of_the_one_that_goes_on(
+    opened: OpenedService, clock
+) -> None:
+    opened.service.process("My parrot Kiwi is green.", "me")
+    assert contents(opened.service.process("What colour is my parrot Kiwi?", "me")) == []
+    opened.consolidate()
+    clock.pass_by(minutes=1)
+    found = contents(opened.service.process("What colour is my parrot Kiwi?", "me"))
+    assert any("My parrot Kiwi is green." in one for one in found)
+
+
+def test_relations_are_those_that_hold_now(opened: OpenedService, mind: Mind, clock) -> None:
+    mind.answers("notes", LYON)
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.consolidate()
+    clock.pass_by(days=1)
+    mind.answers("notes", notes(lives_in("Ann", "Nice")))
+    mind.answers("compare", '{"verdicts": [{"new": 1, "known": 1, "verdict": "changes"}]}')
+    opened.service.process("My sister Ann lives in Nice now, she moved.", "me")
+    opened.consolidate()
+    assert related(opened.service.process("Where does Ann live?", "me")) == [("Ann", "lives in", "Nice")]
+    assert [one.target for one in opened.service.graph("me").relations] == ["Nice"]
+
+
+def test_a_relation_is_told_where_only_its_name_is_called(opened: OpenedService, mind: Mind) -> None:
+    mind.answers("notes", LYON)
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.consolidate()
+    assert related(opened.service.process("LYON, hm.", "me")) == [("Ann", "lives in", "Lyon")]
+    assert related(opened.service.process("Paris, hm.", "me")) == []
+
+
+def test_what_the_companion_said_is_told_as_its_words(opened: OpenedService, clock) -> None:
+    with opened.people.companion("me") as companion:
+        session = companion.memory.start_session()
+        companion.memory.store_round(
+            session.session_id,
+            "Which cheese?",
+            "You liked the Comté of Mr Petit.",
+            clock().isoformat(),
+            "stop",
+        )
+    found = contents(opened.service.process("Did I like the Comté of Mr Petit?", "me"))
+    assert found
+    assert all("Assistant: You liked the Comté" in one for one in found if "You liked" in one)
+
+
+def test_looking_changes_nothing(opened: OpenedService, clock) -> None:
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    clock.pass_by(hours=2)
+    tables = ("session", "conversation", "meta", "pending", "fact", "note")
+    before = [opened.read(f"SELECT * FROM {table} ORDER BY 1") for table in tables[:3]]
+    found = opened.service.debug("Where does she live?", "me")
+    opened.service.session_status("me")
+    opened.service.graph("me")
+    opened.service.recall("Ann", "me")
+    opened.service.profile("me")
+    assert found.debug.would_store is True
+    assert [opened.read(f"SELECT * FROM {table} ORDER BY 1") for table in tables[:3]] == before
+
+
+def test_who_was_never_heard_of_leaves_no_trace_by_being_asked_for(opened: OpenedService) -> None:
+    service = opened.service
+    service.session_status("ann")
+    service.debug("Where is she?", "ann")
+    service.graph("ann")
+    service.recall("x y", "ann")
+    service.profile("ann")
+    service.end_session("ann")
+    service.forget("0" * 32, "ann")
+    assert not folder_of(opened.people.settings.data_dir, "ann").exists()
+    assert not opened.people.registry.knows("ann")
+
+
+# -- sessions
+
+
+@pytest.mark.parametrize(
+    ("minutes", "goes_on"),
+    [pytest.param(29, True, id="29 minutes"), pytest.param(30, False, id="30 minutes")],
+)
+def test_a_session_ends_after_half_an_hour_of_silence(
+    opened: OpenedService, clock, minutes: int, goes_on: bool
+) -> None:
+    opened.service.process("Hello.", "me")
+    clock.pass_by(minutes=minutes)
+    assert opened.service.session_status("me").has_active_session is goes_on
+    assert opened.service.sweep() == (0 if goes_on else 1)
+    assert opened.service.settle("me", 60)
+    opened.service.process("Here I am again.", "me")
+    assert opened.statuses() == (["active"] if goes_on else ["archived", "active"])
+
+
+def test_a_session_that_is_over_is_ended_by_the_next_request_too(opened: OpenedService, clock) -> None:
+    opened.service.process("Hello.", "me")
+    clock.pass_by(hours=1)
+    opened.service.process("Here I am again.", "me")
+    assert opened.service.settle("me", 60)
+    assert opened.statuses() == ["archived", "active"]
+    (ended,) = opened.read("SELECT end_timestamp FROM session WHERE status = 'archived'")
+    assert ended == ("2026-03-01T09:30:00+00:00",)
+
+
+def test_a_session_lives_a_day_at_the_most(opened: OpenedService, clock) -> None:
+    for _ in range(72):
+        opened.service.process("Still here.", "me")
+        clock.pass_by(minutes=20)
+    assert opened.service.session_status("me").has_active_session is False
+    opened.service.process("And on.", "me")
+    assert opened.service.settle("me", 60)
+    assert opened.statuses() == ["archived", "active"]
+
+
+def test_a_session_holds_a_hundred_events_and_one_more_opens_the_next(opened: OpenedService) -> None:
+    for count in range(100):
+        opened.service.process(f"This is number {count}.", "me")
+    status = opened.service.session_status("me").session_info
+    assert status is not None
+    assert status.event_count == 100
+    opened.service.process("This is one more.", "me")
+    assert opened.service.settle("me", 120)
+    assert opened.statuses() == ["archived", "active"]
+    status = opened.service.session_status("me").session_info
+    assert status is not None
+    assert status.event_count == 1
+
+
+def test_what_is_said_while_a_session_is_ending_opens_the_next(
+    opened: OpenedService, mind: Mind, server: ScriptedServer
+) -> None:
+    mind.answers("notes", hang)
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    ended = opened.service.end_session("me")
+    assert ended.message == "Session ending, consolidation started"
+    assert opened.service.end_session("me").message == "No active session"
+    opened.service.process("Where does Ann live?", "me")
+    assert opened.statuses() == ["ending", "active"]
+    status = opened.service.session_status("me").session_info
+    assert status is not None
+    assert status.event_count == 1
+
+
+def test_a_person_at_the_terminal_never_goes_on_in_a_session_of_the_service(
+    opened: OpenedService, clock
+) -> None:
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    with opened.people.companion("me") as companion:
+        session, resumed = session_to_open(companion.memory, companion.settings, clock())
+        assert (resumed, session.door) == (False, "")
+        again, resumed = session_to_open(companion.memory, companion.settings, clock())
+        assert (again.session_id, resumed) == (session.session_id, True)
+    opened.service.process("She has a cat.", "me")
+    assert opened.statuses() == ["active"]
+
+
+# -- beyond the five
+
+
+def test_what_is_to_be_remembered_is_stored_word_for_word_and_found_at_once(opened: OpenedService) -> None:
+    stored = opened.service.remember("The key lies under the blue pot.", "me")
+    assert (stored.text, stored.new) == ("The key lies under the blue pot.", True)
+    again = opened.service.remember("The key lies under the blue pot.", "me")
+    assert (again.id, again.new) == (stored.id, False)
+    found = opened.service.recall("Where does the key lie?", "me")
+    assert [(one.id, one.kind, one.date) for one in found.memories] == [
+        (stored.id, "turn", "2026-03-01T09:00:00Z")
+    ]
+
+
+def test_what_is_forgotten_is_erased_with_what_was_drawn_from_it_and_that_is_proven(
+    opened: OpenedService, mind: Mind
+) -> None:
+    mind.answers("notes", LYON)
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.consolidate()
+    found = opened.service.recall("Where does Ann live?", "me").memories
+    body = opened.service.forget(found[0].id, "me")
+    assert body.found
+    assert (body.turns, body.notes, body.facts) == (1, 1, 1)
+    assert body.proof is not None
+    assert body.proof.files_searched > 0
+    assert body.proof.traces_left == 0
+    assert opened.service.recall("Where does Ann live?", "me").memories == ()
+    assert opened.service.graph("me").relations == ()
+    assert opened.service.forget(found[0].id, "me").found is False
+
+
+def test_a_fact_is_forgotten_with_the_words_that_it_rests_on(opened: OpenedService, mind: Mind) -> None:
+    mind.answers("notes", LYON)
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.consolidate()
+    ((fact,),) = opened.read("SELECT text_id FROM fact")
+    body = opened.service.forget(fact, "me")
+    assert (body.found, body.turns, body.facts) == (True, 1, 1)
+    assert opened.said() == []
+
+
+def test_nobody_forgets_what_is_another_persons(opened: OpenedService) -> None:
+    stored = opened.service.remember("The key lies under the blue pot.", "ann")
+    opened.service.remember("I am Bob.", "bob")
+    assert opened.service.forget(stored.id, "bob").found is False
+    assert len(opened.said("ann")) == 1
+
+
+def test_what_is_told_fits_into_its_budget_and_says_when_there_was_more(opened: OpenedService) -> None:
+    for said in (
+        "Momo the cat broke a vase.",
+        "Momo the cat broke a cup.",
+        "Rex the dog sleeps.",
+        "I ate soup.",
+    ):
+        opened.service.remember(said, "me")
+    found = opened.service.recall("What did Momo the cat break?", "me")
+    assert (len(found.memories), found.truncated) == (2, False)
+    found = opened.service.recall("What did Momo the cat break?", "me", 1)
+    assert (len(found.memories), found.truncated) == (1, True)
+    assert len(shown("x" * 5_000)) == LONGEST_TEXT
+    told = [ToldMemory(str(count), "turn", "2026-03-01T09:00:00+00:00", "x" * 900, 0.5) for count in range(9)]
+    assert len(within(told, 50, 2_000)) == 2
+
+
+def test_what_cannot_be_seen_is_told_without_it(opened: OpenedService) -> None:
+    opened.service.remember("The key \u202elies\u200b under\x1b[31m the pot.", "me")
+    (found,) = opened.service.recall("Where does the key lie?", "me").memories
+    assert not {"\u202e", "\u200b", "\x1b"} & set(found.text)
+
+
+def test_the_profile_tells_what_is_known_of_the_person(opened: OpenedService, mind: Mind) -> None:
+    fact = {**lives_in("the user", "Lyon"), "about": "person", "restatement": "The user lives in Lyon."}
+    mind.answers("notes", notes(fact))
+    opened.service.process("I live in Lyon.", "me")
+    opened.consolidate()
+    body = opened.service.profile("me")
+    assert [(one.text, one.since) for one in body.facts] == [("The user lives in Lyon.", "2026-03-01")]
+    assert "Lyon" in body.image
+
+
+def test_whoever_asks_to_have_something_forgotten_is_told_of_it_no_more(opened: OpenedService) -> None:
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.service.process("Please forget that, I mean it.", "me")
+    assert opened.service.recall("Where does Ann live?", "me").memories == ()
+    assert opened.service.debug("Where does she live?", "me").resolved_query == "Where does she live?"
+
+
+# -- many people
+
+
+def test_two_people_share_nothing(opened: OpenedService, mind: Mind) -> None:
+    mind.answers("notes", LYON)
+    opened.service.process("My sister Ann lives in Lyon.", "ann's brother")
+    opened.consolidate("ann's brother")
+    opened.service.process("Hello.", "bob")
+    body = opened.service.debug("Where does my sister Ann live, in Lyon?", "bob")
+    assert (body.memories, body.relations) == ((), ())
+    opened.consolidate("bob")
+    assert opened.service.graph("bob").relations == ()
+    theirs = folder_of(opened.people.settings.data_dir, "bob")
+    held = [
+        path for path in theirs.rglob("*") if path.is_file() and b"Ann lives in Lyon" in path.read_bytes()
+    ]
+    assert held == []
+    prompts = [str(asked["messages"]) for asked in mind.asked("notes") if "Hello." in str(asked["messages"])]
+    assert prompts
+    assert not any("lives in Lyon" in prompt for prompt in prompts)
