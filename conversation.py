@@ -110,14 +110,8 @@ class Conversation:
             rounds_kept,
             self.memory.last_spoken(),
             len(self._keeping.due()),
-            self._news(rounds),
+            News() if rounds else self.memory.news_before(self.session.session_id),
         )
-
-    def _news(self, rounds: tuple[Round, ...]) -> News:
-        """What the session before changed in what is known, as long as nothing was said in this one."""
-        before = [] if rounds else self.memory.recent_sessions(2)
-        ended = (one.session_id for one in before if one.session_id != self.session.session_id)
-        return next((self.memory.news_of(session_id) for session_id in ended), News())
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""

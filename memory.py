@@ -30,7 +30,7 @@ from domain import errors
 from domain.facts import Fact, ImageDraft
 from domain.files import make_private_folder
 from domain.recollection import FactMark, RecallLimits, Recollection
-from domain.records import Finish, Image, ImageVersion, Origin, Quoted, Round, Session
+from domain.records import Finish, Image, Quoted, Round, Session
 from domain.vectors import Embedder
 from domain.workers import Workers
 from facts.asking import slots_asked
@@ -267,16 +267,6 @@ class Memory(Serving, Listening):
         """Make an archived session active again in place of the present one, which goes if it is empty."""
         self._store.resume(session_id, present, self._now())
         return self._known(session_id)
-
-    def write_image(
-        self, image: Image, text: str, origin: Origin, session_id: str | None = None
-    ) -> ImageVersion | None:
-        """Make ``text`` the image. Returns the version in force afterwards."""
-        return self._images.write(image, text, origin, session_id)
-
-    def restore_image(self, version: int) -> ImageVersion | None:
-        """Make an older version the newest one; None when there is no such version."""
-        return self._images.restore(version)
 
     def _known(self, session_id: str) -> Session:
         session = self._store.session(session_id)

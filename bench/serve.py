@@ -298,7 +298,9 @@ def _serve(asked: argparse.Namespace) -> None:
         token = people.registry.add_token("bench", EVERYBODY)
         server = uvicorn.Server(uvicorn.Config(_application(people), log_level="warning", backlog=2_000))
         print(listening.getsockname()[1], token, flush=True)
-        signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn hears it, and sends it again when it has ended
+        signal.signal(
+            signal.SIGTERM, lambda *_: None
+        )  # uvicorn hears it, and sends it again when it has ended
         server.run(sockets=[listening])
 
 

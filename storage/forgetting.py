@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from domain.facts import ImageDraft
-from domain.records import IMAGES, ErasureScope, Image, ImageVersion, Removed, Renewal, Round
+from domain.records import IMAGES, ErasureScope, Image, ImageVersion, Origin, Removed, Renewal, Round
 from storage.erasure import Proof
 from storage.images import image_draft
 from storage.reader import MemoryReader
@@ -86,6 +86,16 @@ class Forgetting(MemoryReader):
         made = self._store.make_image_anew(renewals, base, image_draft(draft), self._now())
         self._images.publish()
         return made
+
+    def write_image(
+        self, image: Image, text: str, origin: Origin, session_id: str | None = None
+    ) -> ImageVersion | None:
+        """Make ``text`` the image. Returns the version in force afterwards."""
+        return self._images.write(image, text, origin, session_id)
+
+    def restore_image(self, version: int) -> ImageVersion | None:
+        """Make an older version the newest one; None when there is no such version."""
+        return self._images.restore(version)
 
     def pin(self, image: Image, text: str) -> None:
         """Keep a line through every rewrite of an image; it stands in the image at once."""

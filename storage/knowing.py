@@ -149,6 +149,11 @@ class Knowing(Forgetting):
         """How much is known, and how much was not read yet."""
         return self._store.known_counts()
 
+    def news_before(self, session_id: str) -> News:
+        """What came of the session before this one."""
+        before = (one.session_id for one in self.recent_sessions(2))
+        return next((self.news_of(one) for one in before if one != session_id), News())
+
     def news_of(self, session_id: str) -> News:
         """What came of a session: what is new, and what of that which was known before it changed or ended."""
         resting = self.facts_of_turns([turn.text_id for turn in self._store.turns_of(session_id)])

@@ -96,7 +96,9 @@ class MemoryReader:
             return False
         return now - datetime.fromisoformat(last[-1].assistant.timestamp) >= after
 
-    def silent_sessions(self, now: datetime, after: timedelta, besides: Collection[str]) -> tuple[Session, ...]:
+    def silent_sessions(
+        self, now: datetime, after: timedelta, besides: Collection[str]
+    ) -> tuple[Session, ...]:
         """The active sessions but ``besides`` that fell silent, oldest first.
 
         Those in which only the person speaks are among them, once nothing was said in them for so long.

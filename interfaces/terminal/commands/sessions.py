@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain import errors
-from domain.records import Session, not_withheld
+from domain.records import Session
 from domain.text import one_line
 from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.saving import save_session
