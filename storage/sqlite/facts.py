@@ -126,7 +126,8 @@ class FactReader(Tables):
     def facts_in_slots(self, slots: Iterable[Slot]) -> list[Fact]:
         """Every fact of these slots, also what is past, in the order in which they were learned."""
         query = f"{_FACT} AND f.slot_subject = ? AND f.slot_attribute = ?"
-        named = slots_under_all_names(slots, self._renamings())
+        names = self._renamings()
+        named = slots_under_all_names(slots, names) if names else [*dict.fromkeys(slots)]
         rows = [row for slot in named for row in self._read(query, slot.subject, slot.attribute)]
         return self._in_order(rows)
 
