@@ -35,7 +35,8 @@ class Misnamed:
         )  # fmt: skip
         friend = fact_of("friend", first, "friend", f"Ann's friend is {other}.", other)
         relation = NewRelation("Ann", "sister", wrong, "wedding")
-        assert store.learn(learned([first], sister, wedding, friend, relations=(relation,)), at(90))
+        both = fact_of("both", first, "event", f"Ann mixes up {wrong} and {right}.", "mixed up")
+        assert store.learn(learned([first], sister, wedding, friend, both, relations=(relation,)), at(90))
         self.right = fact_of("right", later, "sibling", f"Ann's sister is {right}, not {wrong}.", right)
 
     def correct(self, *others: Any, verdict: Any = "corrects") -> str:
@@ -65,6 +66,7 @@ def test_a_corrected_name_is_right_in_what_else_was_said_of_that_one(
     assert fact in store.facts_of_turns(fact.turns)[fact.turns[0]]
     assert [one.target for one in store.relations()] == [right]
     assert known(store, "friend").restatement == f"Ann's friend is {other}."
+    assert known(store, "both").restatement == f"Ann mixes up {wrong} and {right}."
     assert known(store, "sister").restatement == f"Ann's sister is {wrong}."
     assert known(store, "right").restatement == f"Ann's sister is {right}, not {wrong}."
 
