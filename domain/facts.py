@@ -120,6 +120,7 @@ class Fact:
 
     It holds from ``since`` (its ``start`` where that is known, else when it was said) ``until`` something ended it, and
     ``replaced_by`` is what did. ``seen`` is when it was last said or confirmed. ``kept``: the person wants it kept.
+    ``first_told`` is the statement as it was learned, where a name in it was corrected since.
     """
 
     number: int
@@ -152,6 +153,7 @@ class Fact:
     decided: Decided = "model"
     importance: int = 5
     topic: str = ""
+    first_told: str = ""
 
     @property
     def current(self) -> bool:
@@ -168,6 +170,7 @@ class Fact:
             self.value,
             self.location,
             self.slot.subject,
+            self.first_told,
         )
         return "\n".join((*told, *self.keywords, *self.persons, *self.entities))
 

@@ -4,18 +4,22 @@
 
 Promises: a state follows from the facts and events that are there and from nothing else, so that whatever is taken back
 leaves the state as if it had never been; at most one value is current in a slot that holds one at a time, whatever came
-in whichever order, and what a person put right stands above what was said.
+in whichever order, and what a person put right stands above what was said; a name that was corrected is right in
+whatever else was said of that one before, and wrong again when the correction is taken back.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal
 
-from domain.facts import Change, Decided
+from domain.facts import Change, Decided, Fact, Slot
+from domain.languages import is_name, is_unspaced
 
 #: What can happen to a fact after it was learned. The last three are done by a person.
 Happened = Literal[
@@ -148,3 +152,128 @@ def _after(state: FactState, event: Event) -> FactState:
             return replace(state, kept=True, doubtful_since="")
         case "let_go":
             return replace(state, kept=False)
+
+
+# -- names that were wrong
+
+#: The attributes whose value is what somebody, or an animal, is called.
+_CALLED = frozenset(
+    """
+    name,nickname,partner,child,pet,sibling,parent,friend,colleague,neighbour,boss,doctor,living with
+    """.strip().split(",")
+)
+#: What tells that a name was only written or heard wrong.
+_MISNAMED = re.compile(
+    r"\b(?:called|names?|named|spel(?:t|led|ling)|autocorrect\w*|misheard|typo)\b|[叫名字]|打错|写错|听错",
+    re.IGNORECASE,
+)
+_BEHIND_NAME = re.compile(r"\s*[,，;；(（].*")
+#: Two spellings that are so much alike are of one name.
+_ALIKE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A value that never was, and the one that a later statement ``told`` in its place; ``by`` is that one's number."""
+
+    slot: Slot
+    wrong: str
+    right: str
+    told: str
+    said: str
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """A name that was wrong in all that was said until then, and the right one."""
+
+    wrong: str
+    right: str
+    said: str
+    by: int
+
+
+def renaming_of(corrected: Corrected) -> Renaming | None:
+    """What a correction does to a name wherever else it stands; None where it says more than that a name was wrong.
+
+    "My boss is Tom, not Gareth" is about two people, "she is called Annika, not Annette" about one.
+    """
+    wrong, right = (_BEHIND_NAME.sub("", value).strip() for value in (corrected.wrong, corrected.right))
+    if not (is_name(wrong) and is_name(right)) or wrong == right:
+        return None
+    alike = _alike(wrong.casefold(), right.casefold())
+    misnamed = _MISNAMED.search(corrected.told) is not None and (alike or _stands(wrong, corrected.told))
+    if misnamed or (alike and corrected.slot.attribute in _CALLED):
+        return Renaming(wrong, right, corrected.said, corrected.by)
+    return None
+
+
+def is_of_another(corrected: Corrected, slot: Slot, value: str) -> bool:
+    """Whether a fact of this slot and value calls somebody else by the name that was wrong."""
+    return (
+        slot != corrected.slot
+        and slot.attribute in _CALLED - {"name", "nickname"}
+        and value == corrected.wrong
+    )
+
+
+def renamed(fact: Fact, names: Sequence[Renaming]) -> Fact:
+    """A fact under the names that turned out to be right after it was said."""
+    if fact.corrected:
+        return fact
+    later = [one for one in names if one.by != fact.number and fact.said <= one.said]
+    text = under_right_names(fact.restatement, later)
+    slot = Slot(_folded(fact.slot.subject, later), fact.slot.attribute)
+    if text == fact.restatement and slot == fact.slot:
+        return fact
+    return replace(
+        fact,
+        restatement=text,
+        subject=under_right_names(fact.subject, later),
+        value=under_right_names(fact.value, later),
+        slot=slot,
+        keywords=tuple(under_right_names(one, later) for one in fact.keywords),
+        persons=tuple(under_right_names(one, later) for one in fact.persons),
+        entities=tuple(under_right_names(one, later) for one in fact.entities),
+        first_told=fact.restatement,
+    )
+
+
+def under_right_names(text: str, names: Iterable[Renaming]) -> str:
+    """A text with the right names in the place of wrong ones; one that holds the right one already stays."""
+    for one in names:
+        if not _stands(one.right, text):
+            text = _whole(one.wrong).sub(lambda _, right=one.right: right, text)  # type: ignore[misc]
+    return text
+
+
+def slots_under_all_names(slots: Iterable[Slot], names: Sequence[Renaming]) -> list[Slot]:
+    """These slots, with those that are stored under a name that was wrong."""
+    found = dict.fromkeys(slots)
+    for one in names:
+        wrong, right = one.wrong.casefold(), one.right.casefold()
+        found |= dict.fromkeys(Slot(wrong, slot.attribute) for slot in [*found] if slot.subject == right)
+    return [*found]
+
+
+def _folded(subject: str, names: Iterable[Renaming]) -> str:
+    plain = (replace(one, wrong=one.wrong.casefold(), right=one.right.casefold()) for one in names)
+    return under_right_names(subject, plain)
+
+
+def _alike(one: str, other: str) -> bool:
+    if any(map(is_unspaced, one + other)):
+        return len(one) == len(other) and any(a == b for a, b in zip(one, other, strict=True))
+    return one[:3] == other[:3] or SequenceMatcher(None, one, other).ratio() >= _ALIKE
+
+
+def _stands(name: str, text: str) -> bool:
+    return name in text and _whole(name).search(text) is not None
+
+
+def _whole(name: str) -> re.Pattern[str]:
+    """A name as a word of its own; where words do not stand apart, wherever it stands."""
+    if any(map(is_unspaced, name)):
+        return re.compile(re.escape(name))
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")

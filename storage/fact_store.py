@@ -24,7 +24,8 @@ class FactStore(Protocol):
     """What is known. Whatever rests on a turn goes in the commit in which the turn goes, or is withheld.
 
     The state of a fact follows from what was learned and is still there. At most one value that was stated is current
-    in a slot that holds one at a time: the last that was said, or put right by hand.
+    in a slot that holds one at a time: the last that was said, or put right by hand. A fact is read under the
+    right name where a name in it was corrected later, for as long as that correction is there.
     """
 
     def unread(self, session_id: str) -> list[Turn]:

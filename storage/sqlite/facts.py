@@ -6,11 +6,20 @@ A fact that was learned before there were windows is none of these: it finds its
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from domain.facts import About, Fact, FactEvent, KeptReply, KnownCounts, Note, Relation, Slot
 from domain.records import Turn
+from storage.fact_states import (
+    Corrected,
+    Renaming,
+    is_of_another,
+    renamed,
+    renaming_of,
+    slots_under_all_names,
+    under_right_names,
+)
 from storage.sqlite.database import Row, Tables
 from storage.sqlite.sessions import TURN, turn_of
 
@@ -38,6 +47,12 @@ _FACT_COLUMNS = (
     " coalesce(n.topic, '')"
 )
 _FACT = f"SELECT {_FACT_COLUMNS} FROM fact f LEFT JOIN note n ON n.seq = f.note WHERE f.window <> ''"
+#: Values that never were, with what is so instead.
+_CORRECTED = (
+    "SELECT o.slot_subject, o.slot_attribute, o.value, n.value, n.text, e.moment, n.seq FROM fact_event e"
+    " JOIN fact o ON o.seq = e.fact AND o.corrected = 1 JOIN fact n ON n.seq = e.by_fact AND n.text_id = o.replaced_by"
+    " WHERE e.what IN ('corrected', 'put_right') ORDER BY e.seq"
+)
 #: A turn that no window has read, and that may be read.
 _UNREAD = "window = '' AND NOT withheld AND NOT standin"
 _CURRENT = "f.until = '' AND f.corrected = 0"
@@ -69,20 +84,20 @@ class FactReader(Tables):
         """Every fact in the order in which they were learned: only what holds now, only what does not; about whom."""
         which = {None: "1", True: _CURRENT, False: f"NOT ({_CURRENT})"}[current]
         query = f"{_FACT} AND {which} AND (?1 IS NULL OR f.about = ?1) ORDER BY f.seq"
-        return [_fact(row) for row in self._read(query, about)]
+        return self._told(self._read(query, about))
 
     def fact(self, number: int) -> Fact | None:
         """One fact by its number."""
         rows = self._read(f"{_FACT} AND f.seq = ?", number)
-        return _fact(rows[0]) if rows else None
+        return next(iter(self._told(rows)), None)
 
     def facts_with_ids(self, text_ids: Sequence[str]) -> list[Fact]:
         """The facts with these ids that are still there, in the order in which they were learned."""
-        return _in_order(self._read_parts(f"{_FACT} AND f.text_id IN ({{}})", text_ids))
+        return self._in_order(self._read_parts(f"{_FACT} AND f.text_id IN ({{}})", text_ids))
 
     def facts_numbered(self, numbers: Sequence[int]) -> list[Fact]:
         """The facts with these numbers, in the order in which they were learned."""
-        return _in_order(self._read_parts(f"{_FACT} AND f.seq IN ({{}})", numbers))
+        return self._in_order(self._read_parts(f"{_FACT} AND f.seq IN ({{}})", numbers))
 
     def facts_of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these turns; a turn on which none rests is left out."""
@@ -100,7 +115,8 @@ class FactReader(Tables):
         rows = self._read_parts(f"{query} WHERE c.{column} IN ({{}})", values)
         rests = [(int(row[0]), str(row[1])) for row in rows]
         numbers = list({number for number, _ in rests})
-        facts = {row[0]: _fact(row) for row in self._read_parts(f"{_FACT} AND f.seq IN ({{}})", numbers)}
+        rows_of_facts = self._read_parts(f"{_FACT} AND f.seq IN ({{}})", numbers)
+        facts = {fact.number: fact for fact in self._told(rows_of_facts)}
         found: dict[str, list[Fact]] = defaultdict(list)
         for number, value in sorted(rests):
             if number in facts:
@@ -110,24 +126,33 @@ class FactReader(Tables):
     def facts_in_slots(self, slots: Iterable[Slot]) -> list[Fact]:
         """Every fact of these slots, also what is past, in the order in which they were learned."""
         query = f"{_FACT} AND f.slot_subject = ? AND f.slot_attribute = ?"
-        rows = [
-            row for slot in dict.fromkeys(slots) for row in self._read(query, slot.subject, slot.attribute)
-        ]
-        return _in_order(rows)
+        names = self._renamings()
+        named = slots_under_all_names(slots, names) if names else [*dict.fromkeys(slots)]
+        rows = [row for slot in named for row in self._read(query, slot.subject, slot.attribute)]
+        return self._in_order(rows)
 
     def relations(self, *, current: bool = True) -> list[Relation]:
         """How what facts name stand to each other: of facts that hold now, or of all."""
         query = "SELECT fact, source, relation, target FROM relation ORDER BY seq"
         facts = {fact.number: fact for fact in self.facts(current=True if current else None)}
-        rows = [row for row in self._read(query) if row["fact"] in facts]
-        return [Relation(row["source"], row["relation"], row["target"], facts[row["fact"]]) for row in rows]
+        return self._relations(self._read(query), facts)
 
     def relations_of(self, facts: Sequence[str]) -> list[Relation]:
         """The relations that stand in these facts, whether they hold now or not."""
         told = {fact.number: fact for fact in self.facts_with_ids(facts)}
         query = "SELECT fact, source, relation, target FROM relation WHERE fact IN ({}) ORDER BY seq"
-        rows = self._read_parts(query, list(told))
-        return [Relation(row["source"], row["relation"], row["target"], told[row["fact"]]) for row in rows]
+        return self._relations(self._read_parts(query, list(told)), told)
+
+    def _relations(self, rows: Iterable[Row], facts: Mapping[int, Fact]) -> list[Relation]:
+        """The relations of these facts, under the names that turned out to be right."""
+        names = self._renamings()
+        found = []
+        for row in rows:
+            if fact := facts.get(row["fact"]):
+                right = names if fact.first_told else ()
+                source, target = (under_right_names(row[end], right) for end in ("source", "target"))
+                found.append(Relation(source, row["relation"], target, fact))
+        return found
 
     def notes_of(self, session_id: str) -> list[Note]:
         """The notes of a session, in the order in which they were learned."""
@@ -166,6 +191,30 @@ class FactReader(Tables):
             happened += self._gave_way(fact, until, replaced_by)
         return [FactEvent(fact, "learned", said, stored_at), *happened]
 
+    def _in_order(self, rows: Iterable[Row]) -> list[Fact]:
+        return sorted(self._told(rows), key=lambda fact: fact.number)
+
+    def _told(self, rows: Iterable[Row]) -> list[Fact]:
+        """The facts of these rows, under the names that turned out to be right."""
+        facts = [_fact(row) for row in rows]
+        names = self._renamings() if facts else []
+        return [renamed(fact, names) for fact in facts] if names else facts
+
+    def _renamings(self) -> list[Renaming]:
+        """The names that were corrected, in the order in which they were, but for those of several people."""
+        found = [Corrected(Slot(row[0], row[1]), *row[2:]) for row in self._read(_CORRECTED)]
+        names = ((one, renaming_of(one)) for one in found)
+        return [name for one, name in names if name and not self._is_shared(one)]
+
+    def _is_shared(self, corrected: Corrected) -> bool:
+        """Whether somebody else is called by the name that was wrong."""
+        query = (
+            "SELECT slot_subject, slot_attribute, value FROM fact WHERE slot_subject = ? AND window <> ''"
+            " AND corrected = 0 AND stance = 'stated' AND said <= ?"
+        )
+        rows = self._read(query, corrected.slot.subject, corrected.said)
+        return any(is_of_another(corrected, Slot(row[0], row[1]), row[2]) for row in rows)
+
     def _gave_way(self, fact: str, until: str, replaced_by: str) -> list[FactEvent]:
         """That a value of its slot that was said later took its place, which follows without an event of its own."""
         rows = self._read("SELECT timestamp FROM fact WHERE text_id = ?", replaced_by)
@@ -174,10 +223,6 @@ class FactReader(Tables):
 
 def _listed(column: str | None) -> tuple[str, ...]:
     return tuple(column.split(BETWEEN)) if column else ()
-
-
-def _in_order(rows: Iterable[Row]) -> list[Fact]:
-    return sorted(map(_fact, rows), key=lambda fact: fact.number)
 
 
 def _note(row: Row) -> Note:

@@ -405,6 +405,11 @@ def test_you_may_stand_where_it_means_anybody_and_nowhere_else(statement: str, w
         ("Rafe and Tom asked me to move in with him.", "Rafe asked Mara to move in with him.", "pronoun"),
         ("Rafe asked me to move in. I live with him.", "Rafe asked Mara to live with him.", "pronoun"),
         ("Rafe asked me to move in.", "Rafe asked Mara to move in with him.", "pronoun"),
+        (
+            "Tom rang. Rafe asked me to move in with him.",
+            "Tom and Rafe asked Mara to move in with him.",
+            "pronoun",
+        ),
     ],
 )
 def test_a_pronoun_may_stand_behind_the_one_name_that_it_meant_when_it_was_said(

@@ -7,10 +7,19 @@ from tests.mutate.breaks import Break
 KNOWING = "tests/contract/test_knowing.py::"
 LINES = "tests/contract/test_lines.py::"
 ERASED = "tests/test_known_erased.py::"
+NAMES = "tests/contract/test_corrected_names.py::"
 KILLS = "tests/test_knowing_kills.py::"
 LEARNING = "storage/sqlite/learning.py"
 
 OF_KNOWING: tuple[Break, ...] = (
+    Break(
+        "what was told under a wrong name is not found by it any more, and so not forgotten",
+        "P10",
+        "domain/facts.py",
+        "            self.first_told,\n",
+        "",
+        (NAMES + "test_what_was_called_by_a_wrong_name_is_found_by_it_so_that_it_can_be_forgotten",),
+    ),
     Break(
         "a window is marked as read in a commit of its own",
         "P2",

@@ -1,0 +1,155 @@
+"""A name that was corrected is right wherever else it stands, until the correction is taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from domain.facts import Change, Fact, NewRelation, Slot
+from domain.records import Round
+from storage.store import Store
+from tests.contract.stores import Teller, at
+from tests.contract.test_knowing import finds, known, learned, new_fact
+
+#: Of each language: a wrong name, the right one, and a fact of another who has the wrong one in theirs.
+NAMES = [("Katja", "Katya", "Katjana"), ("林晓", "林筱", "林大晓")]
+
+
+def fact_of(name: str, spoken: Round, attribute: str, text: str, value: str, **given: Any) -> Any:
+    usual = {"slot": Slot("ann", attribute), "attribute": attribute, "single": False, "restatement": text}
+    return new_fact(name, spoken, value, **usual | given)
+
+
+class Misnamed:
+    """A sister under a wrong name, what else was said of her, and of others; the correction in another window."""
+
+    def __init__(self, store: Store, teller: Teller, wrong: str, right: str, other: str) -> None:
+        self.store = store
+        first, later = teller.say("s1", f"My sister is {wrong}."), teller.say("s1", f"She is {right}.")
+        self.rounds = {"first": first, "later": later}
+        sister = fact_of("sister", first, "sibling", f"Ann's sister is {wrong}.", wrong)
+        wedding = fact_of(
+            "wedding", first, "wedding", f"{wrong} marries in May.", "May", subject=wrong, persons=("Ann", wrong),
+            keywords=(f"wedding of {wrong}",), slot=Slot(wrong.casefold(), "wedding"), stance="planned",
+        )  # fmt: skip
+        friend = fact_of("friend", first, "friend", f"Ann's friend is {other}.", other)
+        relation = NewRelation("Ann", "sister", wrong, "wedding")
+        both = fact_of("both", first, "event", f"Ann mixes up {wrong} and {right}.", "mixed up")
+        assert store.learn(learned([first], sister, wedding, friend, both, relations=(relation,)), at(90))
+        self.right = fact_of("right", later, "sibling", f"Ann's sister is {right}, not {wrong}.", right)
+
+    def correct(self, *others: Any, verdict: Any = "corrects") -> str:
+        change = Change("sister", verdict, self.right.said, "right")
+        assert self.store.learn(
+            learned([self.rounds["later"]], self.right, *others, changes=[change]), at(91)
+        )
+        return self.rounds["later"].assistant.text_id
+
+    def wedding(self) -> Fact:
+        return known(self.store, "wedding")
+
+
+@pytest.mark.parametrize(("wrong", "right", "other"), NAMES)
+def test_a_corrected_name_is_right_in_what_else_was_said_of_that_one(
+    store: Store, teller: Teller, wrong: str, right: str, other: str
+) -> None:
+    life = Misnamed(store, teller, wrong, right, other)
+    life.correct()
+    fact = life.wedding()
+    assert (fact.restatement, fact.subject, fact.value) == (f"{right} marries in May.", right, "May")
+    assert (fact.persons, fact.keywords) == (("Ann", right), (f"wedding of {right}",))
+    assert (fact.slot, fact.first_told) == (Slot(right.casefold(), "wedding"), f"{wrong} marries in May.")
+    assert store.fact(fact.number) == fact
+    assert fact in store.facts(current=True)
+    assert store.facts_in_slots([Slot(right.casefold(), "wedding")]) == [fact]
+    assert fact in store.facts_of_turns(fact.turns)[fact.turns[0]]
+    assert [one.target for one in store.relations()] == [right]
+    assert known(store, "friend").restatement == f"Ann's friend is {other}."
+    assert known(store, "both").restatement == f"Ann mixes up {wrong} and {right}."
+    assert known(store, "sister").restatement == f"Ann's sister is {wrong}."
+    assert known(store, "right").restatement == f"Ann's sister is {right}, not {wrong}."
+
+
+@pytest.mark.parametrize(("wrong", "right", "other"), NAMES)
+def test_a_name_is_as_it_was_when_its_correction_is_taken_back(
+    store: Store, teller: Teller, wrong: str, right: str, other: str
+) -> None:
+    life = Misnamed(store, teller, wrong, right, other)
+    before = store.facts()
+    window = life.correct()
+    assert life.wedding().subject == right
+    store.unlearn([window])
+    assert store.facts() == before
+
+
+def test_a_name_is_as_it_was_when_a_person_says_that_the_correction_is_wrong(
+    store: Store, teller: Teller
+) -> None:
+    life = Misnamed(store, teller, *NAMES[0])
+    life.correct()
+    store.put_right("right", None, at(92))
+    assert life.wedding().restatement == "Katja marries in May."
+
+
+def test_what_a_person_puts_right_by_hand_corrects_a_name_as_well(store: Store, teller: Teller) -> None:
+    life = Misnamed(store, teller, *NAMES[0])
+    by_hand = fact_of("hand", life.rounds["first"], "sibling", "Ann's sister is Katya.", "Katya")
+    store.put_right("sister", by_hand, at(92))
+    assert life.wedding().restatement == "Katya marries in May."
+
+
+def test_what_was_called_by_a_wrong_name_is_found_by_it_so_that_it_can_be_forgotten(
+    store: Store, teller: Teller
+) -> None:
+    life = Misnamed(store, teller, *NAMES[0])
+    life.correct()
+    assert "Katja" in life.wedding().words
+    assert finds(store, "katja")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "wrong", "right", "told"),
+    [
+        ("boss", "Gareth", "Tom", "Ann's boss is Tom, not Gareth."),
+        ("rent", "870", "780", "Ann's rent is 780, not 870."),
+        ("likes", "咖啡", "咖喱", "安喜欢咖喱。"),
+        ("home", "Leeds", "York", "Ann lives in York, not in Leeds."),
+    ],
+)
+def test_a_correction_that_is_more_than_a_name_leaves_everything_else_as_it_was_said(
+    store: Store, teller: Teller, attribute: str, wrong: str, right: str, told: str
+) -> None:
+    first, later = teller.say("s1", wrong), teller.say("s1", right)
+    facts = (
+        fact_of("known", first, attribute, f"Ann: {wrong}.", wrong),
+        fact_of("else", first, "event", f"Ann spoke of {wrong}.", wrong),
+    )
+    assert store.learn(learned([first], *facts), at(90))
+    new = fact_of("right", later, attribute, told, right)
+    change = Change("known", "corrects", new.said, "right")
+    assert store.learn(learned([later], new, changes=[change]), at(91))
+    assert known(store, "else").restatement == f"Ann spoke of {wrong}."
+
+
+def test_a_name_that_changed_stays_in_what_was_said_before(store: Store, teller: Teller) -> None:
+    life = Misnamed(store, teller, *NAMES[0])
+    life.correct(verdict="changes")
+    assert life.wedding().restatement == "Katja marries in May."
+
+
+def test_a_name_that_somebody_else_has_too_stays_in_what_was_said(store: Store, teller: Teller) -> None:
+    life = Misnamed(store, teller, *NAMES[0])
+    colleague = fact_of("two", life.rounds["later"], "colleague", "Ann's colleague is Katja.", "Katja")
+    life.correct(colleague)
+    assert life.wedding().restatement == "Katja marries in May."
+
+
+def test_who_is_spoken_of_after_the_correction_may_have_that_name(store: Store, teller: Teller) -> None:
+    life = Misnamed(store, teller, *NAMES[0])
+    life.correct()
+    after = teller.say("s1", "Katja from the gym rang.")
+    gym = fact_of("gym", after, "event", "Katja from the gym rang.", "rang", subject="Katja")
+    assert store.learn(learned([after], gym), at(93))
+    assert known(store, "gym").restatement == "Katja from the gym rang."
+    assert life.wedding().restatement == "Katya marries in May."
