@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from domain import errors
@@ -59,11 +60,15 @@ class Material:
 
 
 class Updating:
-    """Brings the images of one memory up to date."""
+    """Brings the images of one memory up to date, both by what is known when it is first asked for."""
 
     def __init__(self, memory: Memory, llm: Llm) -> None:
         self._memory = memory
         self._llm = llm
+
+    @cached_property
+    def _known(self) -> list[Fact]:
+        return self._memory.facts()
 
     def material(self, image: Image, session_id: str) -> Material:
         """What of a session concerns an image and holds still."""
@@ -79,7 +84,7 @@ class Updating:
     def _changed(self, by: Sequence[Fact]) -> Iterable[Changed]:
         """The known facts to which these facts did something, as far as they hold themselves."""
         new = {fact.text_id: fact for fact in by if fact.current or _tells_an_end(fact)}
-        for known in self._memory.facts():
+        for known in self._known:
             if known.replaced_by in new:
                 yield Changed(self._change(known), known, new[known.replaced_by])
             elif known.doubtful_since and known.current:
@@ -130,7 +135,7 @@ class Updating:
             language,
             self._llm.settings.image_tokens,
             self._llm.clock().date(),
-            names=names_of_both(self._memory, self._llm.settings),
+            names=names_of_both([fact for fact in self._known if fact.current], self._llm.settings),
             told=material.told,
         )
         self._llm.log.info(
