@@ -23,6 +23,8 @@ UNSPACED = (
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _RUN = re.compile(f"[{UNSPACED}]+")
+_CHINESE = re.compile("[\u3400-\u9fff]+")
+_LATIN = re.compile("[A-Za-z]+")
 _DIGITS = re.compile(r"[0-9]+")
 _MARKS = re.compile(r"[!-/:-@\[-`{-~]+")
 _SPACE = re.compile(r"\s+", re.ASCII)
@@ -68,8 +70,8 @@ def language_of(*texts: str) -> Language:
     chinese = latin = 0
     for text in texts:
         sample = text[:20_000]
-        chinese += sum(1 for letter in sample if "\u3400" <= letter <= "\u9fff")
-        latin += sum(1 for letter in sample if letter.isascii() and letter.isalpha())
+        chinese += 0 if sample.isascii() else _total(_CHINESE, sample)
+        latin += _total(_LATIN, sample)
     return "zh" if chinese * 3 > latin and chinese else "en"
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from datetime import date
 
 from facts.dates import MONTH_NAMES
-from facts.numbers import value_of
+from facts.numbers import may_mention, value_of
 
 _WORD = (
     r"(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-(?:one|two|three|four|five|six|seven|eight|nine))?"
@@ -119,6 +119,8 @@ def birth_years(text: str, said: date) -> frozenset[int]:
     >>> sorted(birth_years("I'm 34", date(2025, 3, 1)))
     [1990, 1991]
     """
+    if not may_mention(text):
+        return frozenset()
     ages = [value_of(next(filter(None, found.groups()))) for found in _TELLS.finditer(text)]
     return frozenset(
         said.year - age - less for age in ages if age is not None and 0 < age < 120 for less in (0, 1)

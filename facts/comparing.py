@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log
 
 from domain.facts import Change, Fact, NewFact, Slot
 from facts.cues import ends_or_denies, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
-from facts.evidence import telling
+from facts.nearness import MOST_SHOWN, TRIGGERS, by_slot, near
 from facts.numbers import mentioned
-from facts.slots import COMPANION, PERSON, are_apart, depends_on, folded
+from facts.slots import are_apart, depends_on, folded
 from facts.timeline import (
     Entry,
     counts_from,
@@ -30,13 +29,7 @@ from facts.timeline import (
     settled,
 )
 
-#: More known facts than this are not shown to one comparison.
-MOST_SHOWN = 30
-#: A word that stands in more known facts than this joins nothing.
-_RARE = 4
-_SAME_SLOT, _DEPENDENT, _SAME_SUBJECT = 100.0, 20.0, 1.5
-#: What a change of these may make doubtful is more than the slot itself.
-_TRIGGERS = frozenset({"home", "employer", "job title", "partner", "relationship status", "death"})
+__all__ = ["MOST_SHOWN", "Outcome", "change_counts", "changes", "near"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +40,6 @@ class Outcome:
     facts: tuple[NewFact, ...]
     changes: tuple[Change, ...]
     ignored: Counter[str]
-
-
-def near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_SHOWN) -> tuple[Fact, ...]:
-    """The known facts that are worth a comparison with the new ones, the nearest first; none: no call is needed.
-
-    Of the known ones only the letters are looked at, so that many of them take little time.
-    """
-    texts = [(fact, _text(fact)) for fact in known if fact.current]
-    own = _own_names((*new, *(fact for fact, _ in texts)))
-    scores: dict[str, float] = defaultdict(float)
-    for one in new:
-        roots = {_root(term) for term in telling(_text(one)) - own}
-        shared = {root: [fact for fact, text in texts if root in text] for root in roots}
-        rare = {root: found for root, found in shared.items() if 0 < len(found) <= _RARE}
-        for fact, score in _scores(one, [fact for fact, _ in texts], rare):
-            scores[fact.text_id] = max(scores[fact.text_id], score)
-    found = (fact for fact, _ in texts if scores[fact.text_id])
-    kept = sorted(found, key=lambda fact: (-scores[fact.text_id], -fact.number))
-    return tuple(kept[:most])
 
 
 def changes(
@@ -94,6 +68,7 @@ class _Comparison:
         self._listed = tuple(new)
         self._new = {fact.text_id: fact for fact in new}
         self._known = known
+        self._slots = by_slot(known.values())
         self._dropped: dict[str, str] = {}
         self._changes: dict[str, Change] = {}
         self._confirmed: dict[str, Change] = {}
@@ -153,7 +128,7 @@ class _Comparison:
 
     def _merge_repeated(self, slot: Slot, facts: Sequence[NewFact]) -> None:
         """Facts that may stand beside each other: each is stored once."""
-        there = [fact for fact in self._known.values() if fact.slot == slot and fact.current]
+        there = [fact for fact in self._slots.get(slot, ()) if fact.current]
         kept: list[NewFact] = []
         for fact in facts:
             known = next(
@@ -170,8 +145,8 @@ class _Comparison:
     def _settle(self, slot: Slot, facts: Sequence[NewFact]) -> None:
         there = [
             entry_of_known(fact)
-            for fact in self._known.values()
-            if fact.slot == slot and _is_alone(fact) and not fact.corrected and not self._is_corrected(fact)
+            for fact in self._slots.get(slot, ())
+            if _is_alone(fact) and not fact.corrected and not self._is_corrected(fact)
         ]
         # Of what was said in one breath, that counts last of which the model says that it took a place.
         placed = {by for _, by in self._ended}
@@ -216,8 +191,8 @@ class _Comparison:
 
     def _fulfil(self, slot: Slot, facts: Sequence[NewFact]) -> None:
         """A plan that is stated as done is no plan any more."""
-        for known in self._known.values():
-            done = known.slot == slot and known.current and known.stance in ("planned", "wished")
+        for known in self._slots.get(slot, ()):
+            done = known.current and known.stance in ("planned", "wished")
             by = next((fact for fact in facts if done and _says_so(fact, known)), None)
             if by and known.decided != "hand":
                 self._changes.setdefault(
@@ -284,7 +259,7 @@ class _Comparison:
 
     def _is_trigger(self, fact: NewFact) -> bool:
         """Whether a new fact changed one of the matters on which others hang: another value went for it."""
-        if fact.stance != "stated" or fact.slot.attribute not in _TRIGGERS or fact.text_id in self._changes:
+        if fact.stance != "stated" or fact.slot.attribute not in TRIGGERS or fact.text_id in self._changes:
             return False
         gone = [
             self._known[change.fact]
@@ -297,39 +272,8 @@ class _Comparison:
 
 def change_counts(known: Fact, new: NewFact) -> bool:
     """Whether a known fact that went was about the same matter, and not only told less exactly."""
-    about = known.slot.attribute in _TRIGGERS and known.stance == "stated"
+    about = known.slot.attribute in TRIGGERS and known.stance == "stated"
     return about and not is_less_exact(known.value, new.value)
-
-
-def _text(fact: Fact | NewFact) -> str:
-    return folded(" ".join((fact.restatement, fact.value, *fact.keywords, *fact.persons, *fact.entities)))
-
-
-def _root(term: str) -> str:
-    """The letters that every form of a word has."""
-    return term[:-1] if len(term) > 3 and term.endswith("i") else term
-
-
-def _own_names(facts: Iterable[Fact | NewFact]) -> frozenset[str]:
-    """The words by which the two who talk are called: they stand everywhere, and join nothing."""
-    names = {fact.subject for fact in facts if fact.slot.subject in (PERSON, COMPANION)}
-    return telling(" ".join(names))
-
-
-def _scores(
-    new: NewFact, known: Sequence[Fact], rare: Mapping[str, Sequence[Fact]]
-) -> Iterator[tuple[Fact, float]]:
-    """How near known facts are to a new one: by slot, by what hangs on it, by words that few of them hold."""
-    weights: Counter[str] = Counter()
-    for found in rare.values():
-        weights.update({fact.text_id: log(1 + len(known) / len(found)) for fact in found})
-    hanging = depends_on(new.slot) if new.slot.attribute in _TRIGGERS else frozenset()
-    for fact in known:
-        same = new.slot.subject == fact.slot.subject
-        by_slot = _SAME_SLOT * (new.slot == fact.slot) + _DEPENDENT * (
-            same and fact.slot.attribute in hanging
-        )
-        yield fact, by_slot + weights[fact.text_id] * (_SAME_SUBJECT if same else 1.0)
 
 
 def _unbelievable(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:

@@ -71,25 +71,27 @@ def asks(sentence: str) -> bool:
 # --- how it was said
 
 _SUPPOSED = re.compile(
-    r"(?<!ask )(?<!asked )(?<!asks )(?<!wonder )(?<!know )(?<!see )(?<!as )\bif\b|\bsuppose\b|\bsupposing\b|\bimagine\b|\bwhat if\b|\bhypothetically\b|\bin theory\b|\bwould(?:n't)?\b(?! (?:like|love))"
-    r"|\bmaybe\b|\bperhaps\b|\bmight\b|\ballegedly\b|\brumou?r(?:s|ed)?\b|\bsuspects?\b|\bsupposedly\b|\bi guess\b"
-    r"|\bsay i (?:won|had|were|was)\b|\bunless\b|\bapparently\b|\bi(?:'ve)? heard\b|\bif only\b|\bpretend\b"
+    r"\b(?:if\b(?<!ask if)(?<!asked if)(?<!asks if)(?<!wonder if)(?<!know if)(?<!see if)(?<!as if)|suppose\b|supposing\b|imagine\b"
+    r"|what if\b|hypothetically\b|in theory\b|would(?:n't)?\b(?! (?:like|love))|maybe\b|perhaps\b|might\b|allegedly\b"
+    r"|rumou?r(?:s|ed)?\b|suspects?\b|supposedly\b|i guess\b|say i (?:won|had|were|was)\b|unless\b|apparently\b"
+    r"|i(?:'ve)? heard\b|if only\b|pretend\b)"
     r"|如果|要是|假如|假设|倘若|(?<![一二三四五六七八九十百千两几\d])万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|假装|传言|传闻|说不定|的话|没准",
 )
 _JOKED = re.compile(
-    r"\b(?:just )?(?:kidding|joking)\b|\bjk\b|\boh (?:brilliant|great|sure|wonderful|perfect|fantastic|lovely|joy)\b|\byeah,? right\b"
-    r"|^as if\b|\bthat'?ll solve everything\b|\bonly joking\b|\b(?:i'?m|was) being (?:sarcastic|ironic)\b|(?<!\w)/s\b|😂|🤣|😜"
+    r"\b(?:(?:just )?(?:kidding|joking)\b|jk\b|oh (?:brilliant|great|sure|wonderful|perfect|fantastic|lovely|joy)\b|yeah,? right\b"
+    r"|that'?ll solve everything\b|only joking\b|(?:i'?m|was) being (?:sarcastic|ironic)\b)|^as if\b|(?<!\w)/s\b|😂|🤣|😜"
     r"|开玩笑|逗你的|骗你的|说着玩|干脆.{0,16}(?:算了|得了)|要不我?.{0,16}算了|才怪|呵呵",
 )
 #: Laughter before a statement is joy; behind it, it takes the statement back.
 _LAUGHS = re.compile(r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b|\blol\b|\blmao\b)[\s!！。.~～)）]*$")
 _WISHED = re.compile(
-    r"\bi wish\b|\bi(?:'d| would) (?:like|love)\b|\bi hope\b|\bhop(?:e|es|ing) to\b|\bdream(?:s|ing)? of\b|\bone day\b|\bsome ?day\b"
+    r"\b(?:i wish\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
     r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能",
 )
 _PLANNED = re.compile(
-    r"\bthinking (?:of|about)\b|\bplan(?:s|ning)? (?:to|on|for)\b|\bintend(?:s|ing)? to\b|\bconsidering\b|\bi(?:'m| am) going to\b"
-    r"|\bwe(?:'re| are) going to\b|\bi(?:'ll| will)\b(?! call you)|\bwe(?:'ll| will)\b|打算|计划|准备去|准备要|想带|想去|考虑|想跟|想和|想在",
+    r"\b(?:thinking (?:of|about)\b|plan(?:s|ning)? (?:to|on|for)\b|intend(?:s|ing)? to\b|considering\b|i(?:'m| am) going to\b"
+    r"|we(?:'re| are) going to\b|i(?:'ll| will)\b(?! call you)|we(?:'ll| will)\b)"
+    r"|打算|计划|准备去|准备要|想带|想去|考虑|想跟|想和|想在",
 )
 
 
@@ -230,9 +232,10 @@ _POINTS_FIRST = re.compile(
     r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)"
 )
 _RELATIVE = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|last night)\b|\b(?:last|next|this|past|coming) (?:week|weekend|month|year|night|morning"
+    r"\b(?:(?:yesterday|today|tonight|tomorrow|last night)\b|(?:last|next|this|past|coming) (?:week|weekend|month|year|night|morning"
     r"|evening|afternoon|spring|summer|autumn|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february"
-    r"|march|april|may|june|july|august|september|october|november|december)\b|\bago\b|\b(?:from|until) now\b|\bday after\b|\brecently\b|\bin (?:a|two|three|four|five|six|\d+) (?:days?|weeks?|months?)(?= time|$|[.,])"
+    r"|march|april|may|june|july|august|september|october|november|december)\b|ago\b|(?:from|until) now\b|day after\b|recently\b"
+    r"|in (?:a|two|three|four|five|six|\d+) (?:days?|weeks?|months?)(?= time|$|[.,]))"
     r"|[昨明]天|前天|后天|今[天晚早年]|昨[晚夜]|明[年晚早]|去年|前年|后年|[上下]个?(?:周|星期|礼拜|月)|[这本]个?(?:周|星期|礼拜|月)|刚才|最近|\d天前|[一二三四五六七八九十几]天[前后]",
     re.IGNORECASE,
 )

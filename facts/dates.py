@@ -50,8 +50,8 @@ def told_days(text: str, said: date) -> tuple[Days, ...]:
         found += (
             _any_year(window.first, window.last, said) if window.yearly else [Days(window.first, window.last)]
         )
-    for pattern, rule in _RULES:
-        for match in pattern.finditer(plain):
+    for needs, pattern, rule in _RULES:
+        for match in pattern.finditer(plain) if any(part in plain for part in needs) else ():
             found += _tried(rule, match, said)
     found += _of_months(plain, said)
     return tuple(dict.fromkeys(found))
@@ -262,7 +262,7 @@ def _nearest_of(month: int, day: int, said: date) -> Iterator[date]:
 
 def _of_months(plain: str, said: date) -> Iterator[Days]:
     """Months and days without a year, and days of the month alone, in the years and months that are near."""
-    months = [MONTH_NAMES.index(name) + 1 for name in MONTH_NAMES if re.search(rf"\b{name}\b", plain)]
+    months = sorted({MONTH_NAMES.index(name) + 1 for name in _A_MONTH.findall(plain)})
     han = [value_of(found["month"]) or 0 for found in _HAN_MONTH.finditer(plain)]
     named = [month for month in (*months, *han) if 1 <= month <= 12]
     for month in named:
@@ -286,37 +286,53 @@ _HAN_MONTH = re.compile(
     r"(?<![个\d一二三四五六七八九十])(?P<month>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?!前|后)"
 )
 _NAME_OF_MONTH = rf"(?:{'|'.join(MONTH_NAMES)})"
+_A_MONTH = re.compile(rf"\b{_NAME_OF_MONTH}\b")
 _DAY_OF_MONTH = re.compile(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th)\b|\b(\d{{1,2}})(?= (?:(?:to|and|until|or) \d{{1,2}} )?{_NAME_OF_MONTH}\b)"
     rf"|\b{_NAME_OF_MONTH} (\d{{1,2}})\b|(\d{{1,2}}|[一二三四五六七八九十]{{1,3}})[日号]"
 )
-_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Iterator[Days]]], ...] = (
-    (re.compile(r"\btomorrow\b|明[天日晚早]"), _after(1)),
-    (re.compile(r"\bday after tomorrow\b|(?<!大)后天"), _after(2)),
-    (re.compile(r"大后天"), _after(3)),
-    (re.compile(r"\byesterday\b|\blast night\b|昨[天日晚夜]"), _after(-1)),
-    (re.compile(r"\bday before yesterday\b|(?<!大)前[天晚]"), _after(-2)),
-    (re.compile(r"大前天"), _after(-3)),
-    (re.compile(rf"(?:\ba )?\b(?P<count>a|an|{_COUNT})[ -](?P<unit>day|week|month|year)s?\b"), _distance),
+#: Of each rule: what a text holds one of that it can read, its pattern, and what that may mean.
+_RULES: tuple[
+    tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str], date], Iterator[Days]]], ...
+] = (
+    (("tomorrow", "明"), re.compile(r"\btomorrow\b|明[天日晚早]"), _after(1)),
+    (("tomorrow", "后天"), re.compile(r"\bday after tomorrow\b|(?<!大)后天"), _after(2)),
+    (("大后天",), re.compile(r"大后天"), _after(3)),
+    (("yesterday", "last night", "昨"), re.compile(r"\byesterday\b|\blast night\b|昨[天日晚夜]"), _after(-1)),
+    (("yesterday", "前"), re.compile(r"\bday before yesterday\b|(?<!大)前[天晚]"), _after(-2)),
+    (("大前天",), re.compile(r"大前天"), _after(-3)),
     (
+        ("day", "week", "month", "year"),
+        re.compile(rf"(?:\ba )?\b(?P<count>a|an|{_COUNT})[ -](?P<unit>day|week|month|year)s?\b"),
+        _distance,
+    ),
+    (
+        ("天", "周", "星期", "礼拜", "个月", "年"),
         re.compile(
             r"(?P<count>\d{1,3}|几|[一二两三四五六七八九十百]{1,4})(?P<unit>天|周|个?星期|个?礼拜|个月|年)"
         ),
         _distance,
     ),
     (
+        ("day",),
         re.compile(rf"\b(?:(?P<which>last|next|this|coming|on|past) )?(?P<day>{'|'.join(DAY_NAMES)})s?\b"),
         _weekday,
     ),
     (
+        ("周", "星期", "礼拜"),
         re.compile(r"(?P<which>[上下]+个?|[这本]个?)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天末])"),
         _han_weekday,
     ),
-    (re.compile(r"\b(?P<which>next|coming|this) (?P<unit>weekend|week|month|year)\b"), _next_unit),
-    (re.compile(r"(?P<which>下+)个?(?P<unit>周|星期|礼拜|月)"), _next_unit),
-    (re.compile(r"(?P<which>[今明后])(?P<unit>年)"), _next_unit),
-    (re.compile(r"(?P<which>[上下]个?)?(?P<unit>月|年)[底末]"), _end_of),
     (
+        ("next", "coming", "this"),
+        re.compile(r"\b(?P<which>next|coming|this) (?P<unit>weekend|week|month|year)\b"),
+        _next_unit,
+    ),
+    (("下",), re.compile(r"(?P<which>下+)个?(?P<unit>周|星期|礼拜|月)"), _next_unit),
+    (("年",), re.compile(r"(?P<which>[今明后])(?P<unit>年)"), _next_unit),
+    (("底", "末"), re.compile(r"(?P<which>[上下]个?)?(?P<unit>月|年)[底末]"), _end_of),
+    (
+        ("christmas", "boxing", "new year", "halloween", "valentine", "元旦", "一", "国庆", "圣诞", "清明"),
         re.compile(
             r"\b(?:christmas eve|christmas(?: day)?|boxing day|new year'?s eve|new year'?s day|halloween)\b"
             r"|\bvalentine'?s(?: day)?\b|元旦|五一|六一|国庆|十一黄金|圣诞|清明|双十一"

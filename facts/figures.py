@@ -29,11 +29,12 @@ _WEEKDAY = re.compile(
 )
 _HAN_DAYS = {**{c: n for n, c in enumerate("一二三四五六")}, "日": 6, "天": 6}
 #: A text without any of these holds no figure.
-_MAY_HOLD_ONE = re.compile(
-    r"[\d一二两三四五六七八九十百千零〇月周日天]|day|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twel|teen|ty\b"
-    r"|hundred|thousand|million|" + _NAMES,
-    re.IGNORECASE,
-)
+_A_FIGURE = re.compile(r"[\d一二两三四五六七八九十百千零〇月周日天]")
+_PARTS = (
+    "day", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twel", "teen",
+    "hundred", "thousand", "million", *MONTH_NAMES,
+)  # fmt: skip
+_TENS = re.compile(r"ty\b")
 _LUNAR = re.compile(
     r"(?:农历|阴历|旧历)[正一二三四五六七八九十冬腊]{1,2}月(?:初|廿)?[一二三四五六七八九十]{0,3}"
     r"|[正一二三四五六七八九十冬腊]{1,2}月(?:[初廿][一二三四五六七八九十]|[一二三四五六七八九十]{1,3})(?![一二三四五六七八九十日号])"
@@ -115,7 +116,8 @@ class Figures:
 def wrong_figure(text: str, figures: Figures) -> str:
     """What a text holds that does not follow from these figures: a "date" (a day, month or weekday), a "number", or
     nothing."""
-    if not _MAY_HOLD_ONE.search(text):
+    plain = text.casefold()
+    if not _may_hold_one(plain):
         return ""
     rest = _without_lunar(text, figures)
     written = written_dates(rest)
@@ -123,15 +125,16 @@ def wrong_figure(text: str, figures: Figures) -> str:
         return "date"
     for each in written:
         rest = rest.replace(each.words, " ")
-    days = list(_DAY_AND_MONTH.finditer(rest))
+    in_months = "月" in plain or any(name in plain for name in MONTH_NAMES)
+    days = list(_DAY_AND_MONTH.finditer(rest)) if in_months else []
     if any(not _holds(found, figures) for found in days):
         return "date"
     rest = _DAY_AND_MONTH.sub(" ", rest) if days else rest
-    months = [_month_of(found["month"], found["han"]) for found in _MONTH.finditer(rest)]
+    months = [_month_of(found["month"], found["han"]) for found in _MONTH.finditer(rest)] if in_months else []
     if any(month is not None and not figures.holds_month(month) for month in months):
         return "date"
     rest = _MONTH.sub(" ", rest) if months else rest
-    weekdays = {_weekday_number(found) for found in _WEEKDAY.finditer(rest)}
+    weekdays = {_weekday_number(found) for found in _WEEKDAY.finditer(rest)} if _in_weekdays(plain) else set()
     if weekdays and not weekdays <= figures.weekdays | {weekday_of(each.iso) for each in written}:
         return "date"
     rest = _WEEKDAY.sub(" ", rest) if weekdays else rest
@@ -141,6 +144,17 @@ def wrong_figure(text: str, figures: Figures) -> str:
 def first_wrong(texts: Iterable[str], figures: Figures) -> str:
     """The first thing in some texts that does not follow from these figures; nothing where all does."""
     return next((wrong for text in texts if text and (wrong := wrong_figure(text, figures))), "")
+
+
+def _may_hold_one(plain: str) -> bool:
+    """Whether a text may hold a figure; most hold none, and are looked at only this far."""
+    if _A_FIGURE.search(plain) or any(part in plain for part in _PARTS):
+        return True
+    return "ty" in plain and _TENS.search(plain) is not None
+
+
+def _in_weekdays(plain: str) -> bool:
+    return "day" in plain or any(part in plain for part in ("周", "星期", "礼拜"))
 
 
 def _without_lunar(text: str, figures: Figures) -> str:

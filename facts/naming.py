@@ -17,6 +17,7 @@ _OPENING = re.compile(r"^\W*\w+")
 _CALLED = re.compile(
     r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做|[全本大小真原]名|[外花]号)([\u4e00-\u9fff]{2})"
 )
+_POSSESSED = re.compile(r"['’]s?$")
 _CALENDAR = frozenset(
     """
     monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays
@@ -60,4 +61,4 @@ def whole_names(text: str) -> tuple[str, ...]:
 
 
 def _bare_name(word: str) -> str:
-    return re.sub(r"['’]s?$", "", word).rstrip("-&")
+    return (_POSSESSED.sub("", word) if "'" in word or "’" in word else word).rstrip("-&")

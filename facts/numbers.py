@@ -52,6 +52,16 @@ _COUNTED = (
 #: 八两 is a weight: there 两 is no two.
 _OUNCES = re.compile("(?<=[一二三四五六七八九])两")
 _HALF = re.compile(r"\bhalf\b|半")
+_A_FIGURE = re.compile(r"[\d零〇一二两三四五六七八九十百千万亿俩仨半]")
+#: In every English word for a number stands one of these.
+_PARTS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twel",
+    "teen", "ty", "hundred", "thousand", "million", "half", "dozen",
+)  # fmt: skip
+_LETTER = re.compile("[a-z]")
+_BETWEEN = re.compile(r"[\s-]+")
+#: Digits up to which a number is worked with exactly.
+_EXACT = 28
 _DOZEN = re.compile(r"\bdozen\b")
 _EVENING = re.compile(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
 
@@ -60,7 +70,7 @@ def mentioned(text: str) -> frozenset[str]:
     """Every number that a text could be said to mention, generously: what a statement may draw on."""
     plain = _folded(text)
     found = set(_latin(plain)) | set(_han(plain))
-    if _EVENING.search(plain):
+    if found and _EVENING.search(plain):
         found |= {str(int(number) + 12) for number in found if number.isdecimal() and 0 < int(number) < 12}
     return frozenset(found)
 
@@ -73,13 +83,21 @@ def asserted(text: str) -> tuple[frozenset[str], ...]:
     plain = _folded(text)
     if not plain.isascii():
         plain = _NO_NUMBER.sub(" ", plain)
+    if not may_mention(plain):
+        return ()
     scaled = [frozenset(_scaled(found)) for found in _SCALED.finditer(plain)]
-    rest = _SCALED.sub(" ", plain)
+    rest = _SCALED.sub(" ", plain) if scaled else plain
     words = [frozenset({number}) for number in _latin_words(rest) if number != "1"]
     digits = [frozenset({number}) for number in _digits(rest)]
     runs = () if rest.isascii() else _runs(rest)
     han = [frozenset({number}) for run in runs if (number := _han_value(run))]
     return (*scaled, *words, *digits, *han)
+
+
+def may_mention(text: str) -> bool:
+    """Whether a text may mention a number at all; looked at quickly, since most do not."""
+    plain = text.casefold()
+    return _A_FIGURE.search(plain) is not None or any(part in plain for part in _PARTS)
 
 
 def value_of(text: str) -> int | None:
@@ -106,14 +124,14 @@ def _latin(plain: str) -> Iterator[str]:
         yield from _scaled(found)
     yield from _digits(plain)
     yield from _latin_words(plain)
-    if _HALF.search(plain):
+    if ("half" in plain or "半" in plain) and _HALF.search(plain):
         yield "0.5"
-    if _DOZEN.search(plain):
+    if "dozen" in plain and _DOZEN.search(plain):
         yield "12"
 
 
 def _latin_words(plain: str) -> Iterator[str]:
-    if plain.isascii() or re.search("[a-z]", plain):
+    if plain.isascii() or _LETTER.search(plain):
         yield from (str(_english_value(found[0])) for found in _ENGLISH.finditer(plain))
 
 
@@ -190,7 +208,7 @@ def _with_units(run: str) -> int:
 
 def _english_value(words: str) -> int:
     total = section = 0
-    for word in re.split(r"[\s-]+", words):
+    for word in _BETWEEN.split(words):
         if word in _WORDS:
             section += _WORDS[word]
         elif word == "hundred":
@@ -202,6 +220,8 @@ def _english_value(words: str) -> int:
 
 def _plain_number(text: str) -> str:
     """One form of a number: no separators, no zeros that say nothing."""
+    if len(text) < _EXACT and text.isascii() and text.isdecimal():
+        return text.lstrip("0") or "0"
     try:
         number = Decimal(text.replace(",", "")).normalize()
     except InvalidOperation:

@@ -167,8 +167,11 @@ def same_matter(one: Entry, other: Entry) -> bool:
     return equal and takes_back(one.restatement) == takes_back(other.restatement)
 
 
+_MARKS = re.compile(r"[\W_]+")
+
+
 def _bare(text: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())
+    return _MARKS.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _numbers(text: str) -> frozenset[str]:

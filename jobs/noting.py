@@ -62,10 +62,11 @@ class _HopelessError(errors.BadReply):
 
 @dataclass(frozen=True)
 class _Work:
-    """What stays the same through both calls for a window."""
+    """What stays the same through both calls for a window; ``known`` is all that held before it."""
 
     turns: Sequence[Turn]
     before: Sequence[Turn]
+    known: Sequence[Fact]
     names: Names
 
     @property
@@ -128,7 +129,8 @@ class Noting:
 
     def _read(self, turns: list[Turn], stop: Stop) -> Generator[Notice, None, Noted | None]:
         """One window, from its turns to what is learned of it; None when its turns went meanwhile."""
-        work = _Work(turns, self._before(turns[0]), names_of_both(self._memory, self._llm.settings))
+        known = self._memory.facts(current=True)
+        work = _Work(turns, self._before(turns[0]), known, names_of_both(known, self._llm.settings))
         try:
             checked = self._checked(work, stop)
             outcome = self._compared(work, checked, stop)
@@ -196,7 +198,7 @@ class Noting:
 
         The slots alone decide where it refuses.
         """
-        known = self._known(checked.facts)
+        known = self._known(work, checked.facts)
         shown = near(checked.facts, known)
         if not shown:
             return changes(checked.facts, known)
@@ -211,11 +213,11 @@ class Noting:
             return changes(checked.facts, known)
         return changes(checked.facts, known, shown, found.verdicts, found.doubts)
 
-    def _known(self, new: Sequence[NewFact]) -> list[Fact]:
+    def _known(self, work: _Work, new: Sequence[NewFact]) -> list[Fact]:
         """All that holds now, and what once stood in the slots of new facts."""
         if not new:
             return []
-        found = [*self._memory.facts(current=True), *self._memory.facts_in_slots(fact.slot for fact in new)]
+        found = [*work.known, *self._memory.facts_in_slots(fact.slot for fact in new)]
         return list({fact.text_id: fact for fact in found}.values())
 
     def _asked(
@@ -242,9 +244,9 @@ class Noting:
                 yield Notice("canon.contradicted", {"before": before.restatement, "now": now})
 
 
-def names_of_both(memory: Memory, settings: Settings) -> Names:
+def names_of_both(known: Sequence[Fact], settings: Settings) -> Names:
     """Under which names the two are known, from the settings and from what is known, and who else is."""
-    known, words = memory.facts(current=True), TEMPLATES.values()
+    words = TEMPLATES.values()
     named = [[one for one in known if one.slot == slot] for slot in _OWN_NAMES]
     person, companion = ([one.value for one in each] for each in named)
     called = [[one.value for one in each if one.stance == "stated" and is_name(one.value)] for each in named]

@@ -87,10 +87,10 @@ def _image_anew(memory: Memory, llm: Llm, image: Image, stop: Stop) -> Generator
     waiting = [one for one in memory.renewals() if one.what == image]
     base = memory.newest_image(image)
     made = before = ImageDraft(base.text if base else "", tuple(memory.line_evidence(image)))
-    updating = Updating(memory, llm)
     for session_id in dict.fromkeys(one.session_id for one in waiting):
         if not (yield from Noting(memory, llm).run(session_id, stop, all_of_it=True)):
             return False
+        updating = Updating(memory, llm)
         if material := updating.material(image, session_id):
             made = yield from updating.updated(made, material, stop)
     stop.check()

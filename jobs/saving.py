@@ -139,16 +139,18 @@ class Saving:
     ) -> Generator[SaveEvent, None, list[Image]]:
         """Bring both images up to date. Returns those for which that is done; the others wait for the next start."""
         made: list[Image] = []
+        updating = Updating(self._memory, self._llm)
         for image in IMAGES:
             yield Stage(image, done=False)
-            if all_noted and (yield from self._image(session_id, image, stop)):
+            if all_noted and (yield from self._image(session_id, image, updating, stop)):
                 made.append(image)
             yield Stage(image, done=True)
         return made
 
-    def _image(self, session_id: str, image: Image, stop: Stop) -> Generator[SaveEvent, None, bool]:
+    def _image(
+        self, session_id: str, image: Image, updating: Updating, stop: Stop
+    ) -> Generator[SaveEvent, None, bool]:
         """Keep what an image becomes. Returns whether that could be done."""
-        updating = Updating(self._memory, self._llm)
         text, lines = self._memory.image(image), self._memory.line_evidence(image)
         draft, material = ImageDraft(text, tuple(lines)), updating.material(image, session_id)
         base = _digest(text, *material.told)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from domain import errors
@@ -18,6 +19,7 @@ from domain.facts import About, Change, Fact, ImageDraft, Note
 from domain.languages import Language, language_of
 from domain.records import Image, Turn
 from facts.operations import OperationsRead, applied, numbered, read_operations
+from facts.slots import Names
 from jobs.noting import names_of_both
 from llm import Llm
 from memory import Memory
@@ -59,11 +61,15 @@ class Material:
 
 
 class Updating:
-    """Brings the images of one memory up to date."""
+    """Brings the images of one memory up to date, both by what is known when it is first asked for."""
 
     def __init__(self, memory: Memory, llm: Llm) -> None:
         self._memory = memory
         self._llm = llm
+
+    @cached_property
+    def _known(self) -> list[Fact]:
+        return self._memory.facts()
 
     def material(self, image: Image, session_id: str) -> Material:
         """What of a session concerns an image and holds still."""
@@ -79,7 +85,7 @@ class Updating:
     def _changed(self, by: Sequence[Fact]) -> Iterable[Changed]:
         """The known facts to which these facts did something, as far as they hold themselves."""
         new = {fact.text_id: fact for fact in by if fact.current or _tells_an_end(fact)}
-        for known in self._memory.facts():
+        for known in self._known:
             if known.replaced_by in new:
                 yield Changed(self._change(known), known, new[known.replaced_by])
             elif known.doubtful_since and known.current:
@@ -105,7 +111,7 @@ class Updating:
         Raises ModelError when the model cannot be asked now, or Interrupted.
         """
         language = language_of_image(current.text, material.language)
-        names = names_of_both(self._memory, self._llm.settings)
+        names = names_of_both([fact for fact in self._known if fact.current], self._llm.settings)
         try:
             reply = self._llm.image_operations(_task(current, material), language, stop, names)
         except (errors.ContentFiltered, errors.ContextTooLong) as fault:
@@ -117,10 +123,15 @@ class Updating:
         if not found.understood:
             unreadable = errors.BadReply("model.no_json")
             yield Notice("save.image_refused", {"image": material.image, "error": unreadable})
-        return self._applied(current, material, found, language)
+        return self._applied(current, material, found, language, names)
 
     def _applied(
-        self, current: ImageDraft, material: Material, found: OperationsRead, language: Language
+        self,
+        current: ImageDraft,
+        material: Material,
+        found: OperationsRead,
+        language: Language,
+        names: Names,
     ) -> ImageDraft:
         made = applied(
             current.text,
@@ -131,7 +142,7 @@ class Updating:
             language,
             self._llm.settings.image_tokens,
             self._llm.clock().date(),
-            names=names_of_both(self._memory, self._llm.settings),
+            names=names,
             told=material.told,
         )
         self._llm.log.info(

@@ -94,8 +94,8 @@ def windows(text: str, today: date) -> tuple[Period, ...]:
     """
     found: list[Period] = []
     rest = text.casefold()
-    for pattern, rule in _RULES:
-        matches = list(re.finditer(pattern, rest))
+    for needs, pattern, rule in _RULES:
+        matches = list(re.finditer(pattern, rest)) if any(part in rest for part in needs) else []
         for match in matches:
             try:
                 window = rule(match, today)
@@ -294,31 +294,37 @@ _CHINESE_AGO = rf"(?P<count>{_NUMBER}|几|数)(?P<unit>天|日|周|个?星期|�
 _Rule = Callable[[re.Match[str], date], Period | None]
 _WHAT = "week|weekend|month|year|" + "|".join([*_DAYS, "spring", "summer", "autumn", "fall", "winter"])
 _ZH_YEAR = rf"(?P<year>{_NUMBER}年|今年|去年|大?前年)"
+_ZH_DATE = rf"(?:{_ZH_YEAR}的?)?(?P<month>{_SMALL}{{1,2}})月(?:份|(?P<day>{_SMALL}{{1,3}})[日号])?(?!前)"
 
-#: Patterns and their rules, the more exact first; what one has read the next does not see.
-_RULES: tuple[tuple[str, _Rule], ...] = (
-    (r"\b" + _YEAR + r"[-/.](?P<m>\d{1,2})[-/.](?P<day>\d{1,2})\b", _iso),
-    (rf"\b{_MONTH}\s+{_DAY}(?:\s*,?\s*{_YEAR})?\b", _english_date),
-    (rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s*{_YEAR})?\b", _english_date),
-    (rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}\b", _english_date),
-    (rf"\blast\s+{_MONTH}\b", _last_month_name),
-    (rf"\b(?:in|during|since|of|early|late|mid|this)[\s-]+{_MONTH}\b", _english_date),
-    (_ENGLISH_AGO, _english_ago),
-    (rf"\b(?P<which>last|past|previous|this)\s+(?P<what>{_WHAT})\b", _english_last),
-    (r"\bday before yesterday\b", _near_day(2)),
-    (r"\byesterday\b|\blast night\b", _near_day(1)),
-    (r"\btoday\b|\bthis morning\b|\btonight\b", _near_day(0)),
-    (rf"\b(?:in|during|since|of)\s+{_YEAR}\b", _year),
-    (rf"(?:{_ZH_YEAR}的?)?(?P<month>{_SMALL}{{1,2}})月(?:份|(?P<day>{_SMALL}{{1,3}})[日号])?(?!前)", _chinese_date),
-    (_CHINESE_AGO, _chinese_ago),
-    (r"(?P<which>上+|这|本)个?(?:周|星期|礼拜)(?P<day>[一二三四五六日天末1-6])?", _chinese_week),
-    (r"(?P<which>上+|这|本)个?月", _chinese_month),
-    (rf"(?:{_ZH_YEAR}的?)?(?P<season>[春夏秋冬])[天季]", _chinese_season),
-    (_ZH_YEAR, _chinese_year),
-    (r"大前天", _near_day(3)),
-    (r"前天|前晚", _near_day(2)),
-    (r"昨[天日晚夜]", _near_day(1)),
-    (r"今[天日晚早]", _near_day(0)),
+_MONTHS_SHORT = tuple(month[:3] for month in _MONTHS)
+_YEARS = ("19", "20")
+_WHICH = ("last", "past", "previous", "this")
+
+#: Of each rule: what a text holds one of that it can read, its pattern, and what that means; the more exact first. What
+#: one has read the next does not see.
+_RULES: tuple[tuple[tuple[str, ...], str, _Rule], ...] = (
+    (_YEARS, r"\b" + _YEAR + r"[-/.](?P<m>\d{1,2})[-/.](?P<day>\d{1,2})\b", _iso),
+    (_MONTHS_SHORT, rf"\b{_MONTH}\s+{_DAY}(?:\s*,?\s*{_YEAR})?\b", _english_date),
+    (_MONTHS_SHORT, rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s*{_YEAR})?\b", _english_date),
+    (_MONTHS_SHORT, rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}\b", _english_date),
+    (("last",), rf"\blast\s+{_MONTH}\b", _last_month_name),
+    (_MONTHS_SHORT, rf"\b(?:in|during|since|of|early|late|mid|this)[\s-]+{_MONTH}\b", _english_date),
+    (("ago", "before", "back", "earlier"), _ENGLISH_AGO, _english_ago),
+    (_WHICH, rf"\b(?P<which>{'|'.join(_WHICH)})\s+(?P<what>{_WHAT})\b", _english_last),
+    (("yesterday",), r"\bday before yesterday\b", _near_day(2)),
+    (("yesterday", "last"), r"\byesterday\b|\blast night\b", _near_day(1)),
+    (("today", "this", "tonight"), r"\btoday\b|\bthis morning\b|\btonight\b", _near_day(0)),
+    (_YEARS, rf"\b(?:in|during|since|of)\s+{_YEAR}\b", _year),
+    (("月",), _ZH_DATE, _chinese_date),
+    (("前",), _CHINESE_AGO, _chinese_ago),
+    (("上", "这", "本"), r"(?P<which>上+|这|本)个?(?:周|星期|礼拜)(?P<day>[一二三四五六日天末1-6])?", _chinese_week),
+    (("上", "这", "本"), r"(?P<which>上+|这|本)个?月", _chinese_month),
+    (("春", "夏", "秋", "冬"), rf"(?:{_ZH_YEAR}的?)?(?P<season>[春夏秋冬])[天季]", _chinese_season),
+    (("年",), _ZH_YEAR, _chinese_year),
+    (("前",), r"大前天", _near_day(3)),
+    (("前",), r"前天|前晚", _near_day(2)),
+    (("昨",), r"昨[天日晚夜]", _near_day(1)),
+    (("今",), r"今[天日晚早]", _near_day(0)),
 )  # fmt: skip
 
 

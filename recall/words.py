@@ -39,6 +39,7 @@ _PIECE = re.compile(
 _WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\w'’+#.,-])*(?:(?![{UNSPACED}])[\w+#])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = re.compile(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
+_HUMP = re.compile("[a-z0-9][A-Z]")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?:\D|$))")
 
@@ -203,13 +204,14 @@ class _Stem:
         self._stem = stemmer.stemWord  # type: ignore[attr-defined]
 
     def __call__(self, word: str) -> str:
-        plain = word.replace("’", "'").removesuffix("'s").replace("'", "")
-        return str(self._stem(_BASE.get(plain, plain)))
+        if "'" in word or "’" in word:
+            word = word.replace("’", "'").removesuffix("'s").replace("'", "")
+        return str(self._stem(_BASE.get(word, word)))
 
 
 def _open_identifiers(text: str) -> str:
     """Code names followed by their parts: ``quickSort`` becomes ``quick Sort quickSort``."""
-    return _IDENTIFIER.sub(_opened, text)
+    return _IDENTIFIER.sub(_opened, text) if "_" in text or _HUMP.search(text) else text
 
 
 def _opened(name: re.Match[str]) -> str:
@@ -218,20 +220,19 @@ def _opened(name: re.Match[str]) -> str:
 
 
 def _folded(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text).casefold()
     if text.isascii():
-        return text
+        return text.casefold()
+    text = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
 
 
 def _of_piece(piece: re.Match[str], stem: _Stem) -> Iterable[str]:
-    if piece["unspaced"]:
-        return _of_run(piece["unspaced"])
-    if piece["number"]:
-        return _of_number(piece)
-    if piece["code"]:
-        return (piece["code"],)
-    return _of_word(piece["word"], stem)
+    kind = piece.lastgroup
+    if kind == "word":
+        return _of_word(piece[0], stem)
+    if kind == "unspaced":
+        return _of_run(piece[0])
+    return (piece[0],) if kind == "code" else _of_number(piece)
 
 
 def _of_run(run: str) -> Iterator[str]:
@@ -254,11 +255,11 @@ def _of_number(piece: re.Match[str]) -> Iterator[str]:
         yield whole + after
 
 
-def _of_word(word: str, stem: _Stem) -> Iterator[str]:
+def _of_word(word: str, stem: _Stem) -> tuple[str, ...]:
     """A word's stem; nothing for a stop word; letters and digits run together stay one token."""
     plain = word.replace("’", "'").strip("_'")
-    if plain and plain not in STOP_WORDS and (token := stem(plain)):
-        yield token
+    token = stem(plain) if plain and plain not in STOP_WORDS else ""
+    return (token,) if token else ()
 
 
 # -- what is handed over of a long text
