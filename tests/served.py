@@ -39,6 +39,7 @@ from jobs.keeping import session_to_open
 from llm import Llm
 from people import People, Registry
 from tests.interfaces.terminal.pseudo import ROOT, environment
+from tests.warm import Piped
 
 PATIENCE = 60.0
 VERSION = "9.9.9"
@@ -209,10 +210,12 @@ def started(
 ) -> subprocess.Popen[str]:
     """The program, begun with ``--serve``."""
     (home / "env").touch(0o600)
-    chosen = environment(home, LOG_DIR=str(home / "logs"), PYTHONPATH=str(ROOT), **settings)
+    chosen = environment(home, LOG_DIR=str(home / "logs"), **settings)
+    if script != ROOT / "main.py":
+        chosen["PYTHONPATH"] = str(ROOT)
     where = ("--env-file", str(home / "env"), "--data-dir", str(home / "data"))
     port = () if "--port" in arguments else ("--port", "0")
-    return subprocess.Popen(
+    return Piped(  # type: ignore[return-value]
         [sys.executable, str(script), "--serve", *port, *where, *arguments],
         env=chosen, cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -21,12 +21,18 @@ from tests.served import program
 _EXAMPLES = 60
 #: Not asked: whether all that a schema allows is taken. A text of nothing but spaces is allowed, and says nothing.
 _LEFT_OUT = "positive_data_acceptance"
+#: A body that is too large is refused as such, whatever else is wrong with it.
+_CONFIGURED = """
+[checks.negative_data_rejection]
+expected-statuses = ["400", "401", "403", "404", "405", "409", "413", "415", "422", "429"]
+"""
 
 
 def conforming(
     home: Path, arguments: Sequence[str] = (), examples: int = _EXAMPLES
 ) -> subprocess.CompletedProcess[str]:
     """One run; its exit code is 0 where nothing failed."""
+    (home / "schemathesis.toml").write_text(_CONFIGURED, encoding="utf-8")
     secret = run(home, "--token", "add", "conforming", "--person", "*").out.split()[-1]
     freely = {"REQUESTS_PER_MINUTE": "100000", "REQUESTS_AT_ONCE": "64"}
     with program(home, **freely) as server:
