@@ -24,13 +24,15 @@ from interfaces.service.held_history import Said
 from people import Instruction, People
 
 _LARGEST = 2**63 - 1
-#: Bounds of a request: messages, characters of one, characters of a title.
-_MOST_MESSAGES, _LONGEST_TEXT, _LONGEST_TITLE = 10_000, 1_000_000, 200
+#: Bounds of a request: messages, characters of one, of a system instruction and of its title. A text of the greatest
+#: length, whatever it holds, fits into the greatest body.
+_MOST_MESSAGES, _LONGEST_TEXT, _LONGEST_INSTRUCTION, _LONGEST_TITLE = 10_000, 500_000, 50_000, 200
 
 Number = Annotated[int, Strict(), Field(ge=1, le=_LARGEST)]
 InPath = Annotated[int, Path(ge=0, le=_LARGEST)]
 InstructionQuery = Annotated[int | None, Query(ge=1, le=_LARGEST)]
-Text = Annotated[str, Field(max_length=_LONGEST_TEXT)]
+Content = Annotated[str, Field(max_length=_LONGEST_TEXT)]
+Written = Annotated[str, Field(min_length=1, max_length=_LONGEST_INSTRUCTION)]
 Title = Annotated[str, Field(max_length=_LONGEST_TITLE)]
 
 
@@ -38,7 +40,7 @@ class ChatMessage(BaseModel):
     """One message of the history."""
 
     role: Literal["user", "assistant", "system"]
-    content: Text
+    content: Content
 
 
 class ChatBody(BaseModel):
@@ -112,14 +114,14 @@ class InstructionBody(BaseModel):
     """A system instruction: the whole system prompt of a companion that has a memory of its own."""
 
     title: Title = ""
-    text: Annotated[Text, Field(min_length=1)]
+    text: Written
 
 
 class InstructionChange(BaseModel):
     """What is to be changed of a system instruction."""
 
     title: Title | None = None
-    text: Annotated[Text, Field(min_length=1)] | None = None
+    text: Written | None = None
 
 
 class InstructionItem(BaseModel):

@@ -14,7 +14,7 @@ from interfaces.service.held_history import HeldHistory, Said
 from jobs.cleaning import Cleaning, due_rounds, months_before, recalled
 from tests.conftest import Count, SetClock
 from tests.house import House, Mind, house
-from tests.server import ScriptedServer, status
+from tests.server import ScriptedServer, status, vectors
 
 
 @pytest.fixture
@@ -118,3 +118,21 @@ def test_a_held_session_that_fell_silent_is_saved_and_no_other_is_opened(
     assert [one.status for one in home.memory.sessions_of_door("chat")] == ["archived"]
     assert len(home.memory.recent_sessions()) == 2
     assert home.memory.resume_or_start()[0].session_id == home.talk.session.session_id
+
+
+def test_a_server_of_vectors_that_is_away_leaves_recall_to_words_until_it_is_back(
+    tmp_path: Path, server: ScriptedServer, mind: Mind, clock: SetClock, new_id: Count, log: logging.Logger
+) -> None:
+    with house(tmp_path, server, clock, new_id, log, EMBEDDING_MODEL="remote-vectors") as home:
+        held(home, clock, 51)
+        mind.answers("notes", '{"notes": [{"turns": [1], "text": "The cat sleeps."}]}', '{"notes": []}')
+        server.embeds = status(500)
+        cleaning = Cleaning(home.memory, home.llm, clock)
+        assert cleaning.keep_up(Stop())
+        assert home.memory.memories_without_vector("remote-vectors") == [1]
+        assert [one.number for one in recalled(home.memory, home.llm, "Where is the cat?")] == [1]
+        assert recalled(home.memory, home.llm, "Zebras") == []
+        server.embeds = vectors()
+        cleaning.keep_up(Stop())
+        assert home.memory.memories_without_vector(home.llm.embedder.model) == []
+        assert [one.number for one in recalled(home.memory, home.llm, "Zebras")] == [1]
