@@ -201,11 +201,11 @@ def test_a_kill_while_a_session_is_ending_loses_nothing_and_doubles_nothing(
 def test_what_is_forgotten_while_it_is_read_stands_nowhere_afterwards(
     opened: OpenedService, mind: Mind
 ) -> None:
-    asked = threading.Event()
+    asked, forgotten = threading.Event(), threading.Event()
 
     def slow(exchange: Exchange) -> None:
         asked.set()
-        exchange.pause(0.5)
+        forgotten.wait(PATIENCE)
         say('{"operations": [{"operation": "add", "text": "The pot is blue.", "turns": [1]}]}')(exchange)
 
     mind.answers("user", slow)
@@ -213,6 +213,7 @@ def test_what_is_forgotten_while_it_is_read_stands_nowhere_afterwards(
     opened.service.end_session("me")
     assert asked.wait(PATIENCE)
     body = opened.service.forget(stored.id, "me")
+    forgotten.set()
     assert body.proof is not None
     assert body.proof.traces_left == 0
     assert opened.service.settle("me", PATIENCE)
