@@ -120,9 +120,9 @@ class Database:
         logged, pages = _logged(self._beside("-wal"), size)
         pages = pages or int.from_bytes(header[28:32], "big")
         there = self.path.stat().st_size // size
-        # One page, that at 1 GiB, is never written.
         missing = pages - there - sum(there < number <= pages for number in logged)
-        if missing > (1 if (1 << 30) // size + 1 in range(there + 1, pages + 1) else 0):
+        never_written = int(there <= (1 << 30) // size < pages)  # SQLite keeps its locks there
+        if missing > never_written:
             raise errors.Damaged(path=str(self.path), reason="cut")
 
     def _beside(self, end: str) -> Path:
