@@ -239,6 +239,13 @@ class People:
         self._keep_at = time.monotonic() + _KEEP_EVERY
         self._upkeep.start()
 
+    def prepare(self) -> None:
+        """Load what is heavy, a second or two; without this, the first person waits for it."""
+        from storage.vectors import lance
+
+        lance.load()
+        self.llm.prepare()
+
     @contextmanager
     def companion(self, person: str, instruction: int | None = None) -> Iterator[Companion]:
         """This companion, opened if it is not, and kept open meanwhile.

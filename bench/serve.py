@@ -71,7 +71,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--one", choices=("http", "terminal"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     parser.add_argument("--base", help=argparse.SUPPRESS)
-    parser.add_argument("--profile", help="write a profile of the server's threads to this file")
     return parser.parse_args()
 
 
@@ -91,8 +90,12 @@ async def _measure(asked: argparse.Namespace, folder: Path) -> int:
     async with scripted_model(asked.model) as model:
         terminal = await asyncio.to_thread(_terminal_costs, asked, folder / "terminal", model)
         with _server(asked, folder / "served", model) as served:
+            await _round(served, model, Seen(), asked.known, "somebody before all others")
             seen, resident = Seen(), [served.resident()]
+            worked = served.worked()
             await _everybody(asked, served, model, seen)
+            worked = (served.worked() - worked) / len(seen.costs)
+            print(f"the server's work: {worked * 1000:.1f} ms of a processor a round")
             resident.append(served.resident())
             await _newcomers(asked, served, model, seen)
             resident.append(served.resident())
@@ -181,7 +184,7 @@ def _leaks_in_files(asked: argparse.Namespace, folder: Path) -> list[str]:
     from people import folder_of
 
     data, leaks = folder / "data", []
-    own = {folder_of(data, f"person {person}"): marker_of(person) for person in range(asked.known)}
+    own = {folder_of(data, f"person {person}"): marker_of(person) for person in range(asked.known + 1)}
     for path in folder.rglob("*"):
         if path.is_file() and (found := set(_MARKER_BYTES.findall(path.read_bytes()))):
             owner = next((own[place] for place in path.parents if place in own), "")
@@ -214,6 +217,11 @@ class Served:
     port: int
     token: str
 
+    def worked(self) -> float:
+        """Seconds of the processor that it took so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def resident(self) -> float:
         """Its memory now, in megabytes (Linux)."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -243,7 +251,6 @@ def _child(one: str, asked: argparse.Namespace, folder: Path, model: Model) -> s
     command = [sys.executable, "-m", "bench.serve", "--one", one, "--folder", str(folder)]
     command += ["--base", f"http://127.0.0.1:{model.port}/v1", "--rounds", str(asked.rounds)]
     command += ["--model", str(asked.model), "--embedding-model", asked.embedding_model]
-    command += ["--profile", asked.profile] if asked.profile else []
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HOUSE)
 
 
@@ -293,8 +300,8 @@ def _serve(asked: argparse.Namespace) -> None:
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    with _people(asked) as people, _profiled(asked.profile):
-        people.llm.prepare()
+    with _people(asked) as people:
+        people.prepare()
         token = people.registry.add_token("bench", EVERYBODY)
         server = uvicorn.Server(uvicorn.Config(_application(people), log_level="warning", backlog=2_000))
         print(listening.getsockname()[1], token, flush=True)
@@ -341,7 +348,7 @@ def _talk(asked: argparse.Namespace) -> None:
     from domain.events import Stop
 
     with _people(asked) as people, people.companion("me") as me:
-        me.llm.prepare()
+        people.prepare()
         me.memory.start()
         costs = []
         for _ in range(3):
@@ -356,34 +363,7 @@ def _talk(asked: argparse.Namespace) -> None:
                 conversation.fold_ahead()
                 me.memory.settle_index(10)
             conversation.close()
-    print(json.dumps(costs), flush=True)
-
-
-@contextmanager
-def _profiled(path: str | None) -> Iterator[None]:
-    """Where the processor's time of all threads goes, sampled; the tool is installed by whoever wants it."""
-    if not path:
-        yield
-        return
-    command = [
-        "py-spy",
-        "record",
-        "--gil",
-        "--threads",
-        "-o",
-        path,
-        "-f",
-        "raw",
-        "-d",
-        "60",
-        "-p",
-        str(os.getpid()),
-    ]
-    sampler = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        sampler.wait(90)
+    print(json.dumps(costs[1:]), flush=True)
 
 
 def _now() -> datetime:

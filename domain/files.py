@@ -61,6 +61,12 @@ def read_start(path: Path, count: int) -> bytes:
         return file.read(count)
 
 
+def sync_file(path: Path) -> None:
+    """Make the content of a file durable."""
+    with _as_ours(path), path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -45,7 +45,7 @@ class Workers:
         self._threads, self._watched = 0, False
 
     def add(self, work: Callable[[], None], after: float = 0.0) -> Scheduled:
-        """Do this in a thread, after so many seconds."""
+        """Do this in a thread, after so many seconds; with fewer than none, before what is due by now."""
         with self._changed:
             task = Scheduled(time.monotonic() + after, next(self._numbers), work)
             heapq.heappush(self._queue, task)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
-from domain.files import make_private, put_in_place, read_start
+from domain.files import make_private, put_in_place, read_start, sync_file
 from storage.sqlite import migrations, shape
 
 #: The log is brought into the database when it holds so many pages: 2 MB, and hardly ever in a person's way.
@@ -86,18 +86,22 @@ class Database:
             raise
 
     def _create(self) -> None:
-        """A new database gets its name only when it is whole, so that an empty file is never one of ours."""
+        """A new database gets its name only when it is whole, so that an empty file is never one of ours.
+
+        It is synced once, before that: until then nobody counts on it.
+        """
         born = self.path.with_name(f".{self.path.name}.new")
         born.unlink(missing_ok=True)
         make_private(born)
         connection = self._connect(born)
         try:
             with as_ours(self.path):
-                connection.execute("PRAGMA page_size=8192")
-                self._prepare(connection)
-                connection.execute("PRAGMA journal_mode=DELETE")
+                for setting in ("page_size=8192", "journal_mode=MEMORY", "synchronous=OFF"):
+                    connection.execute(f"PRAGMA {setting}")
+                self._take_steps(connection)
         finally:
             connection.close()
+        sync_file(born)
         put_in_place(born, self.path)
 
     def _refuse_cut(self) -> None:
@@ -116,9 +120,9 @@ class Database:
         logged, pages = _logged(self._beside("-wal"), size)
         pages = pages or int.from_bytes(header[28:32], "big")
         there = self.path.stat().st_size // size
-        # One page, that at 1 GiB, is never written.
         missing = pages - there - sum(there < number <= pages for number in logged)
-        if missing > (1 if (1 << 30) // size + 1 in range(there + 1, pages + 1) else 0):
+        never_written = int(there <= (1 << 30) // size < pages)  # SQLite keeps its locks there
+        if missing > never_written:
             raise errors.Damaged(path=str(self.path), reason="cut")
 
     def _beside(self, end: str) -> Path:
@@ -139,8 +143,11 @@ class Database:
         run("PRAGMA wal_checkpoint(TRUNCATE)")
         run(f"PRAGMA wal_autocheckpoint={_PAGES_OF_LOG}")
         run("PRAGMA secure_delete=ON")
-        run("PRAGMA foreign_keys=ON")
         run("PRAGMA cell_size_check=ON")
+        self._take_steps(connection)
+
+    def _take_steps(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA foreign_keys=ON")
         migrations.migrate(connection, self.path)
         shape.mend(connection)
 

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,13 +41,19 @@ def connect(folder: Path) -> Any:
     """
     if _CONTROL.search(str(folder.absolute())):
         raise errors.StorageError(HOPELESS, path=one_line(str(folder)))
-    os.environ.setdefault("LANCEDB_LOG", "error")
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
+    load()
     import lancedb
 
     session = lancedb.Session(_INDEX_CACHE, _METADATA_CACHE)
     return lancedb.connect(folder, read_consistency_interval=timedelta(0), session=session)
+
+
+def load() -> None:
+    """Import LanceDB, bounded in what it says and holds, so that nobody waits for it later."""
+    os.environ.setdefault("LANCEDB_LOG", "error")
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
+    import_module("lancedb")
 
 
 def give_back_memory() -> None:

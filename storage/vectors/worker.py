@@ -18,6 +18,8 @@ from domain.workers import Scheduled, Workers
 Again = float | None
 AT_ONCE = 0.0
 
+#: When the first step is due: before everything else that others wait for.
+_FIRST = -1.0
 _AFTER_A_FAULT = 30.0
 
 
@@ -69,7 +71,7 @@ class Worker:
         self._task: Scheduled | None = None
         self._thread: threading.Thread | None = None
         self._started = self._ended = False
-        self._due: float | None = AT_ONCE
+        self._due: float | None = _FIRST
 
     def start(self) -> None:
         """Begin; a second call does nothing."""
@@ -88,7 +90,7 @@ class Worker:
         with self._changed:
             if self._resting():
                 self.woken = time.monotonic()
-            if self._due != AT_ONCE:
+            if not self._at_once():
                 self._due = AT_ONCE
                 self._schedule()
 
@@ -114,13 +116,20 @@ class Worker:
             return self._changed.wait_for(lambda: self._thread is None, timeout)
 
     def _resting(self) -> bool:
-        return self._ended or not (self._thread or self._due == AT_ONCE)
+        return self._ended or not (self._thread or self._at_once())
+
+    def _at_once(self) -> bool:
+        return self._due is not None and self._due <= AT_ONCE
 
     def _schedule(self) -> None:
         """Have the next step done when it is due; the lock is held. A step under way sees to the next itself."""
         self._unschedule()
         if self.alive and self._thread is None and self._due is not None:
-            self._task = self._workers.add(self._run, max(0.0, self._due - time.monotonic()))
+            self._task = self._workers.add(self._run, self._after(self._due))
+
+    @staticmethod
+    def _after(due: float) -> float:
+        return -math.inf if due == _FIRST else max(0.0, due - time.monotonic())
 
     def _unschedule(self) -> None:
         if self._task:
@@ -136,7 +145,7 @@ class Worker:
         again = self._one_step()
         with self._changed:
             self._thread = None
-            if again is not None and self._due != AT_ONCE:
+            if again is not None and not self._at_once():
                 self._due = time.monotonic() + again if again else AT_ONCE
             self._schedule()
             self._changed.notify_all()

@@ -127,6 +127,24 @@ OF_STORAGE: tuple[Break, ...] = (
         (SURVIVORS + "test_p11_no_page_of_what_was_erased_is_left_in_the_file",),
     ),
     Break(
+        "what a kill left in the log stays there",
+        "P11",
+        "storage/sqlite/database.py",
+        '        run("PRAGMA wal_checkpoint(TRUNCATE)")\n',
+        "",
+        (DATABASE + "test_what_was_deleted_right_before_a_kill_is_in_neither_after_the_next_start",),
+    ),
+    Break(
+        "the memories of others are searched too",
+        "P11",
+        "storage/erasure.py",
+        "        found = proof.traces(self.folders, needles.forms | vectors, self.besides)\n",
+        "        found = proof.traces(self.folders, needles.forms | vectors)\n",
+        (
+            "tests/test_people.py::test_erasing_in_the_memory_of_me_neither_searches_nor_touches_those_of_others",
+        ),
+    ),
+    Break(
         "history and logs not scrubbed",
         "P11",
         "storage/erasure.py",
@@ -228,9 +246,20 @@ OF_STORAGE: tuple[Break, ...] = (
         "a database that was cut is taken",
         "P15",
         "storage/sqlite/database.py",
-        "        if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):\n",
-        "        if not whole:\n",
+        "        if missing > never_written:\n",
+        "        if missing < 0:\n",
         (DATABASE + "test_a_damaged_file_is_refused_and_left_as_it_is",),
+    ),
+    Break(
+        "a database that was cut is taken where a log lies beside",
+        "P15",
+        "storage/sqlite/database.py",
+        '        pages = pages or int.from_bytes(header[28:32], "big")\n',
+        '        pages = 0 if logged else int.from_bytes(header[28:32], "big")\n',
+        (
+            DATABASE
+            + "test_a_file_that_was_cut_is_refused_also_where_a_log_lies_beside_and_both_are_left_alone",
+        ),
     ),
     Break(
         "a newer schema is taken",

@@ -132,3 +132,18 @@ def test_one_slow_embedding_model_does_not_hold_up_the_indexes_of_the_others(sto
     held.set()
     assert stores[0].settle()
     stores[0].close()
+
+
+def test_a_first_step_comes_before_the_later_ones_of_others(log) -> None:
+    workers, order = Workers("first", 1), []
+    held, begun = threading.Event(), threading.Event()
+    workers.add(lambda: held.wait(PATIENCE) if begun.set() is None else None)
+    assert begun.wait(PATIENCE)
+    for number in range(5):
+        workers.add(lambda number=number: order.append(number))  # type: ignore[misc]
+    opening = Worker("opening", lambda: order.append("opening"), log, workers)  # type: ignore[func-returns-value]
+    opening.start()
+    held.set()
+    assert opening.rest(PATIENCE)
+    until(lambda: len(order) == 6)
+    assert order[0] == "opening"
