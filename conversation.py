@@ -20,7 +20,7 @@ from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, Stop, TurnEvent
 from domain.facts import News
 from domain.languages import Language, language_of
-from domain.pleas import heard, kept_back, left_unsaid
+from domain.pleas import heard, kept_back, left_unsaid, rounds_meant
 from domain.recollection import Recollection
 from domain.records import ErasureScope, Round, Session, not_withheld, unstored
 from domain.settings import Settings
@@ -150,9 +150,10 @@ class Conversation:
         with self.memory.in_one_commit() if plea and not self.incognito else nullcontext():
             spoken = self._store(text, started, reply, replaced, recollection)
             if plea:
-                self._withhold((*(before[-1:] if plea.alone else ()), spoken))
+                withheld = [*rounds_meant(plea, before), spoken]
+                self._withhold(withheld)
         if plea:
-            yield Notice("plea.heard", {"rounds": 1 + len(before[-1:]) * plea.alone})
+            yield Notice("plea.heard", {"rounds": len(withheld)})
         yield Replied(spoken, reply, recollection)
 
     def _note_in_flight(self, text: str) -> str:

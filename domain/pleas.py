@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from domain.languages import unspaced_length
+from domain.languages import STOP_WORDS, unspaced_length
 from domain.records import PREFIX, Round
 
 # The patterns are compiled when a plea is first listened for: most take longer than all the rest of this file.
@@ -24,9 +24,13 @@ _LOOKED_AT = 20_000
 
 @dataclass(frozen=True)
 class Plea:
-    """A plea was heard. ``alone``: the message says little else, so it speaks of what was said before it."""
+    """A plea was heard. ``alone``: the message says little else, so it speaks of what was said before it.
+
+    ``names``: the words, or pairs of characters, by which it names what is meant; none where it only points at it.
+    """
 
     alone: bool
+    names: tuple[str, ...] = ()
 
 
 _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|「[^」\n]{0,300}」|『[^』\n]{0,300}』|‘[^’\n]{3,300}’')
@@ -113,12 +117,64 @@ _HAN_SIGN = (
 )
 _HAN_WITHDRAWN = r"算了|没关系|不重要|无所谓|我是说|我的意思|[他她妈爸]们?(?:跟我)?[说讲]"
 
+# --- what a plea names
+
+_NAMED = (
+    r"\b(?:about|regarding|concerning|mentioned|forgot|forget|unremember|disremember|remember|memori[sz]e|retain|erase|wipe"
+    r"|delete|scrub|purge|remove|strike|clear|drop|store|save|keep|put|record)\s+"
+    r"([^,.;:!?—…\n]{1,80}?)(?=\s+(?:from|out of|and|in your)\b|[,.;:!?—…\n]|$)"
+)
+#: Words that stand in what a plea names and name nothing.
+_NAMELESS = STOP_WORDS | frozenset(
+    """
+    ago all anything asked before brought confided earlier evening ever everything last memory mentioned message
+    messages minute moment morning never night part parts previous said say sent sentence shared something today told typed
+    week whole word words wrote yesterday
+    """.split()  # noqa: SIM905 - words are easier to read than a list of strings
+)
+_HAN_NAMELESS = (
+    rf"{_HAN_WISH}|{_HAN_FORGET}|{_HAN_REMOVE}|{_HAN_MEMORY}|{_HAN_SIGN}|记住|记下来?|记着|记得|保存|存[进下]|留在"
+    r"|[这那]件事情?|[这那][些句]?[话事]?|刚才|刚刚|上面|以上|前面|告诉|提到|关于|对话|[我你]?[说讲]过?的?[话事]?|的[话事]|什么|一切"
+    r"|彻底|永远|千万|赶[快紧]|认真|不[该要许准用]|昨[天晚]|今[天晚]"
+)
+_HAN_RUN = r"[\u3400-\u9fff]+"
+_HAN_EDGES = "我你他她它的了吧啊把将从里中就都也再别请说讲勿快全可给跟"
+
+
+def meant(plea: Plea, said: Sequence[str]) -> tuple[int, ...]:
+    """Which of the rounds before a plea it speaks of, by their places among what was said in each.
+
+    Those that hold most of what it names; the last one where none does, or where it names nothing.
+
+    >>> meant(Plea(alone=True, names=("ruth",)), ["Ruth is ill.", "I cook lentils."])
+    (0,)
+    """
+    if not plea.alone:
+        return ()
+    found = [sum(_holds(text.casefold(), name) for name in plea.names) for text in said]
+    most = max(found, default=0)
+    if not most:
+        return tuple(range(len(said)))[-1:]
+    return tuple(at for at, count in enumerate(found) if count == most)
+
+
+def rounds_meant(plea: Plea, before: Sequence[Round]) -> list[Round]:
+    """Those of the rounds before a plea that it speaks of."""
+    said = ["\n".join(turn.words for turn in spoken.turns) for spoken in before]
+    return [before[at] for at in meant(plea, said)]
+
+
+def _holds(text: str, name: str) -> bool:
+    if unspaced_length(name):
+        return name in text
+    return re.search(rf"\b{re.escape(name)}(?:e?s)?\b", text) is not None
+
 
 def heard(text: str) -> Plea | None:
     """The plea in what a person said, if there is one.
 
     >>> heard("Please forget that, I mean it.")
-    Plea(alone=True)
+    Plea(alone=True, names=())
     >>> heard("Forget it, let's eat.") is None
     True
     """
@@ -128,7 +184,8 @@ def heard(text: str) -> Plea | None:
     begins = [_begins(sentence, *signs) for sentence in sentences]
     if all(at is None for at in begins):
         return None
-    return Plea(alone=_is_little(_rest(sentences, begins)))
+    pleading = [sentence for sentence, at in zip(sentences, begins, strict=True) if at is not None]
+    return Plea(_is_little(_rest(sentences, begins)), _names(" ".join(pleading)))
 
 
 def kept_back(spoken: Round) -> Round:
@@ -161,6 +218,16 @@ def _begins(sentence: str, sign: bool, han_sign: bool) -> int | None:
         if found:
             return found.start()
     return None
+
+
+def _names(pleading: str) -> tuple[str, ...]:
+    """What the sentences of a plea name: words without their ending of many, pairs where there are no spaces."""
+    named = " ".join(re.findall(_NAMED, pleading.lower()))
+    words = (word.removesuffix("'s") for word in re.findall(r"[^\W_][\w'-]*", named))
+    spaced = (word.removesuffix("s") for word in words if len(word) > 2 and word not in _NAMELESS)
+    runs = (run.strip(_HAN_EDGES) for run in re.findall(_HAN_RUN, re.sub(_HAN_NAMELESS, " ", pleading)))
+    pairs = (run[at : at + 2] for run in runs for at in range(len(run) - 1))
+    return tuple(dict.fromkeys([*(word for word in spaced if not unspaced_length(word)), *pairs]))
 
 
 def _first(patterns: Sequence[str], text: str) -> re.Match[str] | None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 from domain.facts import Stance
 from domain.languages import Language, is_unspaced, language_of
-from domain.pleas import heard
+from domain.pleas import heard, meant
 from domain.records import Turn
 from domain.text import day_of, without_quotations
 from facts.ages import birth_years
@@ -222,12 +223,15 @@ def _barred(turns: Sequence[Turn]) -> frozenset[str]:
     for at, turn in enumerate(turns):
         plea = heard(turn.words) if turn.role == "user" else None
         if plea:
-            first = _round_before(turns, at) if plea.alone else at
-            barred |= {each.text_id for each in turns[first : at + 1]}
-            barred |= {each.text_id for each in turns[at + 1 : at + 2] if each.role == "assistant"}
+            before = _rounds(turns[:at])
+            said = ["\n".join(each.words for each in spoken) for spoken in before]
+            named = [before[place] for place in meant(plea, said)]
+            answered = [each for each in turns[at + 1 : at + 2] if each.role == "assistant"]
+            barred |= {each.text_id for spoken in (*named, [turn, *answered]) for each in spoken}
     return frozenset(barred)
 
 
-def _round_before(turns: Sequence[Turn], at: int) -> int:
-    """Where the person's message before this one begins."""
-    return next((place for place in range(at - 1, -1, -1) if turns[place].role == "user"), at)
+def _rounds(turns: Sequence[Turn]) -> list[Sequence[Turn]]:
+    """Each message of the person with what followed it."""
+    begins = [at for at, turn in enumerate(turns) if turn.role == "user"]
+    return [turns[at:until] for at, until in pairwise([*begins, len(turns)])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.pleas import heard
+from domain.pleas import heard, meant
 
 PLEAS = (
     "God, I shouldn't have said that. Please forget it, I mean it, wipe it and never bring it up.",
@@ -144,6 +144,37 @@ def test_a_plea_that_stands_alone_speaks_of_what_was_said_before_it() -> None:
         plea = heard(text)
         assert plea is not None
         assert plea.alone
+
+
+@pytest.mark.parametrize(
+    ("said", "plea", "places"),
+    [
+        (
+            ["My sister Ruth is ill.", "I cook lentils."],
+            "Please forget what I said about Ruth, wipe it and never bring it up.",
+            (0,),
+        ),
+        (["Tom lies.", "It will rain tomorrow."], "Don't remember what I said about Tom.", (0,)),
+        (["My address: Elm Street 4", "Hi"], "Please delete my address from your memory.", (0,)),
+        (
+            ["I have debts.", "I like tea.", "More debts!"],
+            "Please forget what I told you about my debt.",
+            (0, 2),
+        ),
+        (["I have debts.", "I like tea."], "Please forget that, I mean it.", (1,)),
+        (["I have debts.", "I like tea."], "Please forget what I told you about my brother.", (1,)),
+        (["我的密码是七七", "今天很热"], "请把密码这件事忘掉，别再提了", (0,)),
+        (["约瑟夫病了", "今天很热"], "麻烦你把我说的关于约瑟夫的话都忘掉。", (0,)),
+        (["我的密码是七七", "今天很热"], "把刚才那句话彻底忘掉。", (1,)),
+        ([], "Please forget that, I mean it.", ()),
+    ],
+)
+def test_a_plea_speaks_of_the_rounds_that_hold_what_it_names_else_of_the_last(
+    said: list[str], plea: str, places: tuple[int, ...]
+) -> None:
+    found = heard(plea)
+    assert found is not None
+    assert meant(found, said) == places
 
 
 def test_a_very_long_message_is_heard_quickly_and_by_its_end() -> None:
