@@ -128,8 +128,8 @@ _NAMED = (
 _NAMELESS = STOP_WORDS | frozenset(
     """
     ago all anything asked before brought confided earlier evening ever everything last memory mentioned message
-    messages minute moment morning never night part parts previous said say sent sentence shared something today told typed
-    week whole word words wrote yesterday
+    messages minute moment morning never night part parts previous said say sent sentence shared something today told
+    typed week whole word words wrote yesterday
     """.split()  # noqa: SIM905 - words are easier to read than a list of strings
 )
 _HAN_NAMELESS = (
