@@ -98,8 +98,9 @@ def is_name(text: str) -> bool:
 
 def unspaced_share(text: str) -> float:
     """How much of the letters of a text belong to scripts without spaces, 0 to 1."""
-    letters = sum(character.isalpha() for character in text)
-    return unspaced_length(text) / letters if letters else 0.0
+    unspaced = unspaced_length(text)
+    letters = sum(map(str.isalpha, text)) if unspaced else 0
+    return unspaced / letters if letters else 0.0
 
 
 def estimate(text: str) -> int:

@@ -91,13 +91,21 @@ class Undoing:
                 return undone
         if unwritten is not None:
             kept = max(0, len(unwritten) - count)
-            self.taken_back.append(tuple(unwritten[kept:]))
+            rounds = tuple(unwritten[kept:])
             del unwritten[kept:]
-            return len(self.taken_back[-1])
+            self._keep(rounds)
+            return len(rounds)
         if (saved := self._undo_save(session_id)) is not None:
             return saved
-        self.taken_back.append(self._memory.context(session_id)[-count:])
-        return self._memory.undo(session_id, count)
+        rounds = self._memory.context(session_id)[-count:]
+        gone = self._memory.undo(session_id, count)
+        self._keep(rounds)
+        return gone
+
+    def _keep(self, rounds: tuple[Round, ...]) -> None:
+        """Keep what was taken back; where nothing was, what was taken back before is still the last."""
+        if rounds:
+            self.taken_back.append(rounds)
 
     def redo(self, unwritten: list[Round] | None) -> tuple[Round, ...]:
         """Bring back the rounds that were taken back last."""

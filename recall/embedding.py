@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
@@ -35,6 +36,8 @@ _COMMON = frozenset(
 _WORD, _GRAM, _PAIR, _CHARACTER = 1.0, 0.25, 1.0, 0.4
 #: After so many words a word weighs half: what stands first in a text is what it is about.
 _HALF_AT = 48
+#: So many runs of letters, each with its features, are held at the most.
+_RUNS_HELD = 4_000
 
 
 class HashedEmbedder:
@@ -52,37 +55,44 @@ class HashedEmbedder:
 
     model = "built-in-1"
 
+    def __init__(self) -> None:
+        self._features = lru_cache(_RUNS_HELD)(_features)
+
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """A unit vector of ``DIMENSION`` a text; None for a text without a letter or digit."""
-        return [_vector(text) for text in texts]
+        return [self.vector(text) for text in texts]
+
+    def vector(self, text: str) -> Vector | None:
+        """The same for one text."""
+        import numpy as np  # the program is wired, with this embedder in it, before the first prompt
+
+        weights: dict[int, float] = {}
+        for position, run in enumerate(_RUN.findall(unicodedata.normalize("NFKC", text).casefold())):
+            near = _HALF_AT / (_HALF_AT + position)
+            for feature, weight in self._features(run):
+                weights[feature] = weights.get(feature, 0.0) + weight * near
+        if not weights:
+            return None
+        hashed = np.fromiter(weights, np.int64, len(weights)) & 0xFFFFFFFF
+        values = np.sqrt(np.fromiter(weights.values(), np.float64, len(weights)))
+        vector = np.bincount(
+            hashed % DIMENSION, values * np.where(hashed & 0x80000000, 1.0, -1.0), minlength=DIMENSION
+        )
+        length = float(np.linalg.norm(vector))
+        if length == 0.0:
+            return None
+        unit: Vector = (vector / length).astype(np.float32)
+        return unit
 
 
-def _vector(text: str) -> Vector | None:
-    import numpy as np  # the program is wired, with this embedder in it, before the first prompt
-
-    weights: dict[str, float] = {}
-    for feature, weight in _features(text):
-        weights[feature] = weights.get(feature, 0.0) + weight
-    if not weights:
-        return None
-    hashed = np.array([crc32(feature.encode("utf-8", "replace")) for feature in weights], dtype=np.int64)
-    values = np.sqrt(np.array(list(weights.values())))
-    vector = np.bincount(
-        hashed % DIMENSION, values * np.where(hashed & 0x80000000, 1.0, -1.0), minlength=DIMENSION
-    )
-    length = float(np.linalg.norm(vector))
-    if length == 0.0:
-        return None
-    unit: Vector = (vector / length).astype(np.float32)
-    return unit
+def _features(run: str) -> Sequence[tuple[int, float]]:
+    """The features of a run of letters or digits, and their weights."""
+    return [(_number(feature), weight) for feature, weight in _of_run(run)]
 
 
-def _features(text: str) -> Iterator[tuple[str, float]]:
-    """Features and their weights, repeated as often as they stand in the text."""
-    for position, run in enumerate(_RUN.finditer(unicodedata.normalize("NFKC", text).casefold())):
-        near = _HALF_AT / (_HALF_AT + position)
-        for feature, weight in _of_run(run[0]):
-            yield feature, weight * near
+def _number(feature: str) -> int:
+    """What a feature is told from others by: its CRC-32 in the lower half, and in the upper what parts equal ones."""
+    return (hash(feature) & 0x7FFFFFFF) << 32 | crc32(feature.encode("utf-8", "replace"))
 
 
 def _of_run(run: str) -> Iterator[tuple[str, float]]:

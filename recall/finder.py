@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -207,6 +208,8 @@ _REMARK_ALONE = 0.6
 _AT_ONCE = 20_000
 #: How many of the best turns, and how many characters of each, are looked at for whether any is like the question.
 _LOOKED_AT, _READ = 6, 400
+#: So many vectors are held for that: much the same turns come for the next question, and for the same one read alone.
+_HELD = 256
 #: Tokens a model reads for each word that is kept, stop words and punctuation among them, rather too many.
 _TOKENS_A_WORD = 2.5
 
@@ -238,6 +241,7 @@ class Finder:
         self._log = log
         self._table: TurnTable | None = None
         self._background: dict[bool, list[Vector]] = {}
+        self._vector_of = lru_cache(_HELD)(HashedEmbedder().vector)
         self._lock = Lock()
 
     def recall(
@@ -325,8 +329,8 @@ class Finder:
         asked, evidence = found.searched.asked, found.searched.evidence
         best = found.ranked.turns.argsort()[::-1][:_LOOKED_AT]
         likely = self._archive.turns(evidence.seqs[best].tolist())
-        texts = [turn_key(turn, ())[:_READ] for turn in likely]
-        mine, *others = HashedEmbedder().embed([asked.text[-_CONTEXT:], *texts])
+        mine = self._vector_of(asked.text[-_CONTEXT:])
+        others = [self._vector_of(turn_key(turn, ())[:_READ]) for turn in likely]
         alike = [float(mine @ other) for other in others if mine is not None and other is not None]
         known = self._known()
         script = unspaced_share(said) > 0.5

@@ -319,10 +319,10 @@ def z(scores: Floats) -> Floats:
     """Standard scores over the pool; all zero where nothing differs."""
     if not len(scores):
         return scores
-    spread = float(scores.std())
-    if not np.isfinite(spread) or spread < 1e-9 + 1e-5 * abs(float(scores.mean())):
+    mean, spread = scores.mean(), float(scores.std())
+    if not np.isfinite(spread) or spread < 1e-9 + 1e-5 * abs(float(mean)):
         return np.zeros_like(scores)
-    standard: Floats = (scores - scores.mean()) / spread
+    standard: Floats = (scores - mean) / spread
     return standard
 
 

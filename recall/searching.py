@@ -40,6 +40,10 @@ _UNSPACED_WORD = 0.22
 _FEW_TERMS = 12
 #: What a term counts that only tells how long ago something was.
 _FAINT = 0.3
+#: The tables of words of which is asked how many rows they have.
+_SUMMED: tuple[WordTable, ...] = ("summary", "fact")
+#: The number of what an index still holds and the store no longer does.
+_GONE = -1
 #: How many vectors are asked for; of a large history only as many turns as the pool takes.
 _NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
 
@@ -91,6 +95,8 @@ class Search:
         self._present = archive.session_number(hidden.session_id)
         self._hidden_rows = self._rows_of(hidden)
         self._read: dict[WordTable, dict[str, Postings]] = {}
+        self._totals = {table: lexicon.rows(table) for table in _SUMMED}
+        self._seqs: dict[str, int] = {}
         self._log = log
 
     def _rows_of(self, hidden: Hidden) -> Flags:
@@ -138,7 +144,9 @@ class Search:
         sessions, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
         unrelated = _unrelated(vector, background)
         evidence = replace(
-            self._evidence(asked, near_summaries, found, gathered, sessions.astype(np.int64), of_session),
+            self._evidence(
+                asked, near_summaries, found, gathered, rarity, sessions.astype(np.int64), of_session
+            ),
             clarity=_clarity(found.dense, len(table), unrelated),
             apart=_apart(found.dense, unrelated),
         )
@@ -151,11 +159,11 @@ class Search:
         near_summaries: Similarities,
         found: FoundTurns,
         gathered: Pool,
+        rarity: Floats,
         sessions: Numbers,
         of_session: Numbers,
     ) -> Evidence:
         table, rows = self._table, gathered.rows
-        rarity = _weights(asked, found.terms, found.holding(), len(table))
         counts, lengths, holding = _by_session(table, found, sessions)
         unspaced = unspaced_share(asked.text)
         labelled = table.has_mark(rows, "named")
@@ -225,7 +233,7 @@ class Search:
 
     def _summary_words(self, asked: Question, sessions: Numbers) -> Floats | None:
         """(S,) how well the words of each session's summary fit: idf * tf / (tf + 1.2)."""
-        seqs, scored = _fitting(self._postings("summary", asked.terms), self._lexicon.rows("summary"))
+        seqs, scored = _fitting(self._postings("summary", asked.terms), self._totals["summary"])
         if not len(seqs):
             return None
         session_of = self._archive.sessions_of_summaries(seqs=seqs.tolist())
@@ -243,12 +251,12 @@ class Search:
 
     def _fact_words(self, asked: Question) -> dict[int, float]:
         """How well the words of the facts fit that fit best."""
-        facts, scored = _fitting(self._postings("fact", asked.terms), self._lexicon.rows("fact"))
+        facts, scored = _fitting(self._postings("fact", asked.terms), self._totals["fact"])
         return dict(zip(facts.tolist(), scored.tolist(), strict=True))
 
     def _facts_held(self, asked: Question, terms: Sequence[str]) -> dict[int, float]:
         """How much of what these terms weigh the facts hold that hold most of it."""
-        return known_facts.held(terms, self._postings("fact", asked.terms), self._lexicon.rows("fact"))
+        return known_facts.held(terms, self._postings("fact", asked.terms), self._totals["fact"])
 
     # -- vectors -----------------------------------------------------------------------------------------
 
@@ -261,8 +269,11 @@ class Search:
 
     def _numbered(self, hits: Similarities) -> dict[int, float]:
         """Similarity of the nearest turns by number."""
-        seqs = self._archive.seqs_of(list(hits))
-        return {seqs[text_id]: similarity for text_id, similarity in hits.items() if text_id in seqs}
+        new = [text_id for text_id in hits if text_id not in self._seqs]
+        self._seqs |= dict.fromkeys(new, _GONE) | self._archive.seqs_of(new)
+        found = {self._seqs[text_id]: similarity for text_id, similarity in hits.items()}
+        found.pop(_GONE, None)
+        return found
 
     def _summary_similarity(self, hits: Similarities, sessions: Numbers) -> Floats | None:
         """(S,) similarity of each session's summary; the least of those returned for the others."""

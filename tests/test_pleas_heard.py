@@ -104,6 +104,21 @@ def test_a_plea_that_stands_alone_withholds_what_was_said_before_it(tmp_path, se
         assert len(first.memory.withheld()) == 4
 
 
+def test_a_plea_that_names_what_it_means_withholds_that_wherever_it_stands_in_the_context(
+    tmp_path, server, clock, new_id, log
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        said(first, "My brother Josef has gambling debts.")
+        said(first, "I cook lentils every Friday.")
+        notices = said(first, "Please forget what I said about Josef, wipe it and never bring it up.")
+        assert notices[0].details == {"rounds": 2}
+        asked = len(sent(server))
+        said(first, "How are you?")
+        first.save()
+        assert told_since(server, asked) == []
+        assert "lentils" in first.rows("summary")[0]["summary"]
+
+
 def test_a_plea_in_chinese_is_heard(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         said(first, "我弟弟欠了两千块赌债。")

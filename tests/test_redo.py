@@ -47,6 +47,15 @@ def test_rounds_summary_words_and_vectors_are_what_they_were(home: House) -> Non
     assert home.talk.redo() == ()
 
 
+@pytest.mark.parametrize("incognito", [False, True])
+def test_an_undo_that_found_nothing_more_takes_nothing_from_redo(home: House, incognito: bool) -> None:
+    home.talk.set_incognito(incognito)
+    list(home.talk.turn("I like tea", Stop()))
+    assert [home.talk.undo(1), home.talk.undo(1), home.talk.undo(1)] == [1, 0, 0]
+    assert [spoken.user.words for spoken in home.talk.redo()] == ["I like tea"]
+    assert len(home.talk.rounds_in_context()) == 1
+
+
 @pytest.mark.parametrize("then", ["said", "erased", "reset", "saved"])
 def test_nothing_comes_back_after_something_else_was_done(home: House, then: str) -> None:
     for text in ("I like tea", "I keep bees"):

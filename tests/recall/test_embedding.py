@@ -59,6 +59,16 @@ def test_vectors_stay_the_same_from_release_to_release():
     assert np.flatnonzero(np.abs(vector) > 0.2).tolist() == [105, 187, 229, 536, 556, 624]
 
 
+@given(
+    st.lists(st.text(alphabet="ab 猫狗1", max_size=20), max_size=6), st.text(alphabet="ab 猫狗1", max_size=20)
+)
+def test_what_was_embedded_before_changes_no_vector(before, text):
+    used = HashedEmbedder()
+    used.embed(before)
+    (fresh,), (after,) = HashedEmbedder().embed([text]), used.embed([text])
+    assert (fresh is None and after is None) or fresh.tobytes() == after.tobytes()
+
+
 def test_a_thousand_texts_take_well_under_a_second_each():
     texts = ["I went to the market with Ann and bought a blue scarf for my mother's birthday."] * 200
     started = time.perf_counter()

@@ -97,9 +97,9 @@ def test_sqlite_keeps_every_token_as_it_is(text):
 def test_work_grows_with_the_length_of_the_text_and_no_faster():
     def spent(size: int) -> float:
         text = "quick_sort北京Aa1" * (size // 14)
-        started = time.perf_counter()
+        started = time.thread_time()
         words.tokens(text)
-        return time.perf_counter() - started
+        return time.thread_time() - started
 
     assert min(spent(160_000) for _ in range(3)) < 12 * min(spent(20_000) for _ in range(3)) + 0.05
 

@@ -386,7 +386,9 @@ def test_a_block_whose_lines_come_before_they_can_be_drawn_is_one_message(
     terminal = chat(**connected)
     terminal.prompt()
     terminal.send('"""\r/reset\ris a command\r')
-    terminal.wait(lambda: "command" in terminal.near_cursor() and not terminal.line().strip(), "the next line")
+    terminal.wait(
+        lambda: "command" in terminal.near_cursor() and not terminal.line().strip(), "the next line"
+    )
     terminal.say('"""')
     terminal.see("You said:")
     assert said(server) == ["/reset\nis a command"]
