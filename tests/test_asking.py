@@ -286,6 +286,27 @@ def test_a_look_that_fails_leaves_what_was_found_so_far(home: House, server: Scr
     assert home.talk.last.recollection.turns
 
 
+def test_a_look_that_finds_nothing_leaves_what_was_found_before(home: House, server: ScriptedServer) -> None:
+    """A long question and its queries share one budget, and may leave room for nothing."""
+    found = home.memory.recall(
+        ("What did my cat break?",), "none", home.talk._clock(), home.settings.recall_limits
+    )
+    assert found
+    talk = home.talk
+    server.script(plan("quetzal"), ENOUGH)
+    sought = talk.asking.planned(
+        "Who keeps the zeppelin, and where?", (), found, talk.session.session_id, Stop()
+    )
+    steps, after = [], None
+    while after is None:
+        try:
+            steps.append(next(sought))
+        except StopIteration as end:
+            after = end.value
+    assert [type(step) for step in steps][:2] == [Planned, Looked]
+    assert after.turns == found.turns
+
+
 def test_a_wish_to_stop_ends_a_planned_turn_and_what_was_said_is_kept(
     home: House, server: ScriptedServer
 ) -> None:
