@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -269,11 +270,13 @@ def test_a_call_that_fails_leaves_everything_as_if_there_were_no_plan(
     assert handed["auto"] == handed["off"] != []
 
 
-def test_a_call_that_takes_too_long_is_not_waited_for(home: House, server: ScriptedServer, log) -> None:
-    talk = home.talk
+def test_a_call_that_takes_too_long_is_not_waited_for(home: House, server: ScriptedServer) -> None:
+    talk, log, faults = home.talk, logging.Logger("search"), list[object]()
+    log.addFilter(lambda record: faults.append(record.args[1]) or False)
     talk.asking = Asking(home.settings, home.memory, home.llm, log, talk._clock, patience=0.2)
     server.script(hang, "The vase.")
     events = turn(home, SEVERAL)
+    assert [type(fault) for fault in faults] == [errors.Interrupted], "we left, and no limit of the client"
     assert events[-1].reply.text == "The vase."
     assert tasks(server) == ["plan", "talk"]
 

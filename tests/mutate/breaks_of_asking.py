@@ -79,14 +79,6 @@ OF_ASKING: tuple[Break, ...] = (
         (ASKING + "test_a_call_that_takes_too_long_is_not_waited_for",),
     ),
     Break(
-        "a wish to stop goes unheard while a plan is made",
-        "planning",
-        JOB,
-        "    with stop.calling(hurried.set):\n        timer.start()\n",
-        "    with stop.calling(lambda: None):\n        timer.start()\n",
-        (ASKING + "test_a_wish_to_stop_ends_a_planned_turn_and_what_was_said_is_kept",),
-    ),
-    Break(
         "what a plan found is told without its steps",
         "planning",
         JOB,
