@@ -9,9 +9,10 @@ searched, looked at again, answered. The model is any OpenAI-compatible server; 
 For LoCoMo (and any set whose questions have answers) the figure is that of its own scripts, as SimpleMem reports it: F1
 of tokens in percent, lower case, without articles and punctuation, stemmed by Porter. Where several things are asked
 for (multi-hop) each of them is looked for among those that were answered; of an open-domain answer what stands before
-the semicolon counts. A question that has no answer (adversarial) is right where the reply says that the memory holds
-none. The first line of a reply is its answer; quotations are its evidence and do not count. Chinese counts by
-character. Tokens a question are all that was put before the model for it and came back, by our own estimate.
+the semicolon counts. A question that seeks what was never said (adversarial) is right where the reply says that the
+memory holds none, whatever answer would be a trap; any other one without a right answer is not asked. The first line of
+a reply is its answer; quotations are its evidence and do not count. Chinese counts by character. Tokens a question are
+all that was put before the model for it and came back, by our own estimate.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from llm import Llm
 from memory import Memory
 from models.chat import Patience
 
+#: The category of questions that nothing which was said answers.
+_NEVER_SAID = "adversarial"
 _ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")
 _CHARACTER = re.compile("[\u3400-\u9fff]")
 _PUNCTUATION = str.maketrans("", "", string.punctuation + "，。！？；：、“”‘’《》（）")
@@ -81,7 +84,7 @@ def f1(told: str, right: str, stemmer: Stemmer) -> float:
 
 def score(told: str, known: bool, question: SetQuestion, stemmer: Stemmer) -> float:
     """How right an answer is, 0 to 1, by the rule of its category."""
-    if not question.answer:
+    if question.category == _NEVER_SAID:
         return float(not known)
     if question.category == "multi-hop":
         parts = [part.strip() for part in told.split(",")]
@@ -98,16 +101,22 @@ def first_line(answer: MemoryAnswer) -> str:
 
 
 def chosen(data: Set, sample: int | None, limit: int | None) -> list[SetQuestion]:
-    """The questions to ask: ``sample`` of each category, spread evenly, and ``limit`` in all."""
+    """The questions to ask that can be judged: ``sample`` of each category, spread evenly, and ``limit`` in all.
+
+    The categories take turns, so that whatever the limit each has its share.
+    """
     by_category: dict[str, list[SetQuestion]] = defaultdict(list)
     for question in data.questions:
-        by_category[question.category].append(question)
-    spread = [
-        questions[at * len(questions) // sample] if sample and sample < len(questions) else questions[at]
+        if question.answer or question.category == _NEVER_SAID:
+            by_category[question.category].append(question)
+    shares = [
+        [questions[at * len(questions) // sample] for at in range(sample)]
+        if sample and sample < len(questions)
+        else questions
         for questions in by_category.values()
-        for at in range(min(sample or len(questions), len(questions)))
     ]
-    return spread[:limit]
+    in_turn = itertools.chain.from_iterable(itertools.zip_longest(*shares))
+    return [question for question in in_turn if question][:limit]
 
 
 def judged(
@@ -179,7 +188,7 @@ def table(found: Sequence[JudgedAnswer]) -> Iterator[str]:
     rows: dict[str, list[JudgedAnswer]] = defaultdict(list)
     for one in found:
         rows[one.question.category].append(one)
-    rows["all with an answer"] = [one for one in found if one.question.answer]
+    rows["all with an answer"] = [one for one in found if one.question.category != _NEVER_SAID]
     yield "| category | questions | F1 | calls a question | tokens a question |"
     yield "|---|---|---|---|---|"
     for name, ones in rows.items():
@@ -218,7 +227,10 @@ def main(given: Sequence[str] | None = None) -> None:
     options.keep.mkdir(parents=True, exist_ok=True)
     data, found = read(options.data), list[JudgedAnswer]()
     replies = KeptReplies(options.base, options.keep, options.model, options.key)
-    for one in judged(data, chosen(data, options.sample, options.limit), replies, options):
+    questions = chosen(data, options.sample, options.limit)
+    if not questions:
+        raise SystemExit(f"{options.data}: none of its questions has an answer")
+    for one in judged(data, questions, replies, options):
         found.append(one)
         if options.show:
             right = one.question.answer or "(none)"

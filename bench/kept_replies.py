@@ -34,7 +34,7 @@ class KeptReplies:
     asked: int = 0
 
     def reply(self, messages: Messages) -> str:
-        """The reply to these messages. Raises httpx2.HTTPError where the server gives none."""
+        """The reply to these messages. Raises httpx2.HTTPError where the server gives none, or none that is whole."""
         kept = self.path(messages).with_suffix(".reply.txt")
         if kept.exists():
             return kept.read_text(encoding="utf-8")
@@ -45,8 +45,8 @@ class KeptReplies:
     def put(self, messages: Messages, text: str) -> Path:
         """Keep a reply; where its request lies."""
         path = self.path(messages)
-        path.write_text(json.dumps(messages, ensure_ascii=False, indent=1), encoding="utf-8")
-        path.with_suffix(".reply.txt").write_text(text, encoding="utf-8")
+        _write(path, json.dumps(messages, ensure_ascii=False, indent=1))
+        _write(path.with_suffix(".reply.txt"), text)
         return path
 
     def path(self, messages: Messages) -> Path:
@@ -64,7 +64,11 @@ class KeptReplies:
         body = {"model": self.model, "messages": messages}
         answer = httpx2.post(f"{self.base}/chat/completions", json=body, headers=headers, timeout=_TIMEOUT)
         answer.raise_for_status()
-        return str(answer.json()["choices"][0]["message"]["content"])
+        choice = answer.json()["choices"][0]
+        text = choice["message"].get("content")
+        if not text or choice.get("finish_reason") == "length":
+            raise httpx2.HTTPError(f"no whole reply: {choice.get('finish_reason')}")
+        return str(text)
 
 
 @dataclass
@@ -93,6 +97,13 @@ class KeptTransport(httpx2.BaseTransport):
         self.calls += 1
         self.tokens += estimate_all(one["content"] for one in body["messages"]) + estimate(text)
         return answered(text, stream=bool(body.get("stream")))
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that is whole wherever the run is cut off: half a reply would be taken for one ever after."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 def answered(text: str, *, stream: bool) -> httpx2.Response:

@@ -120,7 +120,7 @@ def _question(asked: dict[str, Any], histories: dict[str, tuple[Talk, ...]]) -> 
         history=asked["hid"],
         groups=tuple(frozenset(map(str, group)) for group in asked["groups"]),
         before=min(int(asked.get("before", everything)), everything),
-        answer=str(asked.get("answer") or ""),
+        answer=str(asked["answer"]) if asked.get("answer") is not None else "",
     )
 
 

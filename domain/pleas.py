@@ -177,6 +177,9 @@ _LEANS = re.compile(
 )
 #: Characters that join others and are seldom part of a word; some stop characters are ("address", "allergy").
 _JOINING = STOP_CHARACTERS - frozenset("地过会可能对向果因得")
+_BEGINS_LEANING = re.compile(
+    r"\W*(?:(?:and|then|but|so|because|yes|no)\b\W*)?(?:he|she|they|it|that|his|her|their)\b|[他她它这那]"
+)
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _HAN_RUN = re.compile(f"[{UNSPACED}]+")
 
@@ -263,8 +266,9 @@ def meant(plea: Plea, said: Sequence[tuple[str, str]]) -> tuple[int, ...]:
     """Which of the rounds before a plea it speaks of; ``said`` are their messages and replies, oldest first.
 
     A plea that names no matter speaks of the round before it. One that names a matter speaks of the rounds that hold
-    it, and of those that go on from one of them with "she" or "then". The round before it is spoken of too wherever
-    that is not certain: where no round holds the whole matter, or where it leans on what was said, or shares a word.
+    it, of those that go on from one of them with "she" or "then", and of what one of them goes on from. The round
+    before it is spoken of too wherever that is not certain: where no round holds the whole matter, or where it leans on
+    what was said, or shares a word.
     """
     before = {len(said) - 1} if said and plea.alone else set[int]()
     if not plea.matter:
@@ -275,7 +279,7 @@ def meant(plea: Plea, said: Sequence[tuple[str, str]]) -> tuple[int, ...]:
             return ()
         named = frozenset[str]().union(*map(_terms, plea.matter))
         return tuple(sorted(before | {at for at, told in enumerate(said) if _shares(" ".join(told), named)}))
-    going_on = set(holding)
+    going_on = holding | {at - 1 for at in holding if at and _BEGINS_LEANING.match(said[at][0].lower())}
     for at in range(1, len(said)):
         leans = _LEANS if at - 1 in holding else _LEANS_ON_SOMEBODY
         if at - 1 in going_on and leans.search(said[at][0].lower()):

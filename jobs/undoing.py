@@ -86,7 +86,8 @@ class Undoing:
     def undo(self, session_id: str, count: int, unwritten: list[Round] | None) -> Undone:
         """Take back what was last done."""
         if self.done and (unwritten is None or isinstance(self.done[-1], Decision)):
-            undone = self._undo_done(self.done.pop())
+            undone = self._undo_done(self.done[-1])
+            self.done.pop()
             if undone is not None:
                 return undone
         if unwritten is not None:

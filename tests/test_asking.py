@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -269,11 +270,13 @@ def test_a_call_that_fails_leaves_everything_as_if_there_were_no_plan(
     assert handed["auto"] == handed["off"] != []
 
 
-def test_a_call_that_takes_too_long_is_not_waited_for(home: House, server: ScriptedServer, log) -> None:
-    talk = home.talk
+def test_a_call_that_takes_too_long_is_not_waited_for(home: House, server: ScriptedServer) -> None:
+    talk, log, faults = home.talk, logging.Logger("search"), list[object]()
+    log.addFilter(lambda record: faults.append(record.args[1]) or False)
     talk.asking = Asking(home.settings, home.memory, home.llm, log, talk._clock, patience=0.2)
     server.script(hang, "The vase.")
     events = turn(home, SEVERAL)
+    assert [type(fault) for fault in faults] == [errors.Interrupted], "we left, and no limit of the client"
     assert events[-1].reply.text == "The vase."
     assert tasks(server) == ["plan", "talk"]
 
@@ -284,6 +287,27 @@ def test_a_look_that_fails_leaves_what_was_found_so_far(home: House, server: Scr
     assert tasks(server) == ["plan", "reflect", "talk"]
     assert home.talk.last.recollection.steps[0] == Planned(("Momo",), ("Momo",))
     assert home.talk.last.recollection.turns
+
+
+def test_a_look_that_finds_nothing_leaves_what_was_found_before(home: House, server: ScriptedServer) -> None:
+    """A long question and its queries share one budget, and may leave room for nothing."""
+    found = home.memory.recall(
+        ("What did my cat break?",), "none", home.talk._clock(), home.settings.recall_limits
+    )
+    assert found
+    talk = home.talk
+    server.script(plan("quetzal"), ENOUGH)
+    sought = talk.asking.planned(
+        "Who keeps the zeppelin, and where?", (), found, talk.session.session_id, Stop()
+    )
+    steps, after = [], None
+    while after is None:
+        try:
+            steps.append(next(sought))
+        except StopIteration as end:
+            after = end.value
+    assert [type(step) for step in steps][:2] == [Planned, Looked]
+    assert after.turns == found.turns
 
 
 def test_a_wish_to_stop_ends_a_planned_turn_and_what_was_said_is_kept(

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from Stemmer import Stemmer
 
 from bench import answers
 from bench.kept_replies import KeptReplies
-from bench.recall_sets import SetQuestion
-from tests.server import ScriptedServer, status
+from bench.recall_sets import Set, SetQuestion, read
+from tests.server import Play, ScriptedServer, say, status
 
 SET = {
     "name": "small", "lang": "en", "licence": "ours",
@@ -68,6 +69,8 @@ def question(category: str, answer: str) -> SetQuestion:
         ("open-domain", "Likely no; she hates it", "likely no", True, 1.0),
         ("adversarial", "", "That is not in my memory.", False, 1.0),
         ("adversarial", "", "A red one.", True, 0.0),
+        ("adversarial", "a trap", "That is not in my memory.", False, 1.0),
+        ("adversarial", "a trap", "A trap.", True, 0.0),
         ("single-hop", "去年五月", "五月", True, 2 / 3),
     ],
 )
@@ -76,9 +79,11 @@ def test_an_answer_is_scored_as_locomo_scores_it(category, right, told, known, f
     assert found == pytest.approx(figure)
 
 
-def measured(home: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str], *more: str) -> str:
+def measured(
+    home: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str], *more: str, **changed: Any
+) -> str:
     path = home / "small.json"
-    path.write_text(json.dumps(SET), encoding="utf-8")
+    path.write_text(json.dumps({**SET, **changed}), encoding="utf-8")
     answers.main([
         "--data", str(path), "--base", server.base, "--model", "m", "--keep", str(home / "kept"),
         "--embeddings", "hashed", *more,
@@ -122,6 +127,59 @@ def test_a_sample_takes_so_many_of_each_category(
     told = measured(tmp_path, server, capsys, "--sample", "1", "--limit", "2", "--show")
     assert "adversarial" not in told
     assert "On **7 May 2023" in told
+
+
+def test_a_limit_takes_the_categories_in_turn_and_no_question_that_cannot_be_judged() -> None:
+    asked = [question("temporal", "May")] * 3 + [question("adversarial", "")] + [question("single-hop", "")]
+    data = Set("s", "en", {}, (*asked, question("single-hop", "0")))
+    for limit, wanted in (
+        (1, ["temporal"]),
+        (3, ["temporal", "adversarial", "single-hop"]),
+        (None, ["temporal", "adversarial", "single-hop", "temporal", "temporal"]),
+    ):
+        assert [one.category for one in answers.chosen(data, None, limit)] == wanted
+    assert len(answers.chosen(data, 2, None)) == 4
+
+
+def test_an_answer_that_is_a_number_is_read_also_when_it_is_zero(tmp_path: Path) -> None:
+    path = tmp_path / "small.json"
+    asked = [{**SET["questions"][0], "answer": answer} for answer in (0, 2022, None)]
+    path.write_text(json.dumps({**SET, "questions": asked}), encoding="utf-8")
+    assert [one.answer for one in read(path).questions] == ["0", "2022", ""]
+
+
+def test_a_set_without_answers_is_refused(
+    tmp_path: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="none of its questions has an answer"):
+        measured(tmp_path, server, capsys, questions=[{**SET["questions"][0], "answer": ""}])
+    assert server.chats == []
+
+
+@pytest.mark.parametrize(
+    "unfinished", [say(""), say("Half of", finish="length")], ids=["nothing", "cut off by its length"]
+)
+def test_a_reply_that_is_not_whole_is_not_kept(
+    tmp_path: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str], unfinished: Play
+) -> None:
+    server.script(unfinished)
+    with pytest.raises(Exception, match="no whole reply"):
+        measured(tmp_path, server, capsys)
+    assert list((tmp_path / "kept").iterdir()) == []
+    assert "| all with an answer | 2 |" in measured(tmp_path, server, capsys)
+
+
+def test_half_a_file_of_a_run_that_was_cut_off_is_no_reply(tmp_path: Path) -> None:
+    kept = KeptReplies("http://model.invalid/v1", tmp_path, "m")
+    messages = [{"role": "user", "content": "Why?"}]
+    kept.put(messages, "Because of the rain.")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [f"{kept.path(messages).stem}.json", f"{kept.path(messages).stem}.reply.txt"]
+    kept.path(messages).with_suffix(".reply.txt").rename(
+        tmp_path / f"{kept.path(messages).stem}.reply.txt.part"
+    )
+    with pytest.raises(httpx2.HTTPError):
+        kept.reply(messages)
 
 
 def test_a_reply_is_known_again_whatever_the_mark_around_the_data(tmp_path: Path) -> None:
