@@ -32,6 +32,15 @@ if TYPE_CHECKING:
 ENV_LINE = "settings.env_line"
 
 
+def home_of(program: Path) -> Path:
+    """The folder that folders and ``.env`` start from: the checkout, or that of the platform where it is installed."""
+    if (program / "Makefile").exists():
+        return program
+    from platformdirs import user_data_path
+
+    return user_data_path("old-friend", appauthor=False)
+
+
 def load(
     home: Path,
     environment: Mapping[str, str],

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from people import People
 
 VERSION = "0.1.0"
-HOME = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent
 #: Seconds that leaving waits for vectors that are being made; what is not made then is made at the next start.
 _SETTLE = 2.0
 
@@ -77,7 +77,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
     """Open everything, chat, close everything. Where settings have changed, what all is to be opened anew with."""
-    settings = config.load(HOME, streams.environment, options.flags, options.env_file)
+    settings = config.load(config.home_of(HERE), streams.environment, options.flags, options.env_file)
     debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
     try:
         if options.backup or options.restore:
@@ -220,6 +220,12 @@ def _end(code: int) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
+
+
+def run() -> NoReturn:
+    """The command ``old-friend``, where it is installed."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end(main())
 
 
 if __name__ == "__main__":

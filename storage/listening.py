@@ -24,10 +24,13 @@ class Listening(Knowing):
         """The active sessions of a door, oldest first; one with an ``end_timestamp`` waits to be archived."""
         return [session for session in self._store.active_sessions() if session.door == door]
 
-    def store_alone(self, session_id: str, words: str, text_id: str) -> Turn:
-        """Store a message that nobody answers, with its words and its place in the queue, in one commit."""
-        turn = NewTurn(text_id, self._now(), "user", words)
-        stored = self._store.store_alone(session_id, turn, turn.timestamp)
+    def store_alone(self, session_id: str, words: str, text_id: str, *, said: str | None = None) -> Turn:
+        """Store a message that nobody answers, with its words and its place in the queue, in one commit.
+
+        What is of the past was ``said`` then.
+        """
+        now = self._now()
+        stored = self._store.store_alone(session_id, NewTurn(text_id, said or now, "user", words), now)
         self._tell_index([])
         return stored
 

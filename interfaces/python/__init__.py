@@ -1,1 +1,5 @@
-"""The door for other Python programs."""
+"""The door for other Python programs: ``Friend``."""
+
+from interfaces.python.friend import Friend
+
+__all__ = ["Friend"]

@@ -1,0 +1,123 @@
+"""A Python program has the same friend as the terminal: it talks, remembers and asks, and people share nothing."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from domain import errors
+from interfaces.python import Friend
+from tests.server import ScriptedServer, say, status
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def settings(tmp_path: Path, model: ScriptedServer) -> dict[str, str]:
+    return {
+        "OPENAI_API_BASE": model.base, "CHAT_MODEL": "m", "EMBEDDING_MODEL": "built-in", "REQUEST_TIMEOUT": "20",
+        "LOG_DIR": str(tmp_path / "logs"),
+    }  # fmt: skip
+
+
+def test_what_was_said_is_known_the_next_time(
+    tmp_path: Path, settings: dict[str, str], model: ScriptedServer
+) -> None:
+    model.script(say("Nice cat."), say("Douban!"))
+    with Friend(tmp_path / "data", settings=settings) as friend:
+        assert friend.chat("My cat is called Douban.") == "Nice cat."
+    with Friend(tmp_path / "data", settings=settings) as friend:
+        assert friend.chat("What is my cat called?") == "Douban!"
+        assert "My cat is called Douban." in [one.text for one in friend.search("cat")]
+    assert "My cat is called Douban." in str(model.chats[-1])
+
+
+def test_a_failed_call_stores_nothing(
+    tmp_path: Path, settings: dict[str, str], model: ScriptedServer
+) -> None:
+    model.script(status(401))
+    with Friend(tmp_path / "data", settings=settings) as friend:
+        with pytest.raises(errors.ModelError):
+            friend.chat("My cat is called Douban.")
+        assert friend.search("cat") == ()
+
+
+def test_a_second_program_is_told_who_holds_the_memory(tmp_path: Path, settings: dict[str, str]) -> None:
+    with Friend(tmp_path / "data", settings=settings):
+        with pytest.raises(errors.DataInUse):
+            Friend(tmp_path / "data", settings=settings)
+    Friend(tmp_path / "data", settings=settings).close()
+
+
+def test_the_memory_service_is_that_of_the_other_doors(tmp_path: Path, settings: dict[str, str]) -> None:
+    with Friend(tmp_path / "data", settings=settings) as friend:
+        processed = friend.process_memory("My cat is called Douban.")
+        assert list(processed.model_dump()) == [
+            "status", "resolved_query", "memories", "relations", "metadata",
+        ]  # fmt: skip
+        assert friend.get_session_status().has_active_session
+        assert friend.get_session_status("somebody else").has_active_session is False
+        ended = friend.end_session().session_info
+        assert ended is not None
+        assert ended.event_count == 1
+
+
+def test_dialogues_are_remembered_with_their_time_and_asked_about(
+    tmp_path: Path, settings: dict[str, str], model: ScriptedServer
+) -> None:
+    with Friend(tmp_path / "data", settings=settings) as friend:
+        friend.add_dialogue("Alice", "Let us meet at the Blue Fox on Friday.", "2025-11-12T10:00:00+00:00")
+        friend.add_dialogue("Bob", "Fine, at seven.", "2025-11-12T10:01:00+00:00")
+        found = friend.search("Blue Fox")
+        assert [one.text for one in found][:1] == ["Alice: Let us meet at the Blue Fox on Friday."]
+        assert found[0].date.startswith("2025-11-12")
+        model.answer = lambda request: "{}"
+        friend.finalize()
+        friend.finalize()
+        model.answer = lambda request: "They meet at the Blue Fox."
+        assert "Blue Fox" in friend.ask("Where do Alice and Bob meet on Friday?")
+
+
+def test_two_people_share_nothing(tmp_path: Path, settings: dict[str, str], model: ScriptedServer) -> None:
+    model.script(say("Nice cat."), say("No idea."))
+    with Friend(tmp_path / "data", person="ann", settings=settings) as ann:
+        ann.chat("My cat is called Douban.")
+    with Friend(tmp_path / "data", person="ben", settings=settings) as ben:
+        ben.chat("What is my cat called?")
+        assert [one.text for one in ben.search("cat") if "Douban" in one.text] == []
+    assert "Douban" not in str(model.chats[-1])
+
+
+def test_the_page_of_the_documents_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text("utf-8"), re.DOTALL)
+    assert code is not None
+    page = tmp_path / "page.py"
+    page.write_text(code[1], "utf-8")
+    for name in ("OPENAI_API_KEY", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("EMBEDDING_MODEL", "built-in")
+    monkeypatch.setenv("LOG_DIR", str(tmp_path / "logs"))
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(page), run_name="__main__")
+    assert "Douban" in capsys.readouterr().out
+
+
+def test_the_package_asks_for_what_the_requirements_name() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = (ROOT / "requirements-serve.txt").read_text("utf-8").splitlines()
+    named = [line for line in lines if line and not line.startswith(("#", "-r"))]
+    assert project["optional-dependencies"]["serve"] == named
