@@ -61,9 +61,11 @@ def read_start(path: Path, count: int) -> bytes:
         return file.read(count)
 
 
-def sync_file(path: Path) -> None:
-    """Make the content of a file durable."""
-    with _as_ours(path), path.open("rb") as file:
+def write_file(path: Path, content: bytes) -> None:
+    """Make this the content of a file that has no name of its own yet, for good."""
+    with _as_ours(path), path.open("r+b") as file:
+        file.write(content)
+        file.flush()
         os.fsync(file.fileno())
 
 

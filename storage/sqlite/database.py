@@ -16,12 +16,13 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from domain import errors
-from domain.files import make_private, put_in_place, read_start, sync_file
+from domain.files import make_private, put_in_place, read_start, write_file
 from storage.sqlite import migrations, shape
 
 #: The log is brought into the database when it holds so many pages: 2 MB, and hardly ever in a person's way.
@@ -93,15 +94,9 @@ class Database:
         born = self.path.with_name(f".{self.path.name}.new")
         born.unlink(missing_ok=True)
         make_private(born)
-        connection = self._connect(born)
-        try:
-            with as_ours(self.path):
-                for setting in ("page_size=8192", "journal_mode=MEMORY", "synchronous=OFF"):
-                    connection.execute(f"PRAGMA {setting}")
-                self._take_steps(connection)
-        finally:
-            connection.close()
-        sync_file(born)
+        with as_ours(self.path):
+            written = _newborn(migrations.STEPS)
+        write_file(born, written)
         put_in_place(born, self.path)
 
     def _refuse_cut(self) -> None:
@@ -144,10 +139,7 @@ class Database:
         run(f"PRAGMA wal_autocheckpoint={_PAGES_OF_LOG}")
         run("PRAGMA secure_delete=ON")
         run("PRAGMA cell_size_check=ON")
-        self._take_steps(connection)
-
-    def _take_steps(self, connection: sqlite3.Connection) -> None:
-        connection.execute("PRAGMA foreign_keys=ON")
+        run("PRAGMA foreign_keys=ON")
         migrations.migrate(connection, self.path)
         shape.mend(connection)
 
@@ -227,6 +219,16 @@ class Database:
             self._log.debug(
                 "database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _shown(parameters), shown
             )
+
+
+@cache
+def _newborn(steps: Sequence[str]) -> bytes:
+    """The file of a database that has taken these steps and holds nothing."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("PRAGMA page_size=8192")
+        migrations.migrate(connection, Path())
+        shape.mend(connection)
+        return connection.serialize()
 
 
 def _logged(log: Path, size: int) -> tuple[set[int], int]:
