@@ -44,7 +44,7 @@ from memory import Memory
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from people import People
+    from people import People, Scrub
 
 VERSION = "0.1.0"
 HERE = Path(__file__).resolve().parent
@@ -152,14 +152,17 @@ def _opened(settings: Settings, debug: DebugLog, options: Options) -> Iterator[C
 
 
 def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
-    scrubbers = [
-        lambda gone: history_file.scrub(settings.data_dir / "history", gone.texts),
-        lambda gone: debug.scrub(gone.held_by),
-    ]
     return Memory(
         settings.data_dir, llm.embedder, clock=_now, new_id=_new_id, log=debug.log,
-        also_searched=[settings.log_dir], scrubbers=scrubbers,
+        also_searched=[settings.log_dir], scrubbers=_scrubbers(debug, settings.data_dir),
     )  # fmt: skip
+
+
+def _scrubbers(debug: DebugLog, folder: Path) -> list[Scrub]:
+    return [
+        lambda gone: history_file.scrub(folder / "history", gone.texts),
+        lambda gone: debug.scrub(gone.held_by),
+    ]
 
 
 def _back_up_or_restore(settings: Settings, options: Options, streams: Streams) -> Exit:
@@ -196,7 +199,7 @@ def _serve(settings: Settings, debug: DebugLog, options: Options, streams: Strea
 
     words = words_for(settings, streams.environment)
     tell = partial(print, file=steady(streams.stdout), flush=True)
-    served = Served(settings, debug.log, words, tell, wishes, _now, _new_id)
+    served = Served(settings, debug.log, words, tell, wishes, _now, _new_id, partial(_scrubbers, debug))
     return serve(served, options.host, options.port, _app)
 
 

@@ -49,6 +49,7 @@ __all__ = [
     "Instruction",
     "People",
     "Registry",
+    "Scrub",
     "Token",
     "folder_of",
     "registry_in",

@@ -19,7 +19,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,7 +33,7 @@ from domain.settings import Settings
 from interfaces.terminal.interrupting import Wishes
 from interfaces.terminal.messages import Words
 from llm import Llm
-from people import ME, People, Registry
+from people import ME, People, Registry, Scrub
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -59,7 +59,8 @@ _CANNOT = {
 
 @dataclass(frozen=True)
 class Served:
-    """What serving needs of the program around it. ``tell`` shows a line to whoever started it."""
+    """What serving needs of the program around it. ``tell`` shows a line to whoever started it; ``scrubbers_of``
+    the folder of a memory clean what lies beside the memories of what is erased."""
 
     settings: Settings
     log: logging.Logger
@@ -68,6 +69,7 @@ class Served:
     wishes: Wishes
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
+    scrubbers_of: Callable[[Path], Sequence[Scrub]]
 
     def say(self, key: str, **details: object) -> None:
         """Show a message."""
@@ -167,6 +169,7 @@ def _people(served: Served, registry: Registry) -> Iterator[People]:
         yield People(
             settings, llm, registry, served.log,
             clock=served.clock, new_id=served.new_id, most_open=settings.open_memories,
+            scrubbers_of=served.scrubbers_of,
         )  # fmt: skip
     finally:
         llm.close()

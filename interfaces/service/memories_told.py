@@ -100,7 +100,9 @@ def _turns(turns: Sequence[RecalledTurn]) -> Iterator[ToldMemory]:
 
 
 def _belongs(other: RecalledTurn, turn: RecalledTurn) -> bool:
-    return other is turn or (not other.hit and other.session_id == turn.session_id)
+    """Whether something stands beside a turn as its question or its answer; two of one speaker stand each alone."""
+    beside = not other.hit and other.session_id == turn.session_id and other.role != turn.role
+    return other is turn or beside
 
 
 def _said(turn: RecalledTurn) -> str:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from interfaces.service.bodies import LONGEST_INPUT, ProcessRequest
+from interfaces.service.bodies import (
+    LONGEST_INPUT,
+    DebugResponse,
+    EndSessionResponse,
+    ErrorResponse,
+    GraphResponse,
+    ProcessRequest,
+    ProcessResponse,
+    SessionStatusResponse,
+)
 from tests.house import Mind
 from tests.interfaces.service.known import LYON
 from tests.interfaces.service.opened import OpenedService
@@ -141,3 +152,14 @@ def test_what_is_asked_is_taken_as_it_is_or_not_at_all(asked: Any) -> None:
 def test_the_longest_input_and_the_longest_id_are_taken() -> None:
     asked = ProcessRequest.model_validate({"input": "x" * LONGEST_INPUT, "user_id": "y" * 128})
     assert asked.request_id is None
+
+
+def test_the_page_about_it_shows_bodies_as_they_are() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "memory-service.md"
+    shown = re.findall(r"```json\n(.+)\n```", page.read_text(encoding="utf-8"))
+    models = (
+        ProcessResponse, EndSessionResponse, EndSessionResponse, SessionStatusResponse, DebugResponse,
+        GraphResponse, ErrorResponse,
+    )  # fmt: skip
+    for body, model in zip(shown, models, strict=True):
+        assert model.model_validate_json(body).model_dump_json() == body

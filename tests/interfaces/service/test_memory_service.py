@@ -180,6 +180,21 @@ def test_what_the_companion_said_is_told_as_its_words(opened: OpenedService, clo
     assert all("Assistant: You liked the Comté" in one for one in found if "You liked" in one)
 
 
+def test_a_memory_is_one_thing_that_was_said_and_a_reply_comes_with_what_it_answers(
+    opened: OpenedService, clock
+) -> None:
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.service.process("Kiwi is my parrot.", "me")
+    opened.consolidate()
+    with opened.people.companion("me") as companion:
+        session = companion.memory.start_session()
+        said = ("Where?", "Under the blue pot.")
+        companion.memory.store_round(session.session_id, *said, clock().isoformat(), "stop")
+    assert "Kiwi is my parrot." in contents(opened.service.process("What is Kiwi?", "me"))
+    found = contents(opened.service.process("What lies under the blue pot?", "me"))
+    assert "Where?\nAssistant: Under the blue pot." in found
+
+
 def test_looking_changes_nothing(opened: OpenedService, clock) -> None:
     opened.service.process("My sister Ann lives in Lyon.", "me")
     clock.pass_by(hours=2)
