@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from datetime import timedelta
 from pathlib import Path
 
 from domain.languages import estimate
@@ -175,9 +176,11 @@ def _settings(context: CommandContext) -> list[tuple[str, str, str]]:
 def _as_set(value: object) -> str:
     """A value as it would be written into ``.env``.
 
-    >>> _as_set(True), _as_set(120.0), _as_set("")
-    ('1', '120', '–')
+    >>> _as_set(True), _as_set(120.0), _as_set(timedelta(hours=8)), _as_set("")
+    ('1', '120', '8', '–')
     """
+    if isinstance(value, timedelta):
+        return f"{value / timedelta(hours=1):g}"
     if isinstance(value, bool | float):
         return f"{value:g}"
     return str(value) or "–"
