@@ -183,7 +183,9 @@ class Problems:
 
     def _methods(self, path: str) -> set[str]:
         """Those of all routes of a path: each route by itself knows only its own."""
-        return {method for route in self._routes if route.path_regex.match(path) for method in route.methods}
+        return {
+            method for route in self._routes if route.path_regex.match(path) for method in route.methods or ()
+        }
 
     def _invalid(self, found: Sequence[Any]) -> Problem:
         """What was sent is never repeated: it may be long, private, or no text at all."""
