@@ -2,7 +2,8 @@
 
 Promises: whoever cannot listen, or would stand open to other machines without a token, says so in one line before
 anything heavy is loaded. Asked to end, the server takes no new request, finishes what is under way within ``GRACE``
-seconds, then hangs up on the models; every memory is closed whole. A second Ctrl-C waits for nothing.
+seconds, then hangs up on the models; every memory is closed whole. A second Ctrl-C waits for nothing; a second SIGTERM,
+which `make` passes on, changes nothing.
 
 Exit codes: 0 all was finished; 1 it cannot listen, or something had to be given up; 2 the command line, a setting, a
 package or a token is missing; 130 a second Ctrl-C.
@@ -269,18 +270,24 @@ def _until_the_end(served: Served, running: Running, people: People, grace: floa
     if not asked.is_set:
         return Exit.FAILED  # it broke down by itself; the log says why
     served.say("serve.leaving")
-    served.wishes.leaving = False
-    again = served.wishes.begin()
+    again = _next_wish(served.wishes)
     running.leave()
     late = time.monotonic() + grace + _HANGING_UP + _CLOSING
     while not running.ended(0.05) and time.monotonic() < late:
-        if again.is_set:
+        if again.is_set and not served.wishes.leaving:
             return Exit.INTERRUPTED
+        if again.is_set:  # whoever started us may pass on what we heard ourselves
+            again = _next_wish(served.wishes)
     if running.ended(0) and _closed(people) and not running.gave_up:
         served.say("serve.left")
         return Exit.OK
     served.say("serve.cut_off", seconds=round(grace))
     return Exit.FAILED
+
+
+def _next_wish(wishes: Wishes) -> Stop:
+    wishes.leaving = False
+    return wishes.begin()
 
 
 def _closed(people: People) -> bool:
