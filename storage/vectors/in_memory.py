@@ -42,6 +42,9 @@ class InMemoryRows:
     def __len__(self) -> int:
         return len(self._ids)
 
+    def __contains__(self, text_id: str) -> bool:
+        return text_id in self._place
+
     def put(self, text_ids: Sequence[str], session_ids: Sequence[str], vectors: Floats) -> None:
         """Add rows, each in place of the row of its id."""
         with self._lock:
@@ -135,6 +138,12 @@ class InMemoryIndex:
                 vectors = np.stack([normalised(row.vector, self._dimension) for row in some])
                 ids, sessions = [row.text_id for row in some], [row.session_id for row in some]
                 self._held[kind].put(ids, sessions, vectors.astype(np.float32))
+
+    def are_new(self, text_ids: Sequence[str]) -> bool:
+        """Whether it is certain that none of these is stored, and each is named once: all there is is held here."""
+        if len(self._held) < len(KINDS) or len(set(text_ids)) < len(text_ids):
+            return False
+        return not any(text_id in held for held in self._held.values() for text_id in text_ids)
 
     def drop(self, text_ids: Sequence[str]) -> None:
         """Take rows out."""
