@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from domain import errors
 from domain.events import Stop
-from interfaces.http.callers import Caller, Calling
+from interfaces.http.callers import Caller, Calling, Stopping
 from interfaces.http.errors import Problem, Problems
 from interfaces.service.chat_requests import ChatRequest, read_request
 from interfaces.service.relayed_chats import OWN_MODEL, Prepared, RelayedChats
@@ -53,6 +53,7 @@ def router(people: People) -> APIRouter:
     def complete(
         asked: Request,
         caller: Calling,
+        ending: Stopping,
         body: Json,
         x_user_id: Annotated[str | None, Header(max_length=128)] = None,
         x_session_id: Annotated[str | None, Header(max_length=200)] = None,
@@ -65,25 +66,25 @@ def router(people: People) -> APIRouter:
             person, request, x_session_id, switched_off=x_memory.strip().lower() == "off"
         )
         if request.streams:
-            return _streamed(people.llm.relay(), chats, prepared, asked.app.state.problems)
-        return _whole(people.llm.relay(), chats, prepared)
+            return _streamed(people.llm.relay(), chats, prepared, ending, asked.app.state.problems)
+        return _whole(people.llm.relay(), chats, prepared, ending)
 
     @api.post("/embeddings")
-    def embed(caller: Calling, body: Json) -> Response:
+    def embed(caller: Calling, ending: Stopping, body: Json) -> Response:
         """Vectors, as the server makes them."""
-        return _passed_on(people.llm.relay(), "POST", "/embeddings", body)
+        return _passed_on(people.llm.relay(), "POST", "/embeddings", body, ending)
 
     @api.get("/models")
-    def models(caller: Calling) -> Response:
+    def models(caller: Calling, ending: Stopping) -> Response:
         """The models of the server, and ``old-friend`` for the one that is set."""
-        return _with_ours(_passed_on(people.llm.relay(), "GET", "/models", None))
+        return _with_ours(_passed_on(people.llm.relay(), "GET", "/models", None, ending))
 
     @api.get("/models/{name:path}")
-    def model(caller: Calling, name: str) -> Response:
+    def model(caller: Calling, ending: Stopping, name: str) -> Response:
         """One model."""
         if name == OWN_MODEL:
             return _json(_OURS)
-        return _passed_on(people.llm.relay(), "GET", f"/models/{name}", None)
+        return _passed_on(people.llm.relay(), "GET", f"/models/{name}", None, ending)
 
     return api
 
@@ -98,13 +99,15 @@ def _hint(caller: Caller, request: ChatRequest) -> str | None:
     return named if for_all and isinstance(named, str) and named else None
 
 
-def _whole(relay: Relay, chats: RelayedChats, prepared: Prepared) -> Response:
-    answer = relay.send("POST", "/chat/completions", prepared.body, Stop())
+def _whole(relay: Relay, chats: RelayedChats, prepared: Prepared, ending: Stop) -> Response:
+    answer = relay.send("POST", "/chat/completions", prepared.body, ending)
     chats.keep(prepared, answer.heard)
     return Response(answer.body, answer.status, {**answer.headers, **prepared.headers})
 
 
-def _streamed(relay: Relay, chats: RelayedChats, prepared: Prepared, problems: Problems) -> Response:
+def _streamed(
+    relay: Relay, chats: RelayedChats, prepared: Prepared, ending: Stop, problems: Problems
+) -> Response:
     stop = Stop()
     events = relay.stream("/chat/completions", prepared.body, stop)
     first = next(events)
@@ -114,9 +117,10 @@ def _streamed(relay: Relay, chats: RelayedChats, prepared: Prepared, problems: P
     def told() -> Iterator[bytes]:
         heard = Heard()
         try:
-            for event in _kept_alive(events):
-                heard.take(_object(event))
-                yield b"data: " + event + b"\n\n" if event else b": keepalive\n\n"
+            with ending.calling(stop.set):
+                for event in _kept_alive(events):
+                    heard.take(_object(event))
+                    yield b"data: " + event + b"\n\n" if event else b": keepalive\n\n"
             chats.keep(prepared, heard)
             yield b"data: [DONE]\n\n"
         except errors.OldFriendError as fault:
@@ -155,8 +159,8 @@ def _kept_alive(events: Iterator[Answer | bytes]) -> Iterator[bytes]:
         yield event
 
 
-def _passed_on(relay: Relay, method: Literal["GET", "POST"], path: str, body: Any) -> Response:
-    answer = relay.send(method, path, body, Stop())
+def _passed_on(relay: Relay, method: Literal["GET", "POST"], path: str, body: Any, ending: Stop) -> Response:
+    answer = relay.send(method, path, body, ending)
     return Response(answer.body, answer.status, dict(answer.headers))
 
 
