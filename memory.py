@@ -151,14 +151,14 @@ class Memory(Serving, Listening):
             if not self._closed:
                 raise
 
-    def close(self, settle: float = 0.0) -> None:
-        """Let the index catch up for ``settle`` seconds at the most, then let go of everything."""
+    def close(self, settle: float = 0.0, patience: float = 1.0) -> None:
+        """Let the index catch up for ``settle`` seconds, end its work within ``patience``, let go of everything."""
         if settle and self._search:
             self._search.index.settle(settle)
         self._closed = True
         with self._opening:
             if self._search:
-                self._search.index.close()
+                self._search.index.close(patience)
                 self._search.vectors.close()
         self._store.close()
         self._owner.release()

@@ -13,6 +13,7 @@ person said is in no other person's folder, prompt or answer.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
 import time
@@ -22,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import repeat
 from pathlib import Path
 from threading import Condition, Lock, RLock
 
@@ -68,9 +70,9 @@ _KEEP_EVERY = 600.0
 #: Seconds that the index of a memory that is closed has for what waits; the rest is done at the next opening.
 _SETTLE = 0.5
 #: Memories that may be open beyond the limit while one is being closed, and seconds to wait for that.
-_SPARE, _PATIENCE = 16, 10.0
-#: Threads that close everything in the end.
-_CLOSERS = 4
+_SPARE, _PATIENCE = 16, 30.0
+#: Threads that close everything in the end, and seconds that the index of each has then.
+_CLOSERS, _AT_THE_END = 4, 1.0
 
 Key = tuple[str, int | None]
 
@@ -144,12 +146,15 @@ class Companion:
         """What may take its time after opening: the index, an erasure that was cut short, silent sessions."""
         self.background.begin(self._start)
 
-    def close(self) -> None:
-        """Let go of everything; what is done in the background is given up, and goes on at the next opening."""
+    def close(self, patience: float) -> None:
+        """Let go of everything; what is done in the background is given up, and goes on at the next opening.
+
+        What its index is at has so many seconds to end: whoever opens it again must not meet that.
+        """
         self.background.end(timeout=0)
         for conversation in self._conversations:
             conversation.close()
-        self.memory.close(settle=_SETTLE)
+        self.memory.close(_SETTLE, patience)
 
     def _start(self, stop: Stop) -> None:
         self.memory.start()
@@ -246,6 +251,9 @@ class People:
 
         lance.load()
         self.llm.prepare()
+        # What is loaded stays; looking through all of it for garbage would stop every thread, again and again.
+        gc.collect()
+        gc.freeze()
 
     @contextmanager
     def companion(self, person: str, instruction: int | None = None) -> Iterator[Companion]:
@@ -280,7 +288,7 @@ class People:
             places = list(self._places.values())
         self._upkeep.end(_PATIENCE)
         with ThreadPoolExecutor(_CLOSERS) as closers:
-            list(closers.map(self._close, places))
+            list(closers.map(self._close, places, repeat(_AT_THE_END)))
 
     # -- opening and letting go ----------------------------------------------------------------------------------
 
@@ -346,7 +354,7 @@ class People:
         with self._changed:
             place = self._next_to_close()
         if place:
-            self._close(place)
+            self._close(place, _PATIENCE)
             return AT_ONCE
         if time.monotonic() >= self._keep_at:
             self._keep_at = time.monotonic() + _KEEP_EVERY
@@ -366,7 +374,7 @@ class People:
     def _has_room(self) -> bool:
         return self._next_to_close(_SPARE) is None
 
-    def _close(self, place: _Place) -> None:
+    def _close(self, place: _Place, patience: float) -> None:
         """Close a companion unless somebody uses it by now. Who comes meanwhile waits and opens it again."""
         with place.door:
             with self._changed:
@@ -374,7 +382,7 @@ class People:
                     return
                 companion, place.companion = place.companion, None
             try:
-                companion.close()
+                companion.close(patience)
             finally:
                 with self._changed:
                     self._forget(place)
