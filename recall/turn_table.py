@@ -11,6 +11,7 @@ that the close look costs the same at a million turns as at five thousand.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import date
 from operator import attrgetter
@@ -71,6 +72,7 @@ class TurnTable:
         self._last_told: dict[int, int] = {}
         self._newest = 0
         self._told: Numbers | None = None
+        self._still: TurnTable | None = None
         self._room: dict[str, npt.NDArray[Any]] = {
             name: np.zeros(_FIRST_ROOM, kind) for name, kind in _COLUMNS.items()
         }
@@ -96,6 +98,7 @@ class TurnTable:
 
     def extend(self, turns: Sequence[TurnRow]) -> None:
         """Take in turns that were stored since."""
+        self._still = None
         start, end = self._size, self._size + len(turns)
         while end > len(self._room["seq"]):
             self._room = {
@@ -116,6 +119,14 @@ class TurnTable:
         self._show()
         self._link(np.arange(start, end))
         self.has_named = self.has_named or bool(self.has_mark(np.arange(start, end), "named").any())
+
+    def snapshot(self) -> TurnTable:
+        """The table as it stands now, for one question: what is taken in later changes nothing in it."""
+        if self._still is None:
+            self._still = copy(self)
+            self._still.place, self._still.previous = self.place.copy(), self.previous.copy()
+            self._still.next = self.next.copy()
+        return self._still
 
     def session_lengths(self, numbers: Numbers) -> Floats:
         """The tokens of whole sessions."""

@@ -70,3 +70,15 @@ def test_taking_in_a_round_does_not_touch_what_is_known():
     assert (table.next[:19_999] == known).all()
     assert table.next[19_999:].tolist() == [20_000, 20_001, -1]
     assert table.sessions == 2000
+
+
+def test_what_one_question_reads_stays_as_it_is_while_turns_are_taken_in():
+    table = _table([(1, 0), (2, 0), (1, 2)], [])
+    still = table.snapshot()
+    assert table.snapshot() is still
+    table.extend([Row(4, 1, 1), Row(5, 2, 1)])
+    assert (len(still), len(table.snapshot())) == (3, 5)
+    assert still.next.tolist() == [2, -1, -1]
+    assert still.place.tolist() == [0, 0, 1]
+    assert still.rows(np.array([3, 4]))[0].tolist() == [2]
+    assert table.snapshot().next.tolist() == [3, 4, -1, 2, -1]

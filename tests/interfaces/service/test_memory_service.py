@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from domain.errors import UsageError
@@ -300,6 +302,17 @@ def test_a_person_at_the_terminal_never_goes_on_in_a_session_of_the_service(
         again, resumed = session_to_open(companion.memory, companion.settings, clock())
         assert (again.session_id, resumed) == (session.session_id, True)
     opened.service.process("She has a cat.", "me")
+    assert opened.statuses() == ["active"]
+
+
+def test_many_requests_at_once_of_one_person_are_in_one_session_and_each_is_stored(
+    opened: OpenedService,
+) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        said = [f"This is number {number}." for number in range(24)]
+        asked = [pool.submit(opened.service.process, one, "me") for one in (*said, *said)]
+        assert all(one.result().status == "success" for one in asked)
+    assert sorted({text for _, text in opened.said()}) == sorted(f"User: {one}" for one in said)
     assert opened.statuses() == ["active"]
 
 
