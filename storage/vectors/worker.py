@@ -76,7 +76,7 @@ class Worker:
     def start(self) -> None:
         """Begin; a second call does nothing."""
         with self._changed:
-            if not self._started:
+            if not self._started and not self._ended:
                 self._started = True
                 self._schedule()
 
