@@ -356,7 +356,7 @@ class Memory(Serving, Listening):
 
     def settle_index(self, timeout: float) -> bool:
         """Wait until every text that can have its vector has it and is in the index. False when not."""
-        return self._search is not None and self.index.settle(timeout)
+        return self._search is not None and not self._closed and self.index.settle(timeout)
 
     def reindex(self) -> None:
         """Make the index anew from the vectors that are stored, and try texts again that were set aside."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Header, Request, Response
 from fastapi.responses import StreamingResponse
@@ -84,7 +85,7 @@ def router(people: People) -> APIRouter:
         """One model."""
         if name == OWN_MODEL:
             return _json(_OURS)
-        return _passed_on(people.llm.relay(), "GET", f"/models/{name}", None, ending)
+        return _passed_on(people.llm.relay(), "GET", f"/models/{quote(name)}", None, ending)
 
     return api
 

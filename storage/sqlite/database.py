@@ -3,16 +3,11 @@
 Promises: a committed transaction survives a power cut (``synchronous=FULL``); a write is all or nothing
 (``BEGIN IMMEDIATE``); deleted content is overwritten (``secure_delete``); a database that is damaged, newer or of
 another shape is refused and left as it is. Every statement can be watched with its values on the injected logger.
-
-A commit is one fsync of the write-ahead log, beside the database as long as it is open. Versions of SQLite below 3.51.3
-can corrupt it when two connections write or checkpoint at once; here one alone does, by the lock on the folder, and
-others only read. Where a file system has no room for such a log, a rollback journal takes its place.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -25,13 +20,11 @@ from domain import errors
 from domain.files import make_private, put_in_place, read_start, write_file
 from storage.sqlite import migrations, shape
 
-#: The log is brought into the database when it holds so many pages: 2 MB, and hardly ever in a person's way.
-_PAGES_OF_LOG = 256
 #: SQLite takes so many values in one statement at the least (SQLITE_MAX_VARIABLE_NUMBER before 3.32), and a few more.
 _AT_ONCE = 900
 
-#: Bytes of SQLite's own header, of that of its log, and of that of each page in the log (sqlite.org/fileformat2.html).
-_HEADER, _LOG_HEADER, _FRAME_HEADER = 100, 32, 24
+#: Bytes of SQLite's own header (sqlite.org/fileformat2.html).
+_HEADER = 100
 
 _KINDS: dict[int, type[errors.StorageError]] = {
     sqlite3.SQLITE_FULL: errors.DiskFull,
@@ -100,28 +93,19 @@ class Database:
         put_in_place(born, self.path)
 
     def _refuse_cut(self) -> None:
-        """A file that is shorter than its own header says was cut; SQLite would notice only page by page.
-
-        Pages that stand in the log may be missing. A journal of an interrupted write mends the file at the first read.
-        """
-        journal = self._beside("-journal")
-        if journal.exists() and journal.stat().st_size:
-            return
+        """A file that is shorter than its own header says was cut; SQLite would notice only page by page."""
         header = read_start(self.path, _HEADER)
-        if not header.startswith(b"SQLite format 3\0") or len(header) < _HEADER:
-            raise errors.Damaged(path=str(self.path), reason="no database")
-        size = int.from_bytes(header[16:18], "big")
-        size = size if size > 1 else 65_536
-        logged, pages = _logged(self._beside("-wal"), size)
-        pages = pages or int.from_bytes(header[28:32], "big")
-        there = self.path.stat().st_size // size
-        missing = pages - there - sum(there < number <= pages for number in logged)
-        never_written = int(there <= (1 << 30) // size < pages)  # SQLite keeps its locks there
-        if missing > never_written:
-            raise errors.Damaged(path=str(self.path), reason="cut")
+        pages, page = int.from_bytes(header[28:32], "big"), int.from_bytes(header[16:18], "big")
+        whole = header.startswith(b"SQLite format 3\0") and len(header) == _HEADER
+        if self._unfinished():
+            return
+        if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):
+            raise errors.Damaged(path=str(self.path), reason="cut" if whole else "no database")
 
-    def _beside(self, end: str) -> Path:
-        return self.path.with_name(self.path.name + end)
+    def _unfinished(self) -> bool:
+        """Whether a journal of an interrupted write lies beside: SQLite mends the file from it at the first read."""
+        beside = (self.path.with_name(self.path.name + end) for end in ("-journal", "-wal"))
+        return any(path.exists() and path.stat().st_size for path in beside)
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         with as_ours(self.path):
@@ -131,12 +115,10 @@ class Database:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         run = connection.execute
+        # No WAL: a process that closes any file of the database loses SQLite's locks on it, and ours does where it
+        # searches files after an erasure. Another program that looks into it then takes the log away under us.
+        run("PRAGMA journal_mode=TRUNCATE")
         run("PRAGMA synchronous=FULL")
-        if run("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
-            run("PRAGMA journal_mode=TRUNCATE")
-        # What a kill left in the log goes into the file, so that no byte of what was deleted stays in either.
-        run("PRAGMA wal_checkpoint(TRUNCATE)")
-        run(f"PRAGMA wal_autocheckpoint={_PAGES_OF_LOG}")
         run("PRAGMA secure_delete=ON")
         run("PRAGMA cell_size_check=ON")
         run("PRAGMA foreign_keys=ON")
@@ -188,15 +170,10 @@ class Database:
         return cursor
 
     def vacuum(self) -> None:
-        """Rewrite the file so that nothing deleted is left in it, nor in its log.
-
-        Raises DataInUse while another program reads an older state: its pages stay in the log until it has ended.
-        """
+        """Rewrite the file so that nothing deleted is left in it."""
         with self._lock, as_ours(self.path):
             self._connection.execute("VACUUM")
-            busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        if busy:
-            raise errors.DataInUse(path=str(self.path), pid=None, host=None, since=None)
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def problems(self) -> list[str]:
         """What SQLite's own examination finds; empty when all is well."""
@@ -229,24 +206,6 @@ def _newborn(steps: Sequence[str]) -> bytes:
         migrations.migrate(connection, Path())
         shape.mend(connection)
         return connection.serialize()
-
-
-def _logged(log: Path, size: int) -> tuple[set[int], int]:
-    """Which pages stand in a log as committed, and how many the database has with them; none without a log."""
-    logged, pages, held = set[int](), 0, set[int]()
-    try:
-        with log.open("rb") as file:
-            salt = file.read(_LOG_HEADER)[16:24]
-            while len(frame := file.read(_FRAME_HEADER)) == _FRAME_HEADER and frame[8:16] == salt:
-                held.add(int.from_bytes(frame[:4], "big"))
-                if committed := int.from_bytes(frame[4:8], "big"):
-                    logged.update(held)
-                    held.clear()
-                    pages = committed
-                file.seek(size, os.SEEK_CUR)
-    except FileNotFoundError:
-        pass
-    return logged, pages
 
 
 def _lenient(text: bytes) -> str:
