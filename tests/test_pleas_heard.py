@@ -111,7 +111,7 @@ def test_a_plea_that_names_what_it_means_withholds_that_wherever_it_stands_in_th
         said(first, "My brother Josef has gambling debts.")
         said(first, "I cook lentils every Friday.")
         notices = said(first, "Please forget what I said about Josef, wipe it and never bring it up.")
-        assert notices[0].details == {"rounds": 2}
+        assert notices[0].details == {"rounds": 2, "matter": ("Josef",)}
         asked = len(sent(server))
         said(first, "How are you?")
         first.save()

@@ -224,8 +224,8 @@ OF_ASKING: tuple[Break, ...] = (
         "a title shows what is withheld",
         "P22",
         "interfaces/terminal/commands/sessions.py",
-        "    if told := not_withheld(rounds):\n",
-        "    if told := rounds:\n",
+        'next((turn.words for turn in said if not turn.withheld), "")',
+        'next((turn.words for turn in said), "")',
         (WITHHELD + "test_a_title_never_shows_what_is_withheld",),
     ),
     Break(

@@ -15,7 +15,7 @@ from tests.torture.judging import astray, remembered, unsound
 from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process, scratch
 from tests.torture.scene import TYPED, Stage
 
-_SIZE_KB = 1_024
+_SIZE_KB = 2_048
 _NO_MOUNT = "a small disk may not be mounted here"
 #: Seconds in which an index that has room again is to have recovered.
 _RECOVERY = 90
@@ -43,7 +43,7 @@ def small_disk(where: Path) -> Iterator[Path | None]:
 
 @contextmanager
 def mounted(disk: Path) -> Iterator[Path | None]:
-    """A disk in memory of one megabyte, at an empty folder; None where this machine lets nobody mount one."""
+    """A disk in memory of two megabytes, at an empty folder; None where this machine lets nobody mount one."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={_SIZE_KB}k", "tmpfs", str(disk)]
     allowed = (
         shutil.which("mount") and not subprocess.run(command, check=False, capture_output=True).returncode

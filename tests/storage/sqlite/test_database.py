@@ -7,6 +7,8 @@ import logging
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -145,3 +147,18 @@ def test_a_damaged_file_is_refused_and_left_as_it_is(tmp_path, log):
             Database(path, log)
         assert path.read_bytes() == wrong
     assert [entry.name for entry in tmp_path.iterdir()] == ["m.db"]
+
+
+def test_another_program_that_looks_into_the_database_sees_all_and_takes_nothing_away(tmp_path, log) -> None:
+    path = tmp_path / "memory.db"
+    kept = "SELECT count(*) FROM meta WHERE value = 'kept'"
+    looks = f"import sqlite3; print(*sqlite3.connect({str(path)!r}).execute({kept!r}).fetchone())"
+    database, seen = Database(path, log), []
+    for number in range(3):
+        with database.write() as sql:
+            sql("INSERT INTO meta VALUES (?, 'kept')", (f"key-{number}",))
+        path.read_bytes()  # whatever is opened and closed here costs SQLite its locks
+        looked = subprocess.run([sys.executable, "-c", looks], check=True, capture_output=True, text=True)
+        seen.append(looked.stdout.strip())
+    database.close()
+    assert seen == ["1", "2", "3"]

@@ -9,7 +9,7 @@ COMMANDS = {
     "command.help": "What can be done",
     "command.retry": "Get another reply to your last message",
     "command.edit": "Change your last message and send it again",
-    "command.undo": "Take back the last n rounds; right after /reset, /save or a change of /facts, all of that",
+    "command.undo": "Take back the last n rounds, or a /reset, /save or /facts before",
     "command.redo": "Bring back what /undo took back, until something new is said",
     "command.history": "Show the last n rounds of this session",
     "command.memory": "What is remembered, on one screen; or look for something",
