@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from domain import errors
 from domain.errors import Exit
 from domain.events import Stop
 from domain.settings import Settings
+from interfaces.socket.offering import Offering
 from interfaces.terminal.interrupting import Wishes
 from interfaces.terminal.messages import Words
 from llm import Llm
@@ -81,7 +83,7 @@ def registry_of(data_dir: Path, clock: Callable[[], datetime]) -> Registry:
 
 def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GRACE) -> Exit:
     """Serve until somebody asks to end. Raises OldFriendError where it cannot begin."""
-    _packages()
+    needed(*_PACKAGES)
     settings = served.settings
     registry = registry_of(settings.data_dir, served.clock)
     try:
@@ -91,11 +93,13 @@ def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GR
             if not only_here and not names:
                 raise errors.UsageError("serve.needs_token", host=host)
             with _people(served, registry) as people:
-                running = Running(make(people, only_here), bound, grace, served.log)
+                app = make(people, only_here)
+                running = Running(app, bound, grace, served.log)
+                offering = Offering(people, app.state.service, served.words)
                 served.say(
                     "serve.ready", url=_url(bound), path=settings.data_dir, who=_who(served, names, registry)
                 )
-                return _until_the_end(served, running, people, grace)
+                return _until_the_end(served, running, partial(_closed, people, offering), grace)
     finally:
         registry.close()
 
@@ -103,8 +107,9 @@ def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GR
 # -- beginning
 
 
-def _packages() -> None:
-    if missing := [name for name in _PACKAGES if importlib.util.find_spec(name) is None]:
+def needed(*packages: str) -> None:
+    """Raises UsageError where one of these packages is not installed."""
+    if missing := [name for name in packages if importlib.util.find_spec(name) is None]:
         raise errors.UsageError("serve.packages_missing", package=missing[0])
 
 
@@ -232,7 +237,7 @@ class Running:
 def _logged(log: logging.Logger) -> Iterator[None]:
     """What the libraries have to say goes into our log, masked and private, and not to the screen."""
     forward = _Forward(log)
-    loggers = [logging.getLogger(name) for name in ("uvicorn", "asyncio")]
+    loggers = [logging.getLogger(name) for name in ("uvicorn", "asyncio", "mcp")]
     before = [(one, one.propagate) for one in loggers]
     for one in loggers:
         one.addHandler(forward)
@@ -259,7 +264,7 @@ class _Forward(logging.Handler):
 # -- ending
 
 
-def _until_the_end(served: Served, running: Running, people: People, grace: float) -> Exit:
+def _until_the_end(served: Served, running: Running, closed: Callable[[], bool], grace: float) -> Exit:
     asked = served.wishes.stop
     while running.alive and not asked.wait(0.5):
         pass
@@ -273,16 +278,21 @@ def _until_the_end(served: Served, running: Running, people: People, grace: floa
     while not running.ended(0.05) and time.monotonic() < late:
         if again.is_set:
             return Exit.INTERRUPTED
-    if running.ended(0) and _closed(people) and not running.gave_up:
+    if running.ended(0) and closed() and not running.gave_up:
         served.say("serve.left")
         return Exit.OK
     served.say("serve.cut_off", seconds=round(grace))
     return Exit.FAILED
 
 
-def _closed(people: People) -> bool:
+def _closed(people: People, offering: Offering) -> bool:
     """Close every memory; False where that takes too long."""
-    closing = threading.Thread(target=people.close, name="closing", daemon=True)
+
+    def close() -> None:
+        offering.close()
+        people.close()
+
+    closing = threading.Thread(target=close, name="closing", daemon=True)
     closing.start()
     closing.join(_CLOSING)
     return not closing.is_alive()
