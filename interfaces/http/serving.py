@@ -31,7 +31,6 @@ from domain import errors
 from domain.errors import Exit
 from domain.events import Stop
 from domain.settings import Settings
-from interfaces.socket.offering import Offering
 from interfaces.terminal.interrupting import Wishes
 from interfaces.terminal.messages import Words
 from llm import Llm
@@ -39,6 +38,8 @@ from people import ME, People, Registry
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+    from interfaces.socket.offering import Offering
 
 #: Makes the application of these people; True where nobody but this machine reaches it.
 MakeApp = Callable[[People, bool], "FastAPI"]
@@ -95,7 +96,7 @@ def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GR
             with _people(served, registry) as people:
                 app = make(people, only_here)
                 running = Running(app, bound, grace, served.log)
-                offering = Offering(people, app.state.service, served.words)
+                offering = _offered(people, app, served.words)
                 served.say(
                     "serve.ready", url=_url(bound), path=settings.data_dir, who=_who(served, names, registry)
                 )
@@ -148,6 +149,12 @@ def _url(bound: socket.socket) -> str:
     if ipaddress.ip_address(host.partition("%")[0]).is_unspecified:
         host = socket.gethostname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _offered(people: People, app: FastAPI, words: Words) -> Offering:
+    from interfaces.socket.offering import Offering
+
+    return Offering(people, app.state.service, words)
 
 
 def _who(served: Served, names: list[str], registry: Registry) -> str:

@@ -45,4 +45,4 @@ FORGET = (
     "Erase one memory for good, out of every file, with what was drawn from it. Only when the person asks to forget "
     "something: find its id with recall first, and say what you are about to erase. There is no way back."
 )
-PROFILE = "Who the person is: a short portrait, and the facts that hold now. Call it once, at the start of a conversation."
+PROFILE = "Who the person is: a short portrait, and the facts that hold now. Call it at the start of a conversation."
