@@ -312,7 +312,7 @@ class Finder:
             table = self._table = self._table or TurnTable()
             while new := self._archive.after(table.last_seq, _AT_ONCE):
                 table.extend(new)
-            return table
+            return table.as_it_stands()
 
     def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:
         """The vectors of texts; with the first text of a script also those of its background, in the same call."""

@@ -11,6 +11,7 @@ that the close look costs the same at a million turns as at five thousand.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import date
 from operator import attrgetter
@@ -116,6 +117,12 @@ class TurnTable:
         self._show()
         self._link(np.arange(start, end))
         self.has_named = self.has_named or bool(self.has_mark(np.arange(start, end), "named").any())
+
+    def as_it_stands(self) -> TurnTable:
+        """The table of this moment: what another thread takes in later does not move what is searched here."""
+        still = copy(self)
+        still.place, still.previous, still.next = self.place.copy(), self.previous.copy(), self.next.copy()
+        return still
 
     def session_lengths(self, numbers: Numbers) -> Floats:
         """The tokens of whole sessions."""

@@ -70,3 +70,13 @@ def test_taking_in_a_round_does_not_touch_what_is_known():
     assert (table.next[:19_999] == known).all()
     assert table.next[19_999:].tolist() == [20_000, 20_001, -1]
     assert table.sessions == 2000
+
+
+def test_a_table_as_it_stands_does_not_move_while_another_thread_takes_more_in():
+    table = _table([(1, 0), (1, 2), (2, 0)], [])
+    still = table.as_it_stands()
+    before = [still.seq.tolist(), still.next.tolist(), still.previous.tolist(), still.place.tolist()]
+    table.extend([Row(4, 1, 1), Row(5, 2, 1)])
+    assert [still.seq.tolist(), still.next.tolist(), still.previous.tolist(), still.place.tolist()] == before
+    assert (len(still), len(table)) == (3, 5)
+    assert table.place[:3].tolist() == [0, 2, 0]

@@ -80,7 +80,7 @@ def host(home: Path, *arguments: str, **settings: str) -> Iterator[Host]:
     """A host with its program; killed at the end if it still runs."""
     (home / "env").touch(0o600)
     where = ("--env-file", str(home / "env"))
-    process = started(home, *where, "--mcp", *arguments, EMBEDDING_MODEL="built-in", **settings)
+    process = started(home, *where, "--mcp", *arguments, **{"EMBEDDING_MODEL": "built-in", **settings})
     try:
         yield Host(process)
     finally:
