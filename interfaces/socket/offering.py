@@ -41,14 +41,14 @@ class Offering:
 
     def _run(self) -> None:
         while not self._over.is_set and not self._took():
-            self._over.wait(_AGAIN)
+            if not gave_way(self._people.settings.data_dir, _MAKING_WAY):
+                self._over.wait(_AGAIN)
 
     def _took(self) -> bool:
         people, folder = self._people, self._people.settings.data_dir
         try:
             self._held.enter_context(people.companion(ME))
         except errors.DataInUse:
-            gave_way(folder, _MAKING_WAY)
             return False
         except errors.StorageError as fault:
             people.log.error("the memory cannot be held", exc_info=fault)

@@ -16,7 +16,8 @@ from tests.interfaces.mcp.speaking import Host, host
 from tests.interfaces.terminal.conftest import Chat, chat
 from tests.program import _read as rows
 from tests.program import connected, ended, run, started, stored
-from tests.served import program
+from tests.served import ended as served_ended
+from tests.served import program, until
 from tests.server import ScriptedServer, hang, say
 
 __all__ = ["chat"]
@@ -183,6 +184,22 @@ def test_a_host_and_p_use_the_memory_that_a_server_holds(tmp_path: Path, server:
         assert (beside.code, beside.out) == (0, "From the server.\n")
         assert serving.ask("GET", "/session-status/me").json["session_info"]["event_count"] == 2
     assert sorted(said(tmp_path)) == ["By hand.", "Over HTTP.", "Over MCP."]
+
+
+def test_a_server_takes_the_memory_from_a_host_and_both_go_on(tmp_path: Path, server: ScriptedServer) -> None:
+    settings = connected(server.base, **BUILT_IN)
+    with host(tmp_path, **settings) as other:
+        other.process_memory("Before the server.")
+        with program(tmp_path, **settings) as serving:
+            other.process_memory("While it takes it.")
+            body = {"input": "Over HTTP.", "user_id": "me"}
+            until(lambda: serving.ask("POST", "/process", body).status == 200)
+            other.process_memory("Beside it.")
+            assert served_ended(serving)[0] == 0
+        other.process_memory("After it.")
+        assert other.ended() == 0
+    expected = ["After it.", "Before the server.", "Beside it.", "Over HTTP.", "While it takes it."]
+    assert sorted(said(tmp_path)) == expected
 
 
 def test_the_socket_that_a_killed_holder_left_hinders_nobody(tmp_path: Path, server: ScriptedServer) -> None:
