@@ -87,8 +87,8 @@ class Conversation:
         self._told_truncated = False
         self.asking = Asking(settings, memory, llm, log, clock)
         self._folding = Folding(settings, memory, llm, log, background.workers if background else None)
-        beside = background or Background("keep", "opening.keeping_failed", log)
-        self._keeping = Keeping(settings, memory, llm, beside, clock=clock, present=self._present)
+        self.background = background or Background("keep", "opening.keeping_failed", log)
+        self._keeping = Keeping(settings, memory, llm, self.background, clock=clock, present=self._present)
         self.resting = self._folding.resting  #: Set while no fold is under way.
         self.undoing = Undoing(memory)
         self.session, self._resumed = session, resumed

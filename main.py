@@ -16,12 +16,12 @@ if __name__ == "__main__":  # until there is somebody to hear it, Ctrl-C ends th
 import os
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import config
 from conversation import Conversation
@@ -29,9 +29,12 @@ from domain import errors
 from domain.errors import Exit
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
+from interfaces.socket.lending import Lending
+from interfaces.socket.line import gave_way
 from interfaces.terminal import arguments, history_file
 from interfaces.terminal.arguments import Options, TokenOrder
 from interfaces.terminal.batch import run_batch
+from interfaces.terminal.beside import say_beside
 from interfaces.terminal.command_context import Restart
 from interfaces.terminal.interrupting import Wishes, heard
 from interfaces.terminal.repl import Repl
@@ -50,6 +53,8 @@ VERSION = "0.1.0"
 HERE = Path(__file__).resolve().parent
 #: Seconds that leaving waits for vectors that are being made; what is not made then is made at the next start.
 _SETTLE = 2.0
+#: Seconds that a program which holds the memory for others has for letting it go.
+_MAKING_WAY = 10.0
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -86,10 +91,14 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
             return _tokens(settings, options.token, streams)
         if options.serve:
             return _serve(settings, debug, options, streams, wishes)
+        if options.mcp:
+            return _speak_mcp(settings, debug, options, streams, wishes)
         if options.check:
             return _check(settings, debug, streams, options, wishes)
-        with _opened(settings, debug, options) as conversation:
-            warm = warmer(debug.log, then=partial(_ready, conversation))
+        if options.say is not None and (said := say_beside(settings, options, streams, wishes)) is not None:
+            return said
+        with _opened(settings, debug, options, streams) as (conversation, lending):
+            warm = warmer(debug.log, then=partial(_ready, conversation, lending))
             connect = partial(Llm, log=debug.log, clock=_now)
             with wired(
                 conversation, debug, options, streams, wishes,
@@ -119,8 +128,9 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
         debug.close()
 
 
-def _ready(conversation: Conversation) -> None:
+def _ready(conversation: Conversation, lending: Lending) -> None:
     """What begins once the prompt stands and the libraries are loaded."""
+    lending.begin()
     conversation.llm.prepare()
     conversation.memory.start()
     conversation.keep_silent()
@@ -135,7 +145,9 @@ def chat(repl: Repl) -> None:
 
 
 @contextmanager
-def _opened(settings: Settings, debug: DebugLog, options: Options) -> Iterator[Conversation]:
+def _opened(
+    settings: Settings, debug: DebugLog, options: Options, streams: Streams
+) -> Iterator[tuple[Conversation, Lending]]:
     llm = Llm(settings, debug.log, clock=_now)
     memory = _memory(settings, debug, llm)
     try:
@@ -144,7 +156,9 @@ def _opened(settings: Settings, debug: DebugLog, options: Options) -> Iterator[C
             settings, memory, llm, debug.log,
             session=session, resumed=resumed, clock=_now, new_id=_new_id, incognito=options.incognito,
         )  # fmt: skip
-        yield conversation
+        words = words_for(settings, streams.environment)
+        with closing(Lending(conversation, words, debug.log, clock=_now, new_id=_new_id)) as lending:
+            yield conversation, lending
         conversation.close()
     finally:
         memory.close(settle=_SETTLE)
@@ -152,10 +166,16 @@ def _opened(settings: Settings, debug: DebugLog, options: Options) -> Iterator[C
 
 
 def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
-    return Memory(
-        settings.data_dir, llm.embedder, clock=_now, new_id=_new_id, log=debug.log,
+    opened = partial(
+        Memory, settings.data_dir, llm.embedder, clock=_now, new_id=_new_id, log=debug.log,
         also_searched=[settings.log_dir], scrubbers=_scrubbers(debug, settings.data_dir),
     )  # fmt: skip
+    try:
+        return opened()
+    except errors.DataInUse:  # a program that only serves others makes way for a person
+        if not gave_way(settings.data_dir, _MAKING_WAY):
+            raise
+        return opened()
 
 
 def _scrubbers(debug: DebugLog, folder: Path) -> list[Scrub]:
@@ -201,6 +221,26 @@ def _serve(settings: Settings, debug: DebugLog, options: Options, streams: Strea
     tell = partial(print, file=steady(streams.stdout), flush=True)
     served = Served(settings, debug.log, words, tell, wishes, _now, _new_id, partial(_scrubbers, debug))
     return serve(served, options.host, options.port, _app)
+
+
+def _speak_mcp(
+    settings: Settings, debug: DebugLog, options: Options, streams: Streams, wishes: Wishes
+) -> Exit:
+    from interfaces.http.serving import needed
+    from interfaces.socket.opening import opened_people
+    from interfaces.socket.shared import SharedMemory
+
+    needed("mcp")
+    from interfaces.mcp.stdio import speak
+
+    words = words_for(settings, streams.environment)
+    opened = partial(
+        opened_people, settings, debug.log,
+        clock=_now, new_id=_new_id, scrubbers_of=partial(_scrubbers, debug),
+    )  # fmt: skip
+    memory = SharedMemory(settings.data_dir, opened, words)
+    with closing(memory):
+        return speak(memory, words, debug.log, wishes, full=options.tools == "full", version=VERSION)
 
 
 def _app(people: People, only_here: bool) -> FastAPI:

@@ -15,6 +15,7 @@ from interfaces.http import chat_api, docs_page, health, memory_service, openai_
 from interfaces.http.errors import Detail, ErrorBody, Problems, detail, documented
 from interfaces.http.guards import Guards, HostNames
 from interfaces.http.limits import Limits
+from interfaces.mcp.over_http import add_mcp, mcp_running
 from interfaces.service.bodies import ErrorResponse
 from interfaces.service.memory_service import MemoryService
 from interfaces.terminal.messages import Words, choose
@@ -53,6 +54,7 @@ def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI
     add_door(app, chat_api.router(people))
     add_door(app, memory_service.router(app.state.service), memory_service.error_form, ErrorResponse)
     add_door(app, openai_api.router(people), openai_api.refused, openai_api.Refused)
+    add_mcp(app, people, app.state.service, version)
     app.add_middleware(
         Limits, problems=problems, per_minute=settings.requests_per_minute, at_once=settings.requests_at_once
     )
@@ -75,7 +77,7 @@ def add_door(
 async def _life(app: FastAPI) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = _THREADS
     service: MemoryService = app.state.service
-    async with create_task_group() as tasks:
+    async with mcp_running(app), create_task_group() as tasks:
         tasks.start_soon(_sweep, service, app.state.problems)
         yield
         tasks.cancel_scope.cancel()

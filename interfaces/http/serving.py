@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ from people import ME, People, Registry, Scrub
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+    from interfaces.socket.offering import Offering
 
 #: Makes the application of these people; True where nobody but this machine reaches it.
 MakeApp = Callable[[People, bool], "FastAPI"]
@@ -84,7 +87,7 @@ def registry_of(data_dir: Path, clock: Callable[[], datetime]) -> Registry:
 
 def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GRACE) -> Exit:
     """Serve until somebody asks to end. Raises OldFriendError where it cannot begin."""
-    _packages()
+    needed(*_PACKAGES)
     settings = served.settings
     registry = registry_of(settings.data_dir, served.clock)
     try:
@@ -94,11 +97,13 @@ def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GR
             if not only_here and not names:
                 raise errors.UsageError("serve.needs_token", host=host)
             with _people(served, registry) as people:
-                running = Running(make(people, only_here), bound, grace, served.log)
+                app = make(people, only_here)
+                running = Running(app, bound, grace, served.log)
+                offering = _offered(people, app, served.words)
                 served.say(
                     "serve.ready", url=_url(bound), path=settings.data_dir, who=_who(served, names, registry)
                 )
-                return _until_the_end(served, running, people, grace)
+                return _until_the_end(served, running, partial(_closed, people, offering), grace)
     finally:
         registry.close()
 
@@ -106,8 +111,9 @@ def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GR
 # -- beginning
 
 
-def _packages() -> None:
-    if missing := [name for name in _PACKAGES if importlib.util.find_spec(name) is None]:
+def needed(*packages: str) -> None:
+    """Raises UsageError where one of these packages is not installed."""
+    if missing := [name for name in packages if importlib.util.find_spec(name) is None]:
         raise errors.UsageError("serve.packages_missing", package=missing[0])
 
 
@@ -146,6 +152,12 @@ def _url(bound: socket.socket) -> str:
     if ipaddress.ip_address(host.partition("%")[0]).is_unspecified:
         host = socket.gethostname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _offered(people: People, app: FastAPI, words: Words) -> Offering:
+    from interfaces.socket.offering import Offering
+
+    return Offering(people, app.state.service, words)
 
 
 def _who(served: Served, names: list[str], registry: Registry) -> str:
@@ -236,7 +248,7 @@ class Running:
 def _logged(log: logging.Logger) -> Iterator[None]:
     """What the libraries have to say goes into our log, masked and private, and not to the screen."""
     forward = _Forward(log)
-    loggers = [logging.getLogger(name) for name in ("uvicorn", "asyncio")]
+    loggers = [logging.getLogger(name) for name in ("uvicorn", "asyncio", "mcp")]
     before = [(one, one.propagate) for one in loggers]
     for one in loggers:
         one.addHandler(forward)
@@ -263,7 +275,7 @@ class _Forward(logging.Handler):
 # -- ending
 
 
-def _until_the_end(served: Served, running: Running, people: People, grace: float) -> Exit:
+def _until_the_end(served: Served, running: Running, closed: Callable[[], bool], grace: float) -> Exit:
     asked = served.wishes.stop
     while running.alive and not asked.wait(0.5):
         pass
@@ -278,7 +290,7 @@ def _until_the_end(served: Served, running: Running, people: People, grace: floa
             return Exit.INTERRUPTED
         if again.is_set:  # whoever started us may pass on what we heard ourselves
             again = _next_wish(served.wishes)
-    if running.ended(0) and _closed(people) and not running.gave_up:
+    if running.ended(0) and closed() and not running.gave_up:
         served.say("serve.left")
         return Exit.OK
     served.say("serve.cut_off", seconds=round(grace))
@@ -290,9 +302,14 @@ def _next_wish(wishes: Wishes) -> Stop:
     return wishes.begin()
 
 
-def _closed(people: People) -> bool:
+def _closed(people: People, offering: Offering) -> bool:
     """Close every memory; False where that takes too long."""
-    closing = threading.Thread(target=people.close, name="closing", daemon=True)
+
+    def close() -> None:
+        offering.close()
+        people.close()
+
+    closing = threading.Thread(target=close, name="closing", daemon=True)
     closing.start()
     closing.join(_CLOSING)
     return not closing.is_alive()

@@ -61,6 +61,44 @@ class EndSessionRequest(_Body):
     user_id: UserId
 
 
+class PersonRequest(_Body):
+    """Whose memory is looked at."""
+
+    user_id: UserId
+
+
+class GraphRequest(PersonRequest):
+    """At most so many relations of it."""
+
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+
+
+class RecallRequest(PersonRequest):
+    """What is looked for, and how much of it is told at the most."""
+
+    query: Input
+    limit: Annotated[int, Field(ge=1, le=50)] = 10
+
+
+class RememberRequest(PersonRequest):
+    """What is to be kept, word for word."""
+
+    text: Input
+    request_id: RequestId = None
+
+
+class ForgetRequest(PersonRequest):
+    """Which memory is to be erased."""
+
+    memory_id: Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
+
+
+class DayRequest(PersonRequest):
+    """Which day is looked at: 2026-11-22."""
+
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+
+
 # -- what is answered --------------------------------------------------------------------------------------------
 
 
@@ -262,4 +300,14 @@ class ProfileResponse(_Body):
     user_id: str
     image: str
     facts: tuple[ProfileFact, ...]
+    truncated: bool
+
+
+class DayResponse(_Body):
+    """What the person said on a day and what is known since it, in that order. ``truncated``: there was more."""
+
+    status: Success = "success"
+    user_id: str
+    date: str
+    memories: tuple[Remembered, ...]
     truncated: bool

@@ -13,8 +13,10 @@ from typing import Literal
 
 from domain.facts import Relation
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
+from domain.records import Session
 from domain.text import inert
 from interfaces.service.bodies import MemoryFound, RelationFound, Remembered
+from memory import Memory
 
 #: The longest that one text may be, in characters.
 LONGEST_TEXT = 1_200
@@ -69,6 +71,28 @@ def relations(found: Sequence[Relation], most: int) -> list[RelationFound]:
         RelationFound(source=shown(source), relation=shown(relation), target=shown(target))
         for source, relation, target in list(distinct)[:most]
     ]
+
+
+def of_day(memory: Memory, date: str) -> list[ToldMemory]:
+    """What a person said on a day, then what is known since that day and holds."""
+    spoken = [
+        turn
+        for session in _sessions_of_day(memory, date)
+        for turn in memory.turns_of(session.session_id)
+        if turn.timestamp[:10] == date and turn.role == "user" and not turn.withheld
+    ]
+    spoken.sort(key=lambda turn: turn.timestamp)
+    known = [fact for fact in memory.facts(current=True) if fact.since[:10] == date]
+    return [
+        *(ToldMemory(one.text_id, "turn", one.timestamp, shown(one.words), 1.0) for one in spoken),
+        *(ToldMemory(one.text_id, "fact", one.since, shown(one.restatement), 1.0) for one in known),
+    ]
+
+
+def _sessions_of_day(memory: Memory, date: str) -> Iterator[Session]:
+    for session in memory.recent_sessions(-1):
+        if session.start_timestamp[:10] <= date <= (session.end_timestamp or date)[:10]:
+            yield session
 
 
 def moment(timestamp: str | datetime) -> str:

@@ -19,6 +19,7 @@ from interfaces.service import memories_told
 from interfaces.service.bodies import (
     ActiveSession,
     Candidate,
+    DayResponse,
     DebugFindings,
     DebugResponse,
     EndedSession,
@@ -176,13 +177,13 @@ class MemoryService:
             truncated=len(kept) < len(told),
         )
 
-    def remember(self, text: str, user_id: str) -> RememberResponse:
+    def remember(self, text: str, user_id: str, request_id: str | None = None) -> RememberResponse:
         """Store something in the open session, word for word."""
         words = admitted(text)
         with self._people.companion(user_id) as companion:
             sessions = self._sessions(companion)
             self._watch.listen(user_id)
-            stored = sessions.store(words)
+            stored = sessions.store(words, request_id)
             self._watch.heard(user_id, sessions)
         turn = stored.turn
         return RememberResponse(id=turn.text_id, text=turn.words, date=moment(turn.timestamp), new=stored.new)
@@ -225,6 +226,16 @@ class MemoryService:
             facts=tuple(ProfileFact(id=one.text_id, text=one.text, since=one.timestamp[:10]) for one in kept),
             truncated=len(kept) < len(told) or len(image) > _IMAGE,
         )
+
+    def day(self, date: str, user_id: str) -> DayResponse:
+        """What was said on a day, as ``2026-11-22``, and what is known since then, inside a hard budget."""
+        told: list[ToldMemory] = []
+        if self._knows(user_id):
+            with self._people.companion(user_id) as companion:
+                told = memories_told.of_day(companion.memory, date)
+        kept = memories_told.within(told, _MOST_MEMORIES, _MOST_CHARACTERS)
+        memories = tuple(one.remembered for one in kept)
+        return DayResponse(user_id=user_id, date=date, memories=memories, truncated=len(kept) < len(told))
 
     # -- what goes on by itself ------------------------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ from memory import Memory
 
 #: The door that holds these sessions.
 DOOR = "service"
+#: How the name of a request begins that a door gave it, not its client: what a client sends twice is still heard once.
+OF_A_DOOR = "door\0"
 #: What is said twice within so short a time, word for word, was sent twice.
 _SENT_AGAIN = timedelta(seconds=5)
 
@@ -100,7 +102,9 @@ class ServiceSessions:
     def sent_before(self, text: str, request_id: str | None, going_on: OpenSession | None) -> Turn | None:
         """What is stored already of a request that is sent again."""
         if request_id is not None:
-            return next(iter(self._memory.turns([_id_of(request_id)])), None)
+            found = next(iter(self._memory.turns([_id_of(request_id)])), None)
+            if found or not request_id.startswith(OF_A_DOOR):
+                return found
         last = going_on.events[-1] if going_on and going_on.events else None
         if last is None or last.words != text:
             return None

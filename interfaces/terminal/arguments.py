@@ -53,6 +53,8 @@ class Options:
     host: str = HOST
     port: int = PORT
     token: TokenOrder | None = None
+    mcp: bool = False
+    tools: Literal["five", "full"] = "five"
     help: str | None = None
     version: bool = False
 
@@ -110,9 +112,11 @@ _NAMES_OF_ORDERS = {"add": 1, "list": 0, "revoke": 1}
 def _check_serving(options: Options, *, given_where: bool) -> None:
     if given_where and not options.serve:
         raise errors.UsageError("usage.needs_serve")
-    alone = (options.serve, options.token is not None)
+    if options.tools != "five" and not options.mcp:
+        raise errors.UsageError("usage.needs_mcp")
+    alone = (options.serve, options.token is not None, options.mcp)
     talking = any(given is not None for given in (options.say, options.ask, options.batch))
-    if all(alone) or (any(alone) and talking):
+    if sum(alone) > 1 or (any(alone) and talking):
         raise errors.UsageError("usage.serve_alone")
 
 
@@ -139,6 +143,7 @@ _WRONG = {
     "usage.unknown": re.compile(r"unrecognized arguments: (.*)", re.DOTALL),
     "usage.needs_value": re.compile(r"argument (\S+): expected one argument"),
     "usage.port": re.compile(r"argument --port: (?!expected)(.*)", re.DOTALL),
+    "usage.tools": re.compile(r"argument --tools: invalid choice: '?(.*?)'? \(.*", re.DOTALL),
     "usage.no_value": re.compile(r"argument (\S+): ignored explicit argument .*", re.DOTALL),
 }
 
@@ -176,6 +181,8 @@ def _parser(words: Words) -> argparse.ArgumentParser:
     add("--serve", action="store_true")
     add("--host", metavar="HOST")
     add("--port", metavar="PORT", type=_port)
+    add("--mcp", action="store_true")
+    add("--tools", choices=("five", "full"), default="five")
     add("--token", nargs="*", metavar="WHAT")
     add("--person", metavar="ID")
     add("--debug", action="store_true")

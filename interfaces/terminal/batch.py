@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TextIO
 
-from conversation import Replied
 from domain import errors
 from domain.errors import Exit
+from domain.events import Reply
 from domain.recollection import RecalledSummary, RecalledTurn, Recollection
 from domain.records import Kind
 from domain.text import clean, one_line
@@ -153,26 +153,34 @@ def _say_as_json(repl: Repl, text: str, *, attaching: bool) -> Exit:
         replied = repl.silently(text, attaching=attaching)
     except errors.OldFriendError as error:
         told: dict[str, object] = {"key": error.key, "message": explain(context, error)}
-        _write(context, {**_object(context, None), "error": told})
+        write_reply(context.screen.file, None, context.session_id, [], told)
         return error.exit_code
-    _write(context, _object(context, replied))
+    write_reply(context.screen.file, replied.reply, context.session_id, recalled(replied.recollection))
     return Exit.OK
 
 
-def _object(context: CommandContext, replied: Replied | None) -> dict[str, object]:
-    reply = replied.reply if replied else None
-    return {
+def write_reply(
+    stream: TextIO,
+    reply: Reply | None,
+    session: str | None,
+    memories: list[dict[str, object]],
+    error: dict[str, object] | None = None,
+) -> None:
+    """The one object that ``--json`` writes."""
+    told = {
         "reply": reply.text if reply else None,
-        "session": context.session_id,
+        "session": session,
         "finish": reply.finish if reply else None,
         "model": reply.model if reply else None,
-        "recalled": recalled(replied.recollection) if replied else [],
+        "recalled": memories,
         "usage": {
             "prompt_tokens": reply.prompt_tokens if reply else None,
             "completion_tokens": reply.completion_tokens if reply else None,
         },
-        "error": None,
+        "error": error,
     }
+    stream.write(json.dumps(told, ensure_ascii=False, indent=2, default=float) + "\n")
+    stream.flush()
 
 
 def recalled(recollection: Recollection) -> list[dict[str, object]]:
@@ -193,11 +201,6 @@ def _memory(memory: RecalledTurn | RecalledSummary, kind: Kind) -> dict[str, obj
         "score": memory.why.score,
         "text": memory.text,
     }
-
-
-def _write(context: CommandContext, told: dict[str, object]) -> None:
-    context.screen.file.write(json.dumps(told, ensure_ascii=False, indent=2, default=float) + "\n")
-    context.screen.file.flush()
 
 
 def lines_of(stream: TextIO, wishes: Wishes) -> Iterator[str]:

@@ -7,7 +7,7 @@ to the screen beside it. In a chat both are the same screen; with ``-p`` they ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply, Retrying, TextDelta
@@ -260,8 +260,17 @@ class ReplyView:
 
 def recalled_line(words: Words, recollection: Recollection) -> str:
     """How much was remembered, on one line."""
+    return counted_line(words, counts_of(recollection))
+
+
+def counts_of(recollection: Recollection) -> dict[str, int]:
+    """How much was remembered, of each kind."""
     hits = sum(turn.hit for turn in recollection.turns)
-    counts = {"fact": len(recollection.facts), "summary": len(recollection.summaries), "turn": hits}
+    return {"fact": len(recollection.facts), "summary": len(recollection.summaries), "turn": hits}
+
+
+def counted_line(words: Words, counts: Mapping[str, int]) -> str:
+    """So much, on one line."""
     some = [words.count(thing, count) for thing, count in counts.items() if count]
     *before, last = some or [words.count("turn", 0)]
     told = [words.say("why.comma").join(before)] if before else []
