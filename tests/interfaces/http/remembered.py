@@ -1,4 +1,4 @@
-"""A memory with something in it, for tests of the page: a session that was said, and facts and relations drawn from it."""
+"""A memory with something in it, for tests of the page: a session, and facts and relations drawn from it."""
 
 from __future__ import annotations
 
