@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from domain.facts import About, Fact, FactEvent, Relation
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection, Why
-from domain.records import ErasureScope, Finish, Role, Session, Turn
+from domain.records import PREFIX, ErasureScope, Finish, Role, Session, Turn
 from domain.text import one_line
 from interfaces.terminal.messages import Words
 from jobs.erasing import Erased
@@ -222,8 +222,9 @@ def _summary(words: Words, one: RecalledSummary) -> PageMemory:
 def _turn(words: Words, one: RecalledTurn) -> PageMemory:
     why = _why(words, one.why) if one.hit else words.say("why.neighbour")
     return PageMemory(
-        "turn", one.text_id, one.session_id, one.timestamp, one.role, one.text, why, _marks(words, one.marks)
-    )
+        "turn", one.text_id, one.session_id, one.timestamp, one.role, one.text.removeprefix(PREFIX[one.role]),
+        why, _marks(words, one.marks),
+    )  # fmt: skip
 
 
 def _marks(words: Words, marks: Sequence[FactMark]) -> tuple[str, ...]:

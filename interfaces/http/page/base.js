@@ -38,6 +38,10 @@ export function say(key, details = {}) {
   return (words[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(details[name] ?? "?"));
 }
 
+// Whose words they are: by the names that the settings give, where they give any.
+export const names = { user: "", assistant: "" };
+export const speaker = (role) => names[role] || say(`role.${role}`);
+
 // -- elements
 
 export const at = (id) => document.getElementById(id);

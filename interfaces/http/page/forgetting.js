@@ -1,6 +1,6 @@
 // Forgetting: shows what would go, asks, and shows the proof that it is gone.
 
-import { ask, at, make, moment, said, say, tell, trouble, trying } from "./base.js";
+import { ask, at, make, moment, said, say, speaker, tell, trouble, trying } from "./base.js";
 
 let agree = null;
 
@@ -52,7 +52,7 @@ function sure(scope) {
 const part = (key, items) => (items.length ? [make("h3", "", say(key)), make("ul", "plain", ...items)] : []);
 
 function turnLine(turn) {
-  return make("li", "", make("p", "quiet", `${say(`role.${turn.role}`)} · `, moment(turn.when)), said(turn.text));
+  return make("li", "", make("p", "quiet", `${speaker(turn.role)} · `, moment(turn.when)), said(turn.text));
 }
 
 function close(agreed) {

@@ -1,18 +1,20 @@
 // What there is to look at: what was recalled, what is known, as lists and as a graph, the timeline, the sessions.
 
-import { ask, at, button, day, make, moment, said, say, tell } from "./base.js";
+import { ask, at, button, day, make, moment, said, say, speaker, tell } from "./base.js";
 import { forget } from "./forgetting.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 720;
 const HEIGHT = 520;
 const PULLS = 220;
+const MOST_APART = 170;
+const REACH = 10;
 
 // -- messages
 
 export function turnItem(turn) {
   const item = make("li", `turn ${turn.role}`);
-  const head = make("p", "quiet", `${say(`role.${turn.role}`)} · `, moment(turn.when));
+  const head = make("p", "quiet", `${speaker(turn.role)} · `, moment(turn.when));
   if (turn.finish === "interrupted") head.append(` · ${say("chat.stopped")}`);
   if (turn.finish === "length") head.append(` · ${say("chat.cut")}`);
   if (turn.withheld) head.append(` · ${say("chat.withheld")}`);
@@ -37,7 +39,7 @@ export function drawRecalled(found) {
 }
 
 function memoryItem(memory) {
-  const named = memory.kind === "turn" ? say(`role.${memory.role}`) : say(`recalled.${memory.kind}`, memory);
+  const named = memory.kind === "turn" ? speaker(memory.role) : say(`recalled.${memory.kind}`, memory);
   const item = make("li", "item", make("p", "quiet", `${named} · `, moment(memory.when)), said(memory.text));
   for (const mark of memory.marks) item.append(make("span", "mark", mark));
   item.append(make("p", "quiet", `${say("recalled.why")}: ${memory.why}`));
@@ -147,15 +149,25 @@ export async function showGraph() {
 function picture(relations) {
   const places = placed(relations);
   const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": say("graph.picture", { count: relations.length }) });
-  for (const one of relations) {
-    const [from, to] = [places.get(one.source), places.get(one.target)];
-    svg.append(shape("line", { x1: from.x, y1: from.y, x2: to.x, y2: to.y }));
-    svg.append(label(one.relation, (from.x + to.x) / 2, (from.y + to.y) / 2, "relation"));
-  }
+  svg.append(arrowHead());
+  for (const one of relations) svg.append(...arrow(one, places.get(one.source), places.get(one.target)));
   for (const [name, place] of places) {
     svg.append(shape("circle", { cx: place.x, cy: place.y, r: 6 }), label(name, place.x, place.y - 11, ""));
   }
   return svg;
+}
+
+function arrow(one, from, to) {
+  const far = Math.max(1, Math.hypot(to.x - from.x, to.y - from.y));
+  const end = { x2: to.x - ((to.x - from.x) / far) * REACH, y2: to.y - ((to.y - from.y) / far) * REACH };
+  const line = shape("line", { x1: from.x, y1: from.y, ...end, "marker-end": "url(#arrow)" });
+  return [line, label(one.relation, (from.x + to.x) / 2, (from.y + to.y) / 2, "relation")];
+}
+
+function arrowHead() {
+  const head = shape("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto" });
+  head.append(shape("path", { d: "M0 0 L8 4 L0 8 z" }));
+  return head;
 }
 
 function label(text, x, y, look) {
@@ -180,7 +192,7 @@ function placed(relations) {
     return [name, { x: WIDTH / 2 + 200 * Math.cos(angle), y: HEIGHT / 2 + 180 * Math.sin(angle) }];
   }));
   const all = [...places.values()];
-  const room = Math.sqrt((WIDTH * HEIGHT) / Math.max(1, all.length)) * 0.8;
+  const room = Math.min(MOST_APART, Math.sqrt((WIDTH * HEIGHT) / Math.max(1, all.length)) * 0.8);
   for (let step = 0; step < PULLS; step += 1) {
     const heat = 12 * (1 - step / PULLS);
     for (const one of all) Object.assign(one, { dx: 0, dy: 0 });
@@ -223,7 +235,12 @@ function sessionOfDay(session) {
   return make("li", "", moment(session.began), ` · ${say("timeline.session")} · ${title}`);
 }
 
-const factOfDay = (fact) => make("li", fact.current ? "" : "past", said([fact.text, ...fact.marks].join(" · ")));
+const factOfDay = (fact) => make("li", fact.current ? "" : "past", said(dated(fact)));
+
+function dated(fact) {
+  const until = fact.until ? [say("fact.until", { day: day(fact.until) })] : [];
+  return [fact.text, ...until, ...fact.marks].join(" · ");
+}
 
 // -- sessions
 

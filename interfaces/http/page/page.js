@@ -1,6 +1,6 @@
 // The page: which view is open, who is there, and the chat.
 
-import { Refused, ask, at, make, preferredLanguage, said, say, send, speak, switchLanguage, tell, token, trouble, trying } from "./base.js";
+import { Refused, ask, at, make, names, preferredLanguage, say, send, speak, speaker, switchLanguage, tell, token, trying } from "./base.js";
 import { begin as beginForgetting } from "./forgetting.js";
 import { drawRecalled, moreSessions, showGraph, showKnown, showRecalled, showSessions, showTimeline, turnItem } from "./looking.js";
 
@@ -42,6 +42,7 @@ async function comeIn(event) {
 
 async function showTalk() {
   const now = await ask("now");
+  Object.assign(names, { user: now.user, assistant: now.companion });
   const items = now.turns.map(turnItem);
   at("talk").replaceChildren(...(items.length ? items : [make("li", "quiet", say("chat.nothing"))]));
   at("standin").hidden = !now.standin;
@@ -123,7 +124,7 @@ function replied(line, shown) {
   theirs.querySelector(".words").after(...kept);
   shown.theirs.replaceWith(theirs);
   shown.mine.replaceWith(turnItem(line.user));
-  tell(`${say("role.assistant")}: ${line.assistant.text}`);
+  tell(`${speaker("assistant")}: ${line.assistant.text}`);
   toEnd();
 }
 
@@ -185,6 +186,7 @@ async function begin() {
   document.addEventListener("stranger", askWho);
   document.addEventListener("erased", () => at("talk").replaceChildren());
   window.addEventListener("hashchange", () => open({ moved: true }));
+  if (present() !== "chat") await trying(showTalk); // it tells the names
   await open();
   document.body.dataset.ready = "yes";
 }
