@@ -152,7 +152,9 @@ function picture(relations) {
   svg.append(arrowHead());
   for (const one of relations) svg.append(...arrow(one, places.get(one.source), places.get(one.target)));
   for (const [name, place] of places) {
-    svg.append(shape("circle", { cx: place.x, cy: place.y, r: 6 }), label(name, place.x, place.y - 11, ""));
+    const left = place.x > WIDTH * 0.7;
+    svg.append(shape("circle", { cx: place.x, cy: place.y, r: 6 }));
+    svg.append(label(name, place.x + (left ? -10 : 10), place.y + 4, "", left ? "end" : "start"));
   }
   return svg;
 }
@@ -161,7 +163,7 @@ function arrow(one, from, to) {
   const far = Math.max(1, Math.hypot(to.x - from.x, to.y - from.y));
   const end = { x2: to.x - ((to.x - from.x) / far) * REACH, y2: to.y - ((to.y - from.y) / far) * REACH };
   const line = shape("line", { x1: from.x, y1: from.y, ...end, "marker-end": "url(#arrow)" });
-  return [line, label(one.relation, (from.x + to.x) / 2, (from.y + to.y) / 2, "relation")];
+  return [line, label(one.relation, (from.x + to.x) / 2, (from.y + to.y) / 2, "relation", "middle")];
 }
 
 function arrowHead() {
@@ -170,8 +172,8 @@ function arrowHead() {
   return head;
 }
 
-function label(text, x, y, look) {
-  const made = shape("text", { x, y, class: look, "text-anchor": x < 90 ? "start" : x > WIDTH - 90 ? "end" : "middle" });
+function label(text, x, y, look, anchor) {
+  const made = shape("text", { x, y, class: look, "text-anchor": anchor });
   made.textContent = text.length > 24 ? `${text.slice(0, 23)}…` : text;
   return made;
 }
