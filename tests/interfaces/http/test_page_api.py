@@ -16,7 +16,7 @@ from interfaces.http.page import router as page_files
 from interfaces.http.page.languages import preferred
 from tests.interfaces.http.remembered import remember
 from tests.served import Server, here, until
-from tests.server import ScriptedServer, delta, hang, say, status, stream
+from tests.server import ScriptedServer, delta, say, status, stream
 
 PAGE = Path(page_files.__file__).parent
 
@@ -146,7 +146,7 @@ def test_nothing_to_say_is_refused_before_anything_begins(served: Server) -> Non
 def test_whoever_hangs_up_stops_the_reply_and_keeps_what_was_shown(
     served: Server, model: ScriptedServer
 ) -> None:
-    model.script(stream(delta(content="Once upon a time"), hang))
+    model.script(stream(delta(content="Once upon a time"), end="open"))
     line = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
     line.request("POST", "/page/chat", json.dumps({"text": "A story?"}), {"Content-Type": "application/json"})
     came = line.getresponse()

@@ -11,7 +11,7 @@ from tests.interfaces.http import browser as browsers
 from tests.interfaces.http.browser import Browser, Page
 from tests.interfaces.http.remembered import HOSTILE, remember
 from tests.served import Server, here
-from tests.server import ScriptedServer, delta, hang, say, stream
+from tests.server import ScriptedServer, delta, say, stream
 
 pytestmark = pytest.mark.skipif(
     browsers.found() is None, reason="there is no Chromium here: apt install chromium"
@@ -53,7 +53,7 @@ def look(page: Page, view: str) -> None:
 def test_a_reply_streams_in_and_the_policy_holds(
     browser: Browser, served: Server, model: ScriptedServer
 ) -> None:
-    model.script(stream(delta(content="Once upon "), hang), say("The end."))
+    model.script(stream(delta(content="Once upon "), end="open"), say("The end."))
     page = opened(browser, served)
     page.js("document.getElementById('say').focus()")
     page.type("A story?")
