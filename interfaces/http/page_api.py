@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Response
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from conversation import Conversation
@@ -25,7 +24,7 @@ from interfaces.http import page_shapes as shapes
 from interfaces.http.callers import Caller, Calling, Stopping
 from interfaces.http.limits import Text
 from interfaces.http.page.languages import preferred
-from interfaces.http.page_chat import PageChat
+from interfaces.http.page_chat import PageChat, PageReply
 from interfaces.terminal.messages import Words
 from jobs.erasing import Erased
 from jobs.keeping import session_to_open
@@ -137,8 +136,7 @@ def _talking(api: APIRouter, people: People) -> None:
         """Waits for nothing but the loop: the turn has a thread of its own."""
         turn = PageChat(people, words, caller.person(), admitted(said.text))
         await turn.begin(server)
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(turn.lines(), media_type="application/x-ndjson", headers=headers)
+        return PageReply(turn)
 
     @api.get("/recalled")
     def recalled(caller: Calling, words: InLanguage) -> shapes.PageRecalled:

@@ -17,6 +17,9 @@ from dataclasses import asdict
 from threading import Thread
 from typing import Any
 
+from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
 from domain import errors
 from domain.events import Notice, Recalled, Replied, Retrying, Stop, TextDelta, TurnEvent
 from interfaces.http.errors import Problems
@@ -28,6 +31,21 @@ from people import People
 Line = dict[str, Any]
 #: What comes out of the thread of a turn; None at its end.
 _Came = Line | Exception | None
+
+
+class PageReply(StreamingResponse):
+    """The lines of a turn as a response. Whoever hangs up stops the turn, also before the first line was read."""
+
+    def __init__(self, turn: PageChat) -> None:
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(turn.lines(), media_type="application/x-ndjson", headers=headers)
+        self._hang_up = turn.hang_up
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._hang_up()
 
 
 class PageChat:
@@ -52,12 +70,13 @@ class PageChat:
 
     async def lines(self) -> AsyncIterator[bytes]:
         """What happens, as it happens."""
-        try:
-            while (came := await self._came.get()) is not None:
-                line = self._failed(came) if isinstance(came, Exception) else came
-                yield json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        finally:
-            self._stop.set()
+        while (came := await self._came.get()) is not None:
+            line = self._failed(came) if isinstance(came, Exception) else came
+            yield json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+    def hang_up(self) -> None:
+        """Nobody listens any more: what is under way is stopped."""
+        self._stop.set()
 
     def _run(self, server: Stop) -> None:
         try:

@@ -81,7 +81,7 @@ async function converse(text, shown) {
     for await (const line of linesOf(answer.body)) hear(line, shown);
     if (!shown.whole) throw new Refused(0, say("chat.broken"));
   } catch (fault) {
-    if (fault.name === "AbortError") stopped(shown);
+    if (fault.name === "AbortError") stopped(text, shown);
     else broken(text, shown, fault);
   }
   shown.waiting.remove();
@@ -128,15 +128,21 @@ function replied(line, shown) {
   toEnd();
 }
 
-function stopped(shown) {
-  shown.theirs.firstChild.append(` · ${say("chat.stopped")}`);
+function stopped(text, shown) {
+  if (shown.words.textContent) shown.theirs.firstChild.append(` · ${say("chat.stopped")}`);
+  else takeBack(text, shown);
   tell(say("chat.stopped"));
 }
 
-function broken(text, shown, fault) {
+// Nothing was stored: it can be said again.
+function takeBack(text, shown) {
   shown.mine.remove();
   shown.theirs.remove();
   if (!at("say").value) at("say").value = text;
+}
+
+function broken(text, shown, fault) {
+  takeBack(text, shown);
   throw fault instanceof Refused ? fault : new Refused(0, say("chat.broken"));
 }
 

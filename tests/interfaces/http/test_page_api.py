@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from interfaces.http.page import router as page_files
 from interfaces.http.page.languages import preferred
 from tests.interfaces.http.remembered import remember
 from tests.served import Server, here, until
-from tests.server import ScriptedServer, delta, say, status, stream
+from tests.server import ScriptedServer, delta, hang, say, status, stream
 
 PAGE = Path(page_files.__file__).parent
 
@@ -38,6 +40,16 @@ def lines(served: Server, text: str, **headers: str) -> list[dict[str, Any]]:
     assert came.status == 200, came.body
     assert came.headers["cache-control"] == "no-store"
     return [json.loads(line) for line in came.body.splitlines()]
+
+
+def begun(served: Server, text: str) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    """A reply of which the first words have come."""
+    line = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    line.request("POST", "/page/chat", json.dumps({"text": text}), {"Content-Type": "application/json"})
+    came = line.getresponse()
+    while json.loads(came.readline())["is"] != "text":
+        pass
+    return line, came
 
 
 # -- the page itself
@@ -147,16 +159,38 @@ def test_whoever_hangs_up_stops_the_reply_and_keeps_what_was_shown(
     served: Server, model: ScriptedServer
 ) -> None:
     model.script(stream(delta(content="Once upon a time"), end="open"))
-    line = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
-    line.request("POST", "/page/chat", json.dumps({"text": "A story?"}), {"Content-Type": "application/json"})
-    came = line.getresponse()
-    while b'"text"' not in came.readline():
-        pass
+    line, came = begun(served, "A story?")
     came.close()
     line.close()
     until(lambda: served.ask("GET", "/page/now").json["turns"])
     turns = served.ask("GET", "/page/now").json["turns"]
     assert [(turn["text"], turn["finish"]) for turn in turns][1] == ("Once upon a time", "interrupted")
+
+
+def test_whoever_hangs_up_before_anything_came_stops_it_as_well(
+    served: Server, model: ScriptedServer
+) -> None:
+    model.script(hang)
+    gone = socket.create_connection(("127.0.0.1", served.port))
+    body = json.dumps({"text": "Are you there?"}).encode()
+    head = "POST /page/chat HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with served.people.companion("me") as companion, companion.turns:
+        gone.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        until(lambda: any(thread.name == "page-chat" for thread in threading.enumerate()))
+        gone.close()
+    until(lambda: not any(thread.name == "page-chat" for thread in threading.enumerate()))
+    assert served.ask("GET", "/page/now").json["unanswered"] == "Are you there?"
+
+
+def test_a_server_that_ends_keeps_what_was_shown_of_a_reply(tmp_path: Path, model: ScriptedServer) -> None:
+    model.script(stream(delta(content="Once upon a time"), end="open"))
+    settings = {"OPENAI_API_BASE": model.base, "CHAT_MODEL": "m"}
+    with here(tmp_path, doors=lambda people: [], grace=0.1, **settings) as server:
+        line, came = begun(server, "A story?")
+        server.running.leave()
+        *_, last = came.read().splitlines()
+        line.close()
+    assert json.loads(last)["assistant"]["finish"] == "interrupted"
 
 
 def test_looking_opens_no_session(served: Server) -> None:

@@ -10,16 +10,15 @@ import pytest
 from tests.interfaces.http import browser as browsers
 from tests.interfaces.http.browser import Browser, Page
 from tests.interfaces.http.remembered import HOSTILE, remember
-from tests.served import Server, here
-from tests.server import ScriptedServer, delta, say, stream
+from tests.served import Server, here, until
+from tests.server import ScriptedServer, delta, hang, say, status, stream
 
 pytestmark = pytest.mark.skipif(
     browsers.found() is None, reason="there is no Chromium here: apt install chromium"
 )
 #: Whatever is pressed is large enough for a finger.
-_LARGE_ENOUGH = (
-    "[...document.querySelectorAll('button, nav a')].every((one) => !one.offsetHeight || one.offsetHeight >= 28)"
-)
+_PRESSED = "[...document.querySelectorAll('button, nav a')].filter((one) => one.offsetHeight)"
+_LARGE_ENOUGH = f"{_PRESSED}.every((one) => one.offsetHeight >= 28)"
 VIEWS = ("chat", "recalled", "known", "graph", "timeline", "sessions", "forget")
 
 
@@ -90,6 +89,23 @@ def test_what_looks_like_markup_is_shown_as_words_everywhere(
     assert page.js("document.body.dataset.harmed") is None
     assert page.js("document.querySelectorAll('main img, main script').length") == 0
     assert page.console == []
+
+
+def test_what_got_no_reply_stands_in_the_field_again(
+    browser: Browser, served: Server, model: ScriptedServer
+) -> None:
+    model.script(hang, status(401))
+    page = opened(browser, served)
+    page.js("document.getElementById('say').focus()")
+    page.type("A story?")
+    page.key("Enter")
+    until(lambda: model.chats)
+    page.key("Escape")
+    page.until("document.getElementById('say').value === 'A story?'")
+    page.key("Enter")
+    page.until("!document.getElementById('trouble').hidden")
+    page.until("document.getElementById('say').value === 'A story?'")
+    assert page.js("document.querySelectorAll('.turn').length") == 0
 
 
 def test_forgetting_by_keyboard_alone_shows_what_would_go_asks_and_shows_the_proof(
