@@ -265,7 +265,7 @@ def scope_shape(words: Words, scope: ErasureScope) -> PageScope:
 
 def mark_of(scope: ErasureScope) -> str:
     """The same for two scopes only where the same would go."""
-    ids = [one.text_id for one in (*scope.turns, *scope.summaries)]
+    ids = [one.text_id for one in scope.turns] + [one.text_id for one in scope.summaries]
     ids += [one.text_id for one in scope.notes] + [one.text_id for one in scope.facts]
     ids += [one.session_id for one in scope.sessions] + [*scope.in_flight, *scope.lines, *scope.pins]
     ids += [f"{one.image} {one.version}" for one in scope.versions]
