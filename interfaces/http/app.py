@@ -11,11 +11,12 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
 from domain.events import Stop
-from interfaces.http import chat_api, docs_page, health, memory_service, openai_api
+from interfaces.http import chat_api, docs_page, health, memory_service, openai_api, page_api
 from interfaces.http.errors import Detail, ErrorBody, Problems, detail, documented
 from interfaces.http.guards import Guards, HostNames
 from interfaces.http.limits import Limits
 from interfaces.mcp.over_http import add_mcp, mcp_running
+from interfaces.http.page import router as page_files
 from interfaces.service.bodies import ErrorResponse
 from interfaces.service.memory_service import MemoryService
 from interfaces.terminal.messages import Words, choose
@@ -50,10 +51,12 @@ def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI
     app.state.service = MemoryService(people)
     app.include_router(health.router(people, version))
     app.include_router(docs_page.router(app))
+    app.include_router(page_files.router())
     # The doors, a line each: add_door(app, x.router(people)), with the form of its errors where it has one of its own.
     add_door(app, chat_api.router(people))
     add_door(app, memory_service.router(app.state.service), memory_service.error_form, ErrorResponse)
     add_door(app, openai_api.router(people), openai_api.refused, openai_api.Refused)
+    add_door(app, page_api.router(people))
     add_mcp(app, people, app.state.service, version)
     app.add_middleware(
         Limits, problems=problems, per_minute=settings.requests_per_minute, at_once=settings.requests_at_once

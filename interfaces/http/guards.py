@@ -19,10 +19,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interfaces.http.callers import Caller
 from interfaces.http.errors import Problem, Problems
+from interfaces.http.page import router as page_files
 from people import Registry
 
 #: Paths that anybody who reaches us may ask for: they tell nothing of anybody.
-OPEN_PATHS = ("/health", "/docs", "/openapi.json")
+OPEN_PATHS = ("/health", "/docs", "/openapi.json", *page_files.OPEN)
 #: Tokens are looked up in threads of their own: no turn that waits for a model stands in their way.
 _LOOKING_UP = 4
 _BY_DEFAULT = {"http": 80, "https": 443}

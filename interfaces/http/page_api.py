@@ -1,0 +1,362 @@
+"""What the page asks for, under ``/page``: a memory to look at, for the person whose token is shown, and nobody else.
+
+It belongs to the page and changes with it; programs have doors of their own. Promises: reading changes nothing; what is
+erased is just what was shown when the person agreed; what was erased is not told as recalled; nothing is kept by a
+browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, TypeVar
+
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Response
+from pydantic import BaseModel, Field
+
+from conversation import Conversation
+from domain.facts import Fact
+from domain.recollection import Recollection
+from domain.records import ErasureScope, Session
+from domain.text import admitted
+from interfaces.http import page_shapes as shapes
+from interfaces.http.callers import Caller, Calling, Stopping
+from interfaces.http.limits import Text
+from interfaces.http.page.languages import preferred
+from interfaces.http.page_chat import PageChat, PageReply
+from interfaces.terminal.messages import Words
+from jobs.erasing import Erased
+from jobs.keeping import session_to_open
+from people import Companion, People
+
+#: Sessions, facts, relations and messages that are told at once, at the most.
+_SESSIONS, _FACTS, _RELATIONS, _MESSAGES = 50, 300, 200, 400
+_LONGEST_NAME = 2_000
+Kind = TypeVar("Kind")
+
+
+class PageSaid(BaseModel):
+    """Something said."""
+
+    text: Text
+
+
+class PageDecision(BaseModel):
+    """What a person decides about a fact: it never was, it is to be kept, need not be, or the last is taken back."""
+
+    decision: Literal["wrong", "keep", "let_go", "undo"]
+
+
+class PageWish(BaseModel):
+    """What is to be forgotten: a message, all that a fact rests on, a session, or whatever holds certain words."""
+
+    what: Literal["turn", "fact", "session", "words"]
+    named: Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME)]
+
+
+class PageAgreed(PageWish):
+    """The same, and the ``mark`` of what was shown of it."""
+
+    mark: str
+
+
+@dataclass(frozen=True)
+class PageNow:
+    """How things stand: whose memory it is, the present session as far as it is shown, and what was not answered."""
+
+    person: str
+    companion: str
+    user: str
+    standin: bool
+    session: str
+    turns: tuple[shapes.PageTurn, ...]
+    unanswered: str
+
+
+@dataclass(frozen=True)
+class PageRead:
+    """A session to read; of a long one the last messages."""
+
+    session: shapes.PageSession
+    summary: str
+    turns: tuple[shapes.PageTurn, ...]
+    left: int
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """Facts, the ones last learned first; ``left`` are those for which there was no room."""
+
+    facts: tuple[shapes.PageFact, ...]
+    left: int
+
+
+@dataclass(frozen=True)
+class PageDay:
+    """What happened on a day: the sessions that began, and the facts that hold since."""
+
+    day: str
+    sessions: tuple[shapes.PageSession, ...]
+    facts: tuple[shapes.PageFact, ...]
+
+
+def _words(accept_language: Annotated[str, Header()] = "") -> Words:
+    return Words(preferred(accept_language))
+
+
+def _not_kept(response: Response) -> None:
+    response.headers["Cache-Control"] = "no-store"
+
+
+InLanguage = Annotated[Words, Depends(_words)]
+
+
+def router(people: People) -> APIRouter:
+    """Everything under ``/page`` but the files of the page."""
+    api = APIRouter(prefix="/page", include_in_schema=False, dependencies=[Depends(_not_kept)])
+    _talking(api, people)
+    _reading(api, people)
+    _knowing(api, people)
+    _forgetting(api, people)
+    return api
+
+
+# -- talking
+
+
+def _talking(api: APIRouter, people: People) -> None:
+    @api.get("/now")
+    def now(caller: Calling) -> PageNow:
+        with _companion(people, caller) as companion:
+            return _now(companion, _going_on(companion))
+
+    @api.post("/chat")
+    async def chat(said: PageSaid, caller: Calling, words: InLanguage, server: Stopping) -> Response:
+        """Waits for nothing but the loop: the turn has a thread of its own."""
+        turn = PageChat(people, words, caller.person(), admitted(said.text))
+        await turn.begin(server)
+        return PageReply(turn)
+
+    @api.get("/recalled")
+    def recalled(caller: Calling, words: InLanguage) -> shapes.PageRecalled:
+        with _companion(people, caller) as companion, companion.turns:
+            session = _going_on(companion)
+            last = companion.conversation(session).last if session else None
+            found = _still_there(companion, last.recollection) if last else Recollection()
+        return shapes.recalled_shape(words, found)
+
+
+def _now(companion: Companion, session: Session | None) -> PageNow:
+    memory, settings = companion.memory, companion.settings
+    waiting = memory.in_flight(session.session_id) if session else None
+    turns = memory.turns_of(session.session_id)[-_MESSAGES:] if session else []
+    return PageNow(
+        companion.person,
+        settings.companion_name,
+        settings.user_name,
+        companion.llm.describe().standin,
+        session.session_id if session else "",
+        tuple(shapes.turn_shape(turn) for turn in turns),
+        waiting.text if waiting else "",
+    )
+
+
+def _still_there(companion: Companion, found: Recollection) -> Recollection:
+    """What was recalled, without what was erased since: other doors erase as well."""
+    memory = companion.memory
+    turns = {turn.text_id for turn in memory.turns([one.text_id for one in found.turns])}
+    facts = {fact.text_id for fact in memory.facts_with_ids([one.text_id for one in found.facts])}
+    summaries = {one.text_id for one in memory.summaries()}
+    left = replace(
+        found,
+        turns=tuple(one for one in found.turns if one.text_id in turns),
+        facts=tuple(one for one in found.facts if one.text_id in facts),
+        summaries=tuple(one for one in found.summaries if one.text_id in summaries),
+    )
+    return left if left == found else replace(left, queries=(), resolved=())
+
+
+# -- reading
+
+
+def _reading(api: APIRouter, people: People) -> None:
+    @api.get("/sessions")
+    def sessions(
+        caller: Calling, skip: Annotated[int, Query(ge=0, le=10**9)] = 0
+    ) -> list[shapes.PageSession]:
+        with _companion(people, caller) as companion:
+            return [_session(companion, one) for one in companion.memory.recent_sessions(_SESSIONS, skip)]
+
+    @api.get("/sessions/{session_id}")
+    def session(session_id: str, caller: Calling) -> PageRead:
+        with _companion(people, caller) as companion:
+            memory = companion.memory
+            found = _found(memory.session(session_id))
+            summary, turns = memory.summary(session_id), memory.turns_of(session_id)
+            shown = tuple(shapes.turn_shape(turn) for turn in turns[-_MESSAGES:])
+            listed = _session(companion, found)
+            return PageRead(listed, summary.summary if summary else "", shown, len(turns) - len(shown))
+
+    @api.get("/timeline")
+    def timeline(caller: Calling, words: InLanguage) -> list[PageDay]:
+        with _companion(people, caller) as companion:
+            began = [_session(companion, one) for one in companion.memory.recent_sessions(_SESSIONS)]
+            return _days(began, _facts(companion, words, companion.memory.facts()).facts)
+
+
+def _days(sessions: Sequence[shapes.PageSession], facts: Sequence[shapes.PageFact]) -> list[PageDay]:
+    """By the day as it is written, the latest first; what has no day stands last."""
+    days = sorted({*(one.began[:10] for one in sessions), *(one.since[:10] for one in facts)}, reverse=True)
+    return [
+        PageDay(
+            day,
+            tuple(one for one in sessions if one.began[:10] == day),
+            tuple(one for one in facts if one.since[:10] == day),
+        )
+        for day in days
+    ]
+
+
+def _session(companion: Companion, session: Session) -> shapes.PageSession:
+    memory = companion.memory
+    summary = memory.summary(session.session_id)
+    return shapes.session_shape(
+        session, memory.turns_of(session.session_id), summary.summary if summary else ""
+    )
+
+
+# -- what is known
+
+
+def _knowing(api: APIRouter, people: People) -> None:
+    @api.get("/facts")
+    def facts(
+        caller: Calling,
+        words: InLanguage,
+        holding: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
+        past: bool = False,
+    ) -> PageFacts:
+        with _companion(people, caller) as companion:
+            memory = companion.memory
+            known = [one for one, _ in memory.facts_with(holding)] if holding.strip() else memory.facts()
+            return _facts(companion, words, [one for one in known if past or one.current])
+
+    @api.get("/facts/{number}")
+    def fact(number: int, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
+        with _companion(people, caller) as companion:
+            return _evidence(companion, words, _found(companion.memory.fact(number)))
+
+    @api.post("/facts/{number}")
+    def decide(number: int, asked: PageDecision, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
+        with _companion(people, caller) as companion, companion.turns:
+            _decide(companion, _found(companion.memory.fact(number)), asked.decision)
+            return _evidence(companion, words, _found(companion.memory.fact(number)))
+
+    @api.get("/relations")
+    def relations(caller: Calling) -> list[shapes.PageRelation]:
+        with _companion(people, caller) as companion:
+            found = companion.memory.relations()[-_RELATIONS:]
+        return [shapes.relation_shape(one) for one in found]
+
+
+def _decide(companion: Companion, fact: Fact, decision: str) -> None:
+    memory, done = companion.memory, True
+    match decision:
+        case "wrong":
+            done = not fact.corrected and memory.put_right(fact.text_id, None)
+        case "keep":
+            done = fact.current and memory.keep_fact(fact.text_id)
+        case "let_go":
+            done = memory.keep_fact(fact.text_id, kept=False)
+        case "undo":
+            done = memory.undo_decision(fact.text_id)
+    if not done:
+        raise HTTPException(409, "Conflict")
+
+
+def _facts(companion: Companion, words: Words, known: Sequence[Fact]) -> PageFacts:
+    shown = list(known)[::-1][:_FACTS]
+    numbers = _numbers(companion, shown)
+    told = tuple(shapes.fact_shape(words, one, numbers) for one in shown)
+    return PageFacts(told, len(known) - len(shown))
+
+
+def _numbers(companion: Companion, facts: Sequence[Fact]) -> dict[str, int]:
+    """The numbers of what took the place of facts."""
+    instead = [one.replaced_by for one in facts if one.replaced_by]
+    return {one.text_id: one.number for one in companion.memory.facts_with_ids(instead)}
+
+
+def _evidence(companion: Companion, words: Words, fact: Fact) -> shapes.PageEvidence:
+    memory = companion.memory
+    events = [
+        shapes.event_shape(words, event, memory.facts_with_ids([event.by]) if event.by else [])
+        for event in memory.history(fact.text_id)
+    ]
+    turns = tuple(shapes.turn_shape(turn) for turn in memory.turns(fact.turns))
+    return shapes.PageEvidence(
+        shapes.fact_shape(words, fact, _numbers(companion, [fact])), turns, tuple(events)
+    )
+
+
+# -- forgetting
+
+
+def _forgetting(api: APIRouter, people: People) -> None:
+    @api.post("/forget/scope")
+    def scope(wish: PageWish, caller: Calling, words: InLanguage) -> shapes.PageScope:
+        """What would go; nothing goes yet."""
+        with _companion(people, caller) as companion:
+            return shapes.scope_shape(words, _scope(companion, wish))
+
+    @api.post("/forget")
+    def forget(agreed: PageAgreed, caller: Calling, words: InLanguage, server: Stopping) -> shapes.PageProof:
+        """Erase what was shown; 409 where by now something else would go."""
+        with _companion(people, caller) as companion, companion.turns:
+            chosen = _scope(companion, agreed)
+            if not chosen or shapes.mark_of(chosen) != agreed.mark:
+                raise HTTPException(409, "Conflict")
+            talk: Conversation = companion.conversation(_present(companion))
+            *_, erased = talk.erase(chosen, server)
+        assert isinstance(erased, Erased)
+        return shapes.proof_shape(words, erased)
+
+
+def _scope(companion: Companion, wish: PageWish) -> ErasureScope:
+    memory = companion.memory
+    match wish.what:
+        case "session":
+            return memory.scope_of_session(wish.named) if memory.session(wish.named) else ErasureScope()
+        case "words":
+            return memory.scope_of_words(wish.named) if wish.named.strip() else ErasureScope()
+    return memory.scope_of(wish.named)
+
+
+# -- whose memory
+
+
+@contextmanager
+def _companion(people: People, caller: Caller) -> Iterator[Companion]:
+    with people.companion(caller.person()) as companion:
+        yield companion
+
+
+def _going_on(companion: Companion) -> Session | None:
+    """The session that goes on, where one does; none is opened by looking."""
+    memory, after = companion.memory, companion.settings.archive_after
+    newest = (one for one in memory.recent_sessions(_SESSIONS) if one.status == "active" and not one.door)
+    found = next(newest, None)
+    return found if found and not memory.fell_silent(found.session_id, companion.clock(), after) else None
+
+
+def _present(companion: Companion) -> Session:
+    """The person's present session, the one that the terminal would go on in as well; a new one where none goes on."""
+    session, _ = session_to_open(companion.memory, companion.settings, companion.clock())
+    return session
+
+
+def _found(one: Kind | None) -> Kind:
+    if one is None:
+        raise HTTPException(404, "Not Found")
+    return one

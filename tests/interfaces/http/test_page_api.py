@@ -1,0 +1,324 @@
+"""What the page asks for: one person's memory, read, corrected and forgotten with proof, and nobody else's."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from domain.languages import Language
+from interfaces.http.page import router as page_files
+from interfaces.http.page.languages import preferred
+from tests.interfaces.http.remembered import remember
+from tests.served import Server, here, until
+from tests.server import ScriptedServer, delta, hang, say, status, stream
+
+PAGE = Path(page_files.__file__).parent
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Server]:
+    with here(tmp_path, doors=lambda people: [], OPENAI_API_BASE=model.base, CHAT_MODEL="m") as server:
+        yield server
+
+
+def lines(served: Server, text: str, **headers: str) -> list[dict[str, Any]]:
+    came = served.ask("POST", "/page/chat", {"text": text}, **headers)
+    assert came.status == 200, came.body
+    assert came.headers["cache-control"] == "no-store"
+    return [json.loads(line) for line in came.body.splitlines()]
+
+
+def begun(served: Server, text: str) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    """A reply of which the first words have come."""
+    line = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    line.request("POST", "/page/chat", json.dumps({"text": text}), {"Content-Type": "application/json"})
+    came = line.getresponse()
+    while json.loads(came.readline())["is"] != "text":
+        pass
+    return line, came
+
+
+# -- the page itself
+
+
+def test_the_page_and_its_files_need_no_token_and_what_they_ask_for_does(served: Server) -> None:
+    served.registry.add_token("phone", "me")
+    for path in page_files.OPEN:
+        came = served.ask("GET", path)
+        assert came.status == 200, path
+        assert came.headers["content-security-policy"] == page_files.POLICY
+        assert came.headers["x-content-type-options"] == "nosniff"
+        assert came.headers["referrer-policy"] == "no-referrer"
+    asked = ("now", "recalled", "sessions", "sessions/x", "timeline", "facts", "facts/1", "relations")
+    assert {served.ask("GET", f"/page/{path}").status for path in asked} == {401}
+    assert {
+        served.ask("POST", f"/page/{path}", {}).status for path in ("chat", "forget", "forget/scope")
+    } == {401}
+
+
+def test_the_page_fetches_nothing_from_elsewhere_and_runs_nothing_that_stands_in_it() -> None:
+    html = (PAGE / "page.html").read_text(encoding="utf-8")
+    assert re.findall(r"(?:src|href)=\"(?!/page/|#|data:)[^\"]*\"", html) == []
+    assert re.findall(r"<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|<style", html) == []
+    scripts = "".join(file.read_text(encoding="utf-8") for file in PAGE.glob("*.js"))
+    assert (
+        re.findall(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|https?://(?!www\.w3)",
+            scripts,
+        )
+        == []
+    )
+
+
+def test_every_text_of_the_page_exists_in_both_languages_and_is_used() -> None:
+    en, zh = (
+        json.loads((PAGE / "words" / f"{name}.json").read_text(encoding="utf-8")) for name in ("en", "zh")
+    )
+    assert list(en) == list(zh)
+    gaps = re.compile(r"\{\w+\}")
+    assert {key: sorted(gaps.findall(text)) for key, text in en.items()} == {
+        key: sorted(gaps.findall(text)) for key, text in zh.items()
+    }
+    assert all(text.strip() for text in (*en.values(), *zh.values()))
+    assert [key for key, text in zh.items() if not re.search(r"[一-鿿]", text)] == ["language"]
+    html = (PAGE / "page.html").read_text(encoding="utf-8")
+    scripts = "".join(file.read_text(encoding="utf-8") for file in PAGE.glob("*.js"))
+    said = set(re.findall(r'data-(?:say|label|hint)="([^"]+)"', html))
+    said |= {key for key in re.findall(r'"([a-z]+\.[a-z_]+)"', scripts) if key != "page.js"}
+    made = [r"role\.", r"recalled\.(?:fact|summary)$", r"known\.(?:person|companion|other)$"]
+    unused = {key for key in set(en) - said if not any(re.match(one, key) for one in made)}
+    assert (said - set(en) - {"view.known"}, unused - {"title"}) == (set(), set())
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [
+        ("", "en"),
+        ("zh-TW", "zh"),
+        ("fr", "en"),
+        ("en;q=0.3, zh;q=0.7", "zh"),
+        ("zh;q=0, en", "en"),
+        ("zh;q=x", "en"),
+    ],
+)
+def test_the_page_begins_in_the_language_that_the_browser_prefers(
+    served: Server, accepted: str, language: Language
+) -> None:
+    assert preferred(accepted) == language
+    came = served.ask("GET", "/", Accept_Language=accepted)
+    assert f'<html lang="{language}">'.encode() in came.body
+
+
+# -- the chat
+
+
+def test_a_reply_comes_in_pieces_and_its_end_is_told_when_the_round_is_stored(
+    served: Server, model: ScriptedServer
+) -> None:
+    model.script(say("Nice little cat.", pieces=["Nice ", "little ", "cat."]))
+    came = lines(served, "My cat is called Momo.")
+    assert [line["is"] for line in came][:2] == ["begun", "recalled"]
+    assert "".join(line["text"] for line in came if line["is"] == "text") == "Nice little cat."
+    assert came[-1]["is"] == "replied"
+    now = served.ask("GET", "/page/now").json
+    assert [turn["text"] for turn in now["turns"]] == ["My cat is called Momo.", "Nice little cat."]
+    assert now["turns"][1]["id"] == came[-1]["assistant"]["id"]
+    assert now["person"] == "me"
+
+
+def test_what_fails_is_told_and_what_was_said_waits_to_be_said_again(
+    served: Server, model: ScriptedServer
+) -> None:
+    model.script(status(401))
+    failed = lines(served, "Hello?", Accept_Language="zh")[-1]
+    assert failed["is"] == "failed"
+    assert re.search(r"[一-鿿]", failed["text"])
+    now = served.ask("GET", "/page/now").json
+    assert (now["turns"], now["unanswered"]) == ([], "Hello?")
+
+
+def test_nothing_to_say_is_refused_before_anything_begins(served: Server) -> None:
+    assert served.ask("POST", "/page/chat", {"text": "  "}).status == 422
+
+
+def test_whoever_hangs_up_stops_the_reply_and_keeps_what_was_shown(
+    served: Server, model: ScriptedServer
+) -> None:
+    model.script(stream(delta(content="Once upon a time"), end="open"))
+    line, came = begun(served, "A story?")
+    came.close()
+    line.close()
+    until(lambda: served.ask("GET", "/page/now").json["turns"])
+    turns = served.ask("GET", "/page/now").json["turns"]
+    assert [(turn["text"], turn["finish"]) for turn in turns][1] == ("Once upon a time", "interrupted")
+
+
+def test_whoever_hangs_up_before_anything_came_stops_it_as_well(
+    served: Server, model: ScriptedServer
+) -> None:
+    model.script(hang)
+    gone = socket.create_connection(("127.0.0.1", served.port))
+    body = json.dumps({"text": "Are you there?"}).encode()
+    head = "POST /page/chat HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with served.people.companion("me") as companion, companion.turns:
+        gone.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        until(lambda: any(thread.name == "page-chat" for thread in threading.enumerate()))
+        gone.close()
+    until(lambda: not any(thread.name == "page-chat" for thread in threading.enumerate()))
+    assert served.ask("GET", "/page/now").json["unanswered"] == "Are you there?"
+
+
+def test_a_server_that_ends_keeps_what_was_shown_of_a_reply(tmp_path: Path, model: ScriptedServer) -> None:
+    model.script(stream(delta(content="Once upon a time"), end="open"))
+    settings = {"OPENAI_API_BASE": model.base, "CHAT_MODEL": "m"}
+    with here(tmp_path, doors=lambda people: [], grace=0.1, **settings) as server:
+        line, came = begun(server, "A story?")
+        server.running.leave()
+        *_, last = came.read().splitlines()
+        line.close()
+    assert json.loads(last)["assistant"]["finish"] == "interrupted"
+
+
+def test_looking_opens_no_session(served: Server) -> None:
+    for path in ("now", "recalled", "timeline", "relations", "facts"):
+        assert served.ask("GET", f"/page/{path}").status == 200
+    assert served.ask("GET", "/page/sessions").json == []
+
+
+# -- what is remembered
+
+
+def test_what_was_recalled_is_told_with_its_reason_and_not_once_it_is_erased(
+    served: Server, model: ScriptedServer
+) -> None:
+    spoken = remember(served.people)
+    with served.people.companion("me") as companion:
+        companion.memory.archive(spoken.user.session_id, "Ann moved.", {})
+    model.script(say("In Metz, with Momo."))
+    told = next(line for line in lines(served, "Where does my cat Momo live?") if line["is"] == "recalled")
+    assert spoken.user.text_id in [one["id"] for one in told["memories"]]
+    assert all(one["why"] for one in told["memories"])
+    again = served.ask("GET", "/page/recalled").json
+    assert again["memories"] == told["memories"]
+    with served.people.companion("me") as companion:
+        companion.memory.erase(companion.memory.scope_of_turn(spoken.user.text_id))
+    left = served.ask("GET", "/page/recalled").json
+    assert "Momo" not in json.dumps(left["memories"])
+
+
+def test_facts_stand_with_what_took_their_place_and_the_words_they_rest_on(served: Server) -> None:
+    spoken = remember(served.people)
+    assert [one["text"] for one in served.ask("GET", "/page/facts").json["facts"]] == ["Ann lives in Metz."]
+    found = served.ask("GET", "/page/facts?past=true&holding=Lyon").json["facts"]
+    assert [(one["text"], one["until"][:10]) for one in found] == [("Ann lives in Lyon.", "2026-05-01")]
+    metz = served.ask("GET", f"/page/facts/{found[0]['replaced_by']}").json
+    assert metz["fact"]["text"] == "Ann lives in Metz."
+    assert [turn["id"] for turn in metz["turns"]] == [spoken.user.text_id]
+    assert metz["history"]
+    assert served.ask("GET", "/page/facts/999").status == 404
+
+
+def test_a_person_decides_about_a_fact_and_can_take_it_back(served: Server) -> None:
+    remember(served.people)
+    number = served.ask("GET", "/page/facts").json["facts"][0]["number"]
+
+    def decide(decision: str) -> Any:
+        came = served.ask("POST", f"/page/facts/{number}", {"decision": decision})
+        return came.json["fact"] if came.status == 200 else came.status
+
+    assert decide("keep")["kept"]
+    assert not decide("let_go")["kept"]
+    assert not decide("wrong")["current"]
+    assert decide("wrong") == 409
+    assert decide("undo")["current"]
+    assert decide("perhaps") == 422
+
+
+def test_the_timeline_has_sessions_and_facts_by_day_the_latest_first(served: Server) -> None:
+    remember(served.people)
+    days = served.ask("GET", "/page/timeline").json
+    assert [day["day"] for day in days] == sorted((day["day"] for day in days), reverse=True)
+    texts = {one["text"] for day in days for one in day["facts"]}
+    assert texts == {"Ann lives in Lyon.", "Ann lives in Metz."}
+    assert sum(len(day["sessions"]) for day in days) == 1
+
+
+def test_sessions_are_listed_and_read(served: Server) -> None:
+    spoken = remember(served.people)
+    (listed,) = served.ask("GET", "/page/sessions").json
+    assert (listed["id"], listed["messages"], listed["active"]) == (spoken.user.session_id, 2, True)
+    read = served.ask("GET", f"/page/sessions/{listed['id']}").json
+    assert [turn["text"] for turn in read["turns"]] == [spoken.user.words, spoken.assistant.words]
+    assert served.ask("GET", "/page/sessions/unheard-of").status == 404
+
+
+def test_relations_name_the_fact_that_says_so(served: Server) -> None:
+    remember(served.people)
+    found = [
+        (one["source"], one["relation"], one["target"]) for one in served.ask("GET", "/page/relations").json
+    ]
+    assert found == [("Ann", "lives in", "Metz"), ("Momo", "cat of", "Ann")]
+
+
+# -- forgetting
+
+
+@pytest.mark.parametrize("what", ["turn", "fact", "session", "words"])
+def test_what_would_go_is_shown_first_and_then_it_is_gone_and_proven(
+    served: Server, what: str, tmp_path: Path
+) -> None:
+    spoken = remember(served.people)
+    named = {"turn": spoken.user.text_id, "fact": "metz", "session": spoken.user.session_id, "words": "Momo"}[
+        what
+    ]
+    wish = {"what": what, "named": named}
+    shown = served.ask("POST", "/page/forget/scope", wish).json
+    assert spoken.user.text_id in [turn["id"] for turn in shown["turns"]]
+    assert served.ask("GET", "/page/facts").json["facts"]
+    proof = served.ask("POST", "/page/forget", {**wish, "mark": shown["mark"]}).json
+    assert proof["traces"] == 0
+    assert proof["files"] > 0
+    assert str(proof["files"]) in proof["proof"]
+    assert served.ask("GET", "/page/facts?past=true").json["facts"] == []
+    assert served.ask("POST", "/page/forget/scope", wish).json["nothing"]
+
+
+def test_nothing_else_is_erased_than_what_was_shown(served: Server) -> None:
+    spoken = remember(served.people)
+    wish = {"what": "words", "named": "Momo"}
+    shown = served.ask("POST", "/page/forget/scope", wish).json
+    with served.people.companion("me") as companion:
+        companion.memory.store_round(
+            spoken.user.session_id, "Momo is ill.", "Oh.", spoken.user.timestamp, "stop"
+        )
+    assert served.ask("POST", "/page/forget", {**wish, "mark": shown["mark"]}).status == 409
+    assert len(served.ask("GET", "/page/now").json["turns"]) == 4
+
+
+# -- whose
+
+
+def test_a_token_shows_the_memory_of_its_own_person_and_no_other(served: Server) -> None:
+    spoken = remember(served.people)
+    bob = served.registry.add_token("bob-phone", "bob")
+    mine = served.registry.add_token("phone", "me")
+    assert served.ask("GET", "/page/now", token=bob).json["person"] == "bob"
+    assert served.ask("GET", "/page/facts?past=true", token=bob).json["facts"] == []
+    assert served.ask("GET", f"/page/sessions/{spoken.user.session_id}", token=bob).status == 404
+    wish = {"what": "turn", "named": spoken.user.text_id}
+    assert served.ask("POST", "/page/forget/scope", wish, token=bob).json["nothing"]
+    assert served.ask("GET", "/page/facts", token=mine).json["facts"]
