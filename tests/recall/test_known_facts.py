@@ -158,6 +158,26 @@ def climbed(life, language, *, summary="", reply=""):
     return life.recall(asked, gated=False, limits=replace(LIMITS, turns=30)), later
 
 
+def test_a_turn_that_gave_a_fact_no_more_than_a_name_is_not_marked_with_what_became_of_it(life):
+    rounds = [("Hello, my name is Ann Acton.", "Hello!"), ("They took me on at Acme!", "Well done.")]
+    life.live("job", rounds, NOW - timedelta(days=200))
+    life.learn("job", fact("Acme", "", "Ann works at Acme.", turns=("job-0u", "job-1u")))
+    employed(life, "job2", 100, "Zenith")
+    recalled = life.recall("What is my name, Ann Acton, and did they take me on at Acme?", gated=False)
+    assert marks(recalled, "job-0u") == [()]
+    ((mark,),) = marks(recalled, "job-1u")
+    assert mark.text == "Ann works at Zenith."
+
+
+def test_a_turn_that_says_it_in_other_words_is_marked_where_no_turn_holds_the_value(life):
+    rounds = [("They took me on, at last!", "At Ak Me?"), ("Yes, they took me on.", "Well done.")]
+    life.live("job", rounds, NOW - timedelta(days=200))
+    life.learn("job", fact("Acme", "", "Ann works at Acme.", turns=("job-0u", "job-1u")))
+    employed(life, "job2", 100, "Zenith")
+    recalled = life.recall("Did they take me on at last?", gated=False)
+    assert all(found for text_id in ("job-0u", "job-1u") for found in marks(recalled, text_id))
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_reply_that_repeats_what_has_changed_since_says_so_as_the_turn_does_that_it_answers(life, language):
     recalled, later = climbed(life, language)
