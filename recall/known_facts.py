@@ -201,6 +201,11 @@ def cost_of(fact: RecalledFact) -> int:
     return _FACT + estimate(encoded(fact.text)) + (_MARK if fact.planned_for else 0)
 
 
+def cost_of_facts(facts: Collection[RecalledFact], *, marked: bool) -> int:
+    """Tokens of the lines that tell facts, and of the words that explain these, or marks, where any stands there."""
+    return sum(map(cost_of, facts)) + (LEGEND if facts or marked else 0)
+
+
 def cost_of_marks(marks: Iterable[FactMark]) -> int:
     """Tokens of what is told behind a turn or a summary."""
     return sum(_MARK + estimate(encoded(mark.text)) for mark in marks)

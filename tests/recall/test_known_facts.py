@@ -317,6 +317,20 @@ def test_facts_and_marks_stay_inside_the_budget(life, tokens):
     assert tokens * 0.3 < estimate(block) - estimate(without) <= tokens
 
 
+def test_a_fact_that_is_not_told_takes_no_room_from_what_was_said(life):
+    for number in range(20):
+        when = NOW - timedelta(days=200 - number)
+        life.live(f"job{number}", [(f"They took me on at the mill of town {number}!", "Congratulations.")], when)
+    asked, limits = "Did they take me on at the mill, where do I work?", replace(LIMITS, turns=30, tokens=450)
+    before = life.recall(asked, limits=limits, gated=False)
+    turn = before.ranked[0]
+    life.learn(turn.split("-")[0], fact("the mill", turn, "Ann works at the mill."))
+    after = life.recall(asked, limits=limits, gated=False)
+    assert turn in after.ranked
+    assert not told(after)
+    assert len(after.turns) == len(before.turns) < 12
+
+
 def test_a_turn_whose_fact_names_whom_the_question_names_counts_more(life):
     """Two rounds of the same words; a fact of one names Oona, whom neither names."""
     rounds = [
