@@ -320,7 +320,9 @@ def test_facts_and_marks_stay_inside_the_budget(life, tokens):
 def test_a_fact_that_is_not_told_takes_no_room_from_what_was_said(life):
     for number in range(20):
         when = NOW - timedelta(days=200 - number)
-        life.live(f"job{number}", [(f"They took me on at the mill of town {number}!", "Congratulations.")], when)
+        life.live(
+            f"job{number}", [(f"They took me on at the mill of town {number}!", "Congratulations.")], when
+        )
     asked, limits = "Did they take me on at the mill, where do I work?", replace(LIMITS, turns=30, tokens=450)
     before = life.recall(asked, limits=limits, gated=False)
     turn = before.ranked[0]
