@@ -155,9 +155,12 @@ class _Grounds:
         wanted = self._window.without_own_names(telling(text))
         best = best_sentences(wanted, sources)
         tops = [sentence for sentence, score in best if score == best[0][1] and 2 * score >= len(wanted)]
-        own = {id(one) for source in sources if source.spoken_by_person for one in source.sentences}
-        said = {stance_of(one.text, one.following) if id(one) in own else "stated" for one in tops}
-        return "" if hedges(text) or not said or not said <= {"joked", "supposed"} else min(said)
+        spoken = {id(one) for source in sources if source.spoken_by_person for one in source.sentences}
+        if not tops or not all(id(one) in spoken and one.stance in ("joked", "supposed") for one in tops):
+            return ""
+        # A question that was answered is no supposition.
+        said = {stance_of(one.text, one.following) for one in tops}
+        return "" if not said <= {"joked", "supposed"} or hedges(text) else min(said)
 
     def _knows(self, name: str, sources: Sequence[Source], old: str) -> bool:
         if any(stands_in(folded(name), text) for text in (self._told, folded(old))):

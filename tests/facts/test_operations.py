@@ -146,6 +146,7 @@ FANCIES = talk(
     "> I would keep it.",
     "要不我干脆上峨眉山出家算了。",
     "> 别呀。",
+    "Do you know that I swim at the lido?",
 )
 
 
@@ -157,6 +158,7 @@ FANCIES = talk(
         ("Mara sells the piano.", 3, "supposed"),
         ("Mara may sell the piano.", 3, ""),
         ("Mara plays the piano every morning.", 3, ""),
+        ("Mara swims at the lido.", 7, ""),
         ("上峨眉山出家。", 5, "joked"),
         ("开玩笑说要上峨眉山出家。", 5, ""),
     ],
