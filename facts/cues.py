@@ -107,6 +107,24 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     return "planned" if _PLANNED.search(sentence) else "stated"
 
 
+#: What tells that somebody only joked, thought or heard.
+_HEDGES = re.compile(
+    r"\b(?:jok\w+|jest\w*|teas\w+|kid(?:s|ded)|ironic\w*|sarcas\w+|may|could|should|possibl[ey]|probabl[ey]|suppos\w+|think(?:s|ing)?|thought"
+    r"|believ\w+|imagin\w+|wonder\w*|consider\w*|heard|hears|rumou?r\w*|guess\w*|unsure|not sure|unlikely|likely|whether)\b"
+    r"|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|猜|估计|想着|是否|未必|不确定",
+    re.IGNORECASE,
+)
+
+
+def hedges(statement: str) -> bool:
+    """Whether a statement says of itself that it is no more than a joke, a thought or hearsay.
+
+    >>> hedges("Mara joked that she would marry Gareth."), hedges("Mara marries Gareth.")
+    (True, False)
+    """
+    return _HEDGES.search(statement) is not None or stance_of(statement) in ("joked", "supposed")
+
+
 _BIRTHDAY = re.compile(
     r"\bbirthday (?:is|was|falls)\b|\bborn\b|生日(?:[是为在：:]|农历|阴历|阳历)|出生|生于", re.IGNORECASE
 )

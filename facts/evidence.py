@@ -218,6 +218,18 @@ class SpokenWindow:
         return (source,) if of_companion and _speaks(source) else ()
 
 
+#: A sentence that shares so much of what the best one shares may be what a statement rests on, too.
+_NEARLY_BEST = 0.6
+
+
+def best_sentences(wanted: frozenset[str], sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:
+    """The sentences that share most with a statement, the best first, with how much; none where none does."""
+    scored = [(sentence, len(wanted & sentence.terms)) for source in sources for sentence in source.sentences]
+    most = max((score for _, score in scored), default=0)
+    kept = [each for each in scored if each[1] and each[1] >= most * _NEARLY_BEST]
+    return tuple(sorted(kept, key=lambda each: -each[1]))
+
+
 def in_order(sources: Iterable[Source]) -> tuple[Source, ...]:
     """Turns in the order in which they were said, each once."""
     found = {source.place: source for source in sources}

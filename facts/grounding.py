@@ -17,7 +17,15 @@ from facts.ages import birth_years, dated_age
 from facts.cues import denies, ends_or_denies, is_relative, leaves_open, promises, tells_birthday
 from facts.dates import iso_of, written_dates
 from facts.drafts import FactDraft, NoteDraft
-from facts.evidence import Sentence, Source, SpokenWindow, in_order, stays_as_it_was, telling
+from facts.evidence import (
+    Sentence,
+    Source,
+    SpokenWindow,
+    best_sentences,
+    in_order,
+    stays_as_it_was,
+    telling,
+)
 from facts.figures import Figures, first_wrong
 from facts.naming import latin_names, names_in, whole_names
 from facts.numbers import mentioned
@@ -26,8 +34,6 @@ from facts.slots import COMPANION, PERSON, Names, slot_of
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 #: So many facts may rest on one turn; a model that finds more is making them up.
 MOST_FACTS_A_TURN = 12
-#: A sentence that shares so much of what the best one shares may be what a statement rests on, too.
-_NEARLY_BEST = 0.6
 #: Values that say that there is none, and stand in no turn.
 _NOTHING = frozenset(
     """
@@ -209,7 +215,7 @@ class _Ground:
     ) -> _Basis | str:
         """The basis, with the stance that the best sentence allows; a reason where nothing there says so."""
         wanted = telling(statement)
-        best = _best(self._window.without_own_names(wanted), sources) or _of_ages(statement, sources)
+        best = best_sentences(self._window.without_own_names(wanted), sources) or _of_ages(statement, sources)
         if not best:
             return "unsupported"
         known = bool(value) and self._window.source_of(value, sources, of_companion) is not None
@@ -218,7 +224,7 @@ class _Ground:
         if _is_reversed(statement, wanted, best, sources):
             return "polarity"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
-        said = _weakest(wanted, _best(wanted, own) or best, of_companion)
+        said = _weakest(wanted, best_sentences(wanted, own) or best, of_companion)
         return _Basis(sources, said if stance == "stated" else stance, said)
 
     # --- names
@@ -328,14 +334,6 @@ def _names_of(statement: str, draft: FactDraft | None) -> Iterator[str]:
 
 
 # --- what the turns say of it
-
-
-def _best(wanted: frozenset[str], sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:
-    """The sentences that share most with a statement, the best first, with how much; none where none does."""
-    scored = [(sentence, len(wanted & sentence.terms)) for source in sources for sentence in source.sentences]
-    most = max((score for _, score in scored), default=0)
-    kept = [each for each in scored if each[1] and each[1] >= most * _NEARLY_BEST]
-    return tuple(sorted(kept, key=lambda each: -each[1]))
 
 
 def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:

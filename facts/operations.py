@@ -19,9 +19,9 @@ from domain.facts import LineEvidence
 from domain.languages import STOP_WORDS, Language, estimate, unspaced_length
 from domain.records import Turn
 from facts.ages import without_ages
-from facts.cues import ends_or_denies
+from facts.cues import ends_or_denies, hedges, stance_of
 from facts.dates import iso_of
-from facts.evidence import Source, SpokenWindow, stands_in, telling
+from facts.evidence import Source, SpokenWindow, best_sentences, stands_in, telling
 from facts.figures import Figures, wrong_figure
 from facts.naming import names_in
 from facts.numbers import mentioned
@@ -149,6 +149,18 @@ class _Grounds:
             return wrong
         strange = [name for name in names_in(text, opening=False) if not self._knows(name, sources, old)]
         return "name" if strange else ""
+
+    def only_as(self, text: str, sources: Sequence[Source]) -> str:
+        """How a person said it at the most, "joked" or "supposed", where a text tells it as if it were so; else ""."""
+        wanted = self._window.without_own_names(telling(text))
+        best = best_sentences(wanted, sources)
+        tops = [sentence for sentence, score in best if score == best[0][1] and 2 * score >= len(wanted)]
+        spoken = {id(one) for source in sources if source.spoken_by_person for one in source.sentences}
+        if not tops or not all(id(one) in spoken and one.stance in ("joked", "supposed") for one in tops):
+            return ""
+        # A question that was answered is no supposition.
+        said = {stance_of(one.text, one.following) for one in tops}
+        return "" if not said <= {"joked", "supposed"} or hedges(text) else min(said)
 
     def _knows(self, name: str, sources: Sequence[Source], old: str) -> bool:
         if any(stands_in(folded(name), text) for text in (self._told, folded(old))):
@@ -303,7 +315,7 @@ class _Editing:
             return "no text" if not text else "too long"
         if (_language_of_line(text) or language) != language:
             return "language"
-        return self._grounds.missing(text, sources, old)
+        return self._grounds.missing(text, sources, old) or self._grounds.only_as(text, sources)
 
     def _rests_on_old(self, text: str, sources: tuple[Source, ...], old: str) -> bool:
         """Whether a changed line says something that stands in the old line alone."""

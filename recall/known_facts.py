@@ -19,7 +19,7 @@ from domain.recollection import FactMark, RecalledFact, RecalledTurn, Why
 from domain.records import Turn
 from domain.text import encoded
 from recall import ranking
-from recall.marks import marks_of, planned_for, repeated, took_over
+from recall.marks import marks_of, planned_for, repeated, took_over, touches
 
 if TYPE_CHECKING:
     from recall.ranking import Floats, Numbers
@@ -100,10 +100,32 @@ class KnownFacts:
             for one in turns
             if one.text_id in answered
         }
-        told = {
-            one.text_id: (resting.get(one.text_id, []), told_again.get(one.text_id, ())) for one in turns
-        }  # fmt: skip
-        return self._marked(told)
+        own = self._told_in(turns, resting)
+        return self._marked({one: (facts, told_again.get(one, ())) for one, facts in own.items()})
+
+    def _told_in(
+        self, turns: Collection[Turn], resting: Mapping[str, Sequence[Fact]]
+    ) -> dict[str, list[Fact]]:
+        """The facts that each turn tells: not those to which it gave a name alone, while another says what is so."""
+        named = {
+            (one.text_id, fact)
+            for one in turns
+            for fact in resting.get(one.text_id, ())
+            if len(fact.turns) > 1 and not touches(one.words, fact)
+        }
+        seqs = (
+            self._archive.seqs_of(sorted({turn for _, fact in named for turn in fact.turns})) if named else {}
+        )
+        said = {one.text_id: one.words for one in self._archive.turns(list(seqs.values()))} if seqs else {}
+        left = {
+            (one, fact)
+            for one, fact in named
+            if any(touches(said.get(turn, ""), fact) for turn in fact.turns)
+        }
+        return {
+            one.text_id: [fact for fact in resting.get(one.text_id, ()) if (one.text_id, fact) not in left]
+            for one in turns
+        }
 
     def marks_of_summaries(self, summaries: Mapping[str, str]) -> dict[str, tuple[FactMark, ...]]:
         """What became of what is repeated of their sessions in these texts, by session."""
@@ -177,6 +199,11 @@ def best_of_turns(found: Mapping[int, float], drawn: Iterable[tuple[int, int]], 
 def cost_of(fact: RecalledFact) -> int:
     """Tokens of the line that tells a fact."""
     return _FACT + estimate(encoded(fact.text)) + (_MARK if fact.planned_for else 0)
+
+
+def cost_of_facts(facts: Collection[RecalledFact], *, marked: bool) -> int:
+    """Tokens of the lines that tell facts, and of the words that explain these, or marks, where any stands there."""
+    return sum(map(cost_of, facts)) + (LEGEND if facts or marked else 0)
 
 
 def cost_of_marks(marks: Iterable[FactMark]) -> int:

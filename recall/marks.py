@@ -31,6 +31,11 @@ def repeated(text: str, facts: Iterable[Fact]) -> list[Fact]:
     return [fact for fact in facts if _repeats(held, _words(fact.value))]
 
 
+def touches(text: str, fact: Fact) -> bool:
+    """Whether any word of the value of a fact stands in a text."""
+    return not _words(text).isdisjoint(_words(fact.value))
+
+
 def took_over(store: FactStore, facts: Iterable[Fact]) -> dict[str, Fact]:
     """By its id each fact that took the place of another, as it is called now."""
     found: dict[str, Fact] = {}

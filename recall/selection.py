@@ -15,7 +15,7 @@ from domain.languages import estimate
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, RecallLimits, Why
 from domain.records import PREFIX, Summary, Turn
 from domain.text import encoded
-from recall.known_facts import LEGEND, KnownFacts, cost_of, cost_of_marks, is_told
+from recall.known_facts import KnownFacts, cost_of, cost_of_facts, cost_of_marks, is_told
 from recall.ranking import Ranked
 from recall.searching import Searched
 from recall.turn_table import TurnTable
@@ -195,11 +195,11 @@ class Selector:
         summaries = self._summaries(searches)
         laid = self._laid(searches, [one.session_id for one in summaries])
         left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
-        left -= LEGEND if offered or laid.marks or any(one.marks for one in summaries) else 0
-        turns = self._turns(laid, left - sum(map(cost_of, offered)))
+        marked = bool(laid.marks) or any(one.marks for one in summaries)
+        turns = self._turns(laid, left - cost_of_facts(offered, marked=marked))
         untold = self._untold(offered, turns)
         if len(untold) < len(offered):
-            turns = self._turns(laid, left - sum(map(cost_of, untold)))
+            turns = self._turns(laid, left - cost_of_facts(untold, marked=marked))
             untold = self._untold(untold, turns)
         hits = sorted((turn for turn in turns if turn.hit), key=lambda turn: -turn.why.score)
         return Selected(turns, summaries, tuple(turn.text_id for turn in hits), tuple(untold))

@@ -138,6 +138,42 @@ def test_an_operation_that_may_not_be_is_refused_and_nothing_else_changes(
     assert found.text == IMAGE
 
 
+FANCIES = talk(
+    "2025-07-12",
+    "Oh sure, I'm going to marry Gareth and move to Monaco, just kidding!",
+    "> Ha.",
+    "Maybe I sell the piano in autumn. I play it every morning.",
+    "> I would keep it.",
+    "要不我干脆上峨眉山出家算了。",
+    "> 别呀。",
+    "Do you know that I swim at the lido?",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "turn", "why"),
+    [
+        ("Mara marries Gareth and moves to Monaco.", 1, "joked"),
+        ("Mara joked that she would marry Gareth.", 1, ""),
+        ("Mara sells the piano.", 3, "supposed"),
+        ("Mara may sell the piano.", 3, ""),
+        ("Mara plays the piano every morning.", 3, ""),
+        ("Mara swims at the lido.", 7, ""),
+        ("上峨眉山出家。", 5, "joked"),
+        ("开玩笑说要上峨眉山出家。", 5, ""),
+    ],
+)
+def test_what_was_said_in_jest_or_only_supposed_is_no_line_that_tells_it_as_it_is(
+    text: str, turn: int, why: str
+) -> None:
+    language: Language = "en" if text.isascii() else "zh"
+    operations = read_operations(json.dumps({"operations": [deed("add", 0, text, turn)]})).operations
+    found = applied(
+        "", (), operations, FANCIES, (), language, 800, date(2025, 7, 12), names=MARA, told=[text]
+    )
+    assert (found.text, dict(found.refused)) == (("", {why: 1}) if why else (text, {}))
+
+
 def test_what_a_model_would_change_in_a_persons_own_line_becomes_a_line_of_its_own() -> None:
     found = done(deed("change", 1, "Starts at Osprey on 1 September 2025.", 3))
     assert numbered(found.text)[0] == OWN

@@ -158,6 +158,26 @@ def climbed(life, language, *, summary="", reply=""):
     return life.recall(asked, gated=False, limits=replace(LIMITS, turns=30)), later
 
 
+def test_a_turn_that_gave_a_fact_no_more_than_a_name_is_not_marked_with_what_became_of_it(life):
+    rounds = [("Hello, my name is Ann Acton.", "Hello!"), ("They took me on at Acme!", "Well done.")]
+    life.live("job", rounds, NOW - timedelta(days=200))
+    life.learn("job", fact("Acme", "", "Ann works at Acme.", turns=("job-0u", "job-1u")))
+    employed(life, "job2", 100, "Zenith")
+    recalled = life.recall("What is my name, Ann Acton, and did they take me on at Acme?", gated=False)
+    assert marks(recalled, "job-0u") == [()]
+    ((mark,),) = marks(recalled, "job-1u")
+    assert mark.text == "Ann works at Zenith."
+
+
+def test_a_turn_that_says_it_in_other_words_is_marked_where_no_turn_holds_the_value(life):
+    rounds = [("They took me on, at last!", "At Ak Me?"), ("Yes, they took me on.", "Well done.")]
+    life.live("job", rounds, NOW - timedelta(days=200))
+    life.learn("job", fact("Acme", "", "Ann works at Acme.", turns=("job-0u", "job-1u")))
+    employed(life, "job2", 100, "Zenith")
+    recalled = life.recall("Did they take me on at last?", gated=False)
+    assert all(found for text_id in ("job-0u", "job-1u") for found in marks(recalled, text_id))
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_reply_that_repeats_what_has_changed_since_says_so_as_the_turn_does_that_it_answers(life, language):
     recalled, later = climbed(life, language)
@@ -295,6 +315,22 @@ def test_facts_and_marks_stay_inside_the_budget(life, tokens):
         for each in (replace(layers, recalled=recalled), layers)
     )
     assert tokens * 0.3 < estimate(block) - estimate(without) <= tokens
+
+
+def test_a_fact_that_is_not_told_takes_no_room_from_what_was_said(life):
+    for number in range(20):
+        when = NOW - timedelta(days=200 - number)
+        life.live(
+            f"job{number}", [(f"They took me on at the mill of town {number}!", "Congratulations.")], when
+        )
+    asked, limits = "Did they take me on at the mill, where do I work?", replace(LIMITS, turns=30, tokens=450)
+    before = life.recall(asked, limits=limits, gated=False)
+    turn = before.ranked[0]
+    life.learn(turn.split("-")[0], fact("the mill", turn, "Ann works at the mill."))
+    after = life.recall(asked, limits=limits, gated=False)
+    assert turn in after.ranked
+    assert not told(after)
+    assert len(after.turns) == len(before.turns) < 12
 
 
 def test_a_turn_whose_fact_names_whom_the_question_names_counts_more(life):
