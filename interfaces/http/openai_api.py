@@ -1,14 +1,15 @@
 """The address for clients of OpenAI: any of them gains a memory by changing its base URL.
 
 What a client sends and what the server answers passes through as it is; errors have OpenAI's own shape. Promises: the
-end of a stream is told only after the round is stored; a client that hangs up has its request hung up.
+end of a stream is told only after the round is stored, and never where something went wrong; a client that hangs up has
+its request hung up, and nothing of it is stored; a program that speaks for everybody and names nobody has no memory.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Literal
@@ -19,15 +20,19 @@ from pydantic import BaseModel
 
 from domain import errors
 from domain.events import Stop
-from interfaces.http.callers import Caller, Calling
+from interfaces.http.callers import Caller, Calling, Leaving
 from interfaces.http.errors import Problem, Problems
-from interfaces.service.chat_requests import ChatRequest, read_request
+from interfaces.service.chat_requests import read_request
 from interfaces.service.relayed_chats import OWN_MODEL, Prepared, RelayedChats
 from models.relaying import Answer, Heard, Relay
 from people import EVERYBODY, People
 
 #: Seconds of silence after which a comment keeps the connection of a stream open.
 _KEEP_ALIVE = 15.0
+#: Longer ids are nobody's.
+_LONGEST_ID = 128
+#: What switches the memory off.
+_OFF = ("off", "0", "false", "no")
 Json = Annotated[Any, Body()]
 
 
@@ -53,37 +58,43 @@ def router(people: People) -> APIRouter:
     def complete(
         asked: Request,
         caller: Calling,
+        gone: Leaving,
         body: Json,
         x_user_id: Annotated[str | None, Header(max_length=128)] = None,
         x_session_id: Annotated[str | None, Header(max_length=200)] = None,
         x_memory: Annotated[str, Header(max_length=20)] = "on",
+        x_openwebui_user_id: Annotated[str | None, Header(max_length=128)] = None,
+        x_openwebui_chat_id: Annotated[str | None, Header(max_length=200)] = None,
     ) -> Response:
         """A reply with memory, whole or as a stream. ``X-Memory: off`` sends the request on alone."""
         request = read_request(body)
-        person = caller.person(x_user_id or _hint(caller, request))
+        person = _whose(caller, x_user_id, (x_openwebui_user_id, request.body.get("user")))
         prepared = chats.prepare(
-            person, request, x_session_id, switched_off=x_memory.strip().lower() == "off"
+            person,
+            request,
+            x_session_id or x_openwebui_chat_id,
+            switched_off=x_memory.strip().lower() in _OFF,
         )
         if request.streams:
-            return _streamed(people.llm.relay(), chats, prepared, asked.app.state.problems)
-        return _whole(people.llm.relay(), chats, prepared)
+            return _streamed(people.llm.relay(), chats, prepared, asked.app.state.problems, gone)
+        return _whole(people.llm.relay(), chats, prepared, gone)
 
     @api.post("/embeddings")
-    def embed(caller: Calling, body: Json) -> Response:
+    def embed(caller: Calling, gone: Leaving, body: Json) -> Response:
         """Vectors, as the server makes them."""
-        return _passed_on(people.llm.relay(), "POST", "/embeddings", body)
+        return _passed_on(people.llm.relay(vectors=True), "POST", "/embeddings", body, gone)
 
     @api.get("/models")
-    def models(caller: Calling) -> Response:
+    def models(caller: Calling, gone: Leaving) -> Response:
         """The models of the server, and ``old-friend`` for the one that is set."""
-        return _with_ours(_passed_on(people.llm.relay(), "GET", "/models", None))
+        return _with_ours(_passed_on(people.llm.relay(), "GET", "/models", None, gone))
 
     @api.get("/models/{name:path}")
-    def model(caller: Calling, name: str) -> Response:
+    def model(caller: Calling, gone: Leaving, name: str) -> Response:
         """One model."""
         if name == OWN_MODEL:
             return _json(_OURS)
-        return _passed_on(people.llm.relay(), "GET", f"/models/{name}", None)
+        return _passed_on(people.llm.relay(), "GET", f"/models/{name}", None, gone)
 
     return api
 
@@ -91,22 +102,28 @@ def router(people: People) -> APIRouter:
 _OURS = {"id": OWN_MODEL, "object": "model", "created": 0, "owned_by": "old-friend"}
 
 
-def _hint(caller: Caller, request: ChatRequest) -> str | None:
-    """Whom a program that speaks for everybody names in the body."""
-    named = request.body.get("user")
-    for_all = caller.token is not None and caller.token.person == EVERYBODY
-    return named if for_all and isinstance(named, str) and named else None
+def _whose(caller: Caller, named: str | None, hints: Sequence[object]) -> str | None:
+    """Whose memory is meant; None where a program that speaks for everybody names nobody.
+
+    Only such a program's hints are heard: others speak for one person, whatever they call their users.
+    """
+    if caller.token is None or caller.token.person != EVERYBODY:
+        return caller.person(named or None)
+    hinted = (one for one in hints if isinstance(one, str) and 0 < len(one) <= _LONGEST_ID)
+    return named or next(hinted, None)
 
 
-def _whole(relay: Relay, chats: RelayedChats, prepared: Prepared) -> Response:
-    answer = relay.send("POST", "/chat/completions", prepared.body, Stop())
+def _whole(relay: Relay, chats: RelayedChats, prepared: Prepared, gone: Stop) -> Response:
+    answer = relay.send("POST", "/chat/completions", prepared.body, gone)
+    gone.check()
     chats.keep(prepared, answer.heard)
     return Response(answer.body, answer.status, {**answer.headers, **prepared.headers})
 
 
-def _streamed(relay: Relay, chats: RelayedChats, prepared: Prepared, problems: Problems) -> Response:
-    stop = Stop()
-    events = relay.stream("/chat/completions", prepared.body, stop)
+def _streamed(
+    relay: Relay, chats: RelayedChats, prepared: Prepared, problems: Problems, gone: Stop
+) -> Response:
+    events = relay.stream("/chat/completions", prepared.body, gone)
     first = next(events)
     if isinstance(first, Answer):
         return Response(first.body, first.status, {**first.headers, **prepared.headers})
@@ -115,14 +132,20 @@ def _streamed(relay: Relay, chats: RelayedChats, prepared: Prepared, problems: P
         heard = Heard()
         try:
             for event in _kept_alive(events):
-                heard.take(_object(event))
+                heard.take(body := _object(event))
+                if heard.failed and "error" not in body:
+                    raise errors.ServerFault
                 yield b"data: " + event + b"\n\n" if event else b": keepalive\n\n"
+                if heard.failed:
+                    return
+            heard.end()
+            gone.check()
             chats.keep(prepared, heard)
             yield b"data: [DONE]\n\n"
-        except errors.OldFriendError as fault:
+        except Exception as fault:  # the answer has begun: there is no other place to tell it
             yield b"data: " + json.dumps(refused(problems.problem_of(fault))).encode() + b"\n\n"
         finally:
-            stop.set()
+            gone.set()
 
     headers = {**prepared.headers, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(told(), media_type="text/event-stream", headers=headers)
@@ -155,8 +178,8 @@ def _kept_alive(events: Iterator[Answer | bytes]) -> Iterator[bytes]:
         yield event
 
 
-def _passed_on(relay: Relay, method: Literal["GET", "POST"], path: str, body: Any) -> Response:
-    answer = relay.send(method, path, body, Stop())
+def _passed_on(relay: Relay, method: Literal["GET", "POST"], path: str, body: Any, gone: Stop) -> Response:
+    answer = relay.send(method, path, body, gone)
     return Response(answer.body, answer.status, dict(answer.headers))
 
 
