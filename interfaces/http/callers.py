@@ -68,6 +68,7 @@ async def leaving(request: Request) -> AsyncIterator[Stop]:
             yield gone
     finally:
         listening.cancel()
+        gone.set()  # whoever left before the answer began is noticed by nobody else
 
 
 #: The parameter of a path operation that needs to know who calls.
