@@ -135,7 +135,7 @@ class Relay:
                 yield Answer(came.status_code, _told(came.headers), came.read())
                 return
             yield b""
-            yield from _events(came.iter_lines())
+            yield from (event for event in _events(came.iter_lines()) if event != b"[DONE]")
 
     @contextmanager
     def _errors(self, stop: Stop) -> Iterator[None]:

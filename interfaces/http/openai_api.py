@@ -151,7 +151,7 @@ def _streamed(
     return StreamingResponse(told(), media_type="text/event-stream", headers=headers)
 
 
-def _kept_alive(events: Iterator[Answer | bytes]) -> Iterator[bytes]:
+def _kept_alive(events: Iterator[Answer | bytes], after: float = _KEEP_ALIVE) -> Iterator[bytes]:
     """The events as they come, and an empty one whenever nothing came for a while."""
     came: SimpleQueue[bytes | BaseException | None] = SimpleQueue()
 
@@ -167,7 +167,7 @@ def _kept_alive(events: Iterator[Answer | bytes]) -> Iterator[bytes]:
     threading.Thread(target=read, name="relay", daemon=True).start()
     while True:
         try:
-            event = came.get(timeout=_KEEP_ALIVE)
+            event = came.get(timeout=after)
         except Empty:
             yield b""
             continue

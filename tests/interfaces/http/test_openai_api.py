@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +16,7 @@ import httpx2
 import openai
 import pytest
 
+from interfaces.http.openai_api import _kept_alive
 from tests.interfaces.http.running import Running, now, running
 from tests.served import PATIENCE, until
 from tests.server import Exchange, Play, ScriptedServer, answer, delta, say, stream
@@ -371,3 +373,42 @@ def test_a_chat_that_fell_silent_is_saved_and_gone_on_with_in_a_new_session(
             companion.keep_silent()
             until(lambda: companion.memory.session(first.session_id).status == "archived")
             assert companion.memory.session(second.session_id).status == "active"
+
+
+def test_the_stand_in_ends_its_stream_once_and_after_the_round_is_stored(tmp_path: Path) -> None:
+    with running(tmp_path, None) as served:
+        body = {"messages": of("My cat is Douban."), "stream": True}
+        told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text
+        assert told.count("[DONE]") == 1
+        assert told.endswith("data: [DONE]\n\n")
+        assert len(stored(served)) == 1
+
+
+def test_a_memory_that_fails_after_the_reply_is_told_in_place_of_the_end(
+    served: Running, model: ScriptedServer, tmp_path: Path
+) -> None:
+    def reply_and_break(exchange: Exchange) -> None:
+        with closing(sqlite3.connect(tmp_path / "data" / "memory.db")) as database:
+            database.execute("ALTER TABLE conversation RENAME TO gone")
+        say("Nice.")(exchange)
+
+    model.script(reply_and_break)
+    body = {"messages": of("My cat is Douban."), "stream": True}
+    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text
+    assert "[DONE]" not in told
+    assert json.loads(told.split("\n\n")[-2].removeprefix("data: "))["error"]["type"] == "server_error"
+
+
+def test_a_stream_is_kept_open_while_the_server_is_silent() -> None:
+    silent = threading.Event()
+
+    def events() -> Iterator[bytes]:
+        yield b"first"
+        silent.wait(PATIENCE)
+        yield b"last"
+
+    told = _kept_alive(events(), after=0.01)
+    assert next(told) == b"first"
+    assert next(told) == b""
+    silent.set()
+    assert [event for event in told if event] == [b"last"]
