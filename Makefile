@@ -14,6 +14,7 @@ help:
 	@echo 'make torture        try to break every promise (long)'
 	@echo 'make mutate         break the program on purpose, a line at a time: a test must notice'
 	@echo 'make schemathesis   ask the server everything its description allows, and what it does not'
+	@echo 'make clients        try the clients that people use against the server: needs npm and a network'
 	@echo 'make bench-recall   measure recall: DATA=folder of conversations with questions'
 	@echo 'make bench-answers  measure answers from memory: ARGS, see python -m bench.answers --help'
 	@echo 'make bench-scale    measure speed and size'
@@ -65,6 +66,10 @@ mutate: .venv/.ready-dev
 .PHONY: schemathesis
 schemathesis: .venv/.ready-dev
 	@$(BIN)/python -m tests.interfaces.http.conforming $(ARGS)
+
+.PHONY: clients
+clients: .venv/.ready-dev
+	@$(BIN)/python -m tests.clients $(ARGS)
 
 bench: bench-start bench-scale
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain import text as texts
 from domain.events import Notice, Reply, ReplyEvent, Stop, StreamEvent
-from domain.languages import Language, age_in, day_in, weekday_in, whole_day_in
+from domain.languages import Language, age_in, day_in, language_of, weekday_in, whole_day_in
 from domain.recollection import Recollection
 from domain.records import Role, Round
 from domain.settings import Settings
@@ -96,7 +96,8 @@ def assemble(layers: Layers, boundary: str) -> tuple[Message, ...]:
 def profile_and_memories(layers: Layers, boundary: str) -> tuple[str, str]:
     """What the chat of another program is told: of the person, the same from turn to turn, and what was recalled."""
     text = texts.without_control_tokens(layers.user_image)
-    profile = layers.templates.user_image.format(text=text, **layers.names) if text.strip() else ""
+    own = replace(layers, language=language_of(text))  # whatever language is spoken in this turn
+    profile = own.templates.user_image.format(text=text, **own.names) if text.strip() else ""
     return profile, _recalled(layers, boundary)
 
 
@@ -333,9 +334,10 @@ class Llm(NotingTasks):
         """The names of the models that the chat server offers, sorted. Raises ModelError."""
         return model_names(self._client, self.describe().model, self.clock)
 
-    def relay(self) -> Relay:
-        """What passes requests of other programs on to the chat server."""
-        return Relay(self._client, self.describe().model, self.clock)
+    def relay(self, *, vectors: bool = False) -> Relay:
+        """What passes requests of other programs on to the chat server; for ``vectors`` to theirs, if there is one."""
+        client = self._remote.client if vectors and self._remote else self._client
+        return Relay(client, self.describe().model, self.clock)
 
     def close(self) -> None:
         """Close all connections; safe to call twice."""

@@ -7,6 +7,7 @@ request unasked; a call that is given up is hung up, so that a server does not g
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -87,7 +88,11 @@ class Client:
         with self.over(line):
             assert self._http is not None
             headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            request = self._http.build_request(method, self.base + path, json=body, headers=headers)
+            content = None
+            if body is not None:
+                headers["Content-Type"] = "application/json"
+                content = json.dumps(body)  # in ASCII: half a character that a client sent stays what it was
+            request = self._http.build_request(method, self.base + path, content=content, headers=headers)
             came = self._http.send(request, stream=True)
         try:
             yield came

@@ -56,7 +56,7 @@ class RemoteEmbedder:
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client = client
+        self.client = client
         self._model = model
         self._log = log
         self._clock = clock
@@ -68,7 +68,7 @@ class RemoteEmbedder:
 
     def close(self) -> None:
         """Close all connections; safe to call twice."""
-        self._client.close()
+        self.client.close()
 
     @property
     def model(self) -> str:
@@ -88,7 +88,7 @@ class RemoteEmbedder:
         """
         if self._monotonic() < self._rests_until:
             raise errors.EmbeddingError(
-                cause="model.timed_out", status=0, said="", model=self._model, base=self._client.base
+                cause="model.timed_out", status=0, said="", model=self._model, base=self.client.base
             )
         try:
             return self._many([text[: _LENGTHS[0]] for text in texts])
@@ -153,7 +153,7 @@ class RemoteEmbedder:
         if self._log.isEnabledFor(logging.DEBUG):
             self._log.debug(
                 "embedding call to %s after %.3f s\n  model=%s texts=%d refused=%d dimension=%s\n%s",
-                self._client.base,
+                self.client.base,
                 time.monotonic() - started,
                 self._model,
                 len(texts),
@@ -166,11 +166,11 @@ class RemoteEmbedder:
     def _answer(self, texts: Sequence[str]) -> Any:
         try:
             # Raw: typing every number of every vector takes the library half a second a call.
-            answer = self._client.openai().embeddings.with_raw_response.create(
+            answer = self.client.openai().embeddings.with_raw_response.create(
                 model=self._model,
                 input=[_sendable(text) for text in texts],
                 encoding_format="float",
-                timeout=min(self._client.timeout, _PATIENCE + _PATIENCE_PER_TEXT * len(texts)),
+                timeout=min(self.client.timeout, _PATIENCE + _PATIENCE_PER_TEXT * len(texts)),
             )
             return json.loads(answer.content)
         except Exception as fault:

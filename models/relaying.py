@@ -15,37 +15,71 @@ from typing import Any, Literal
 
 from domain import errors
 from domain.events import Stop
+from domain.text import clean
 from models import faults
 from models.client import Client, Line
+from models.replies import MAX_REPLY, ThinkingSplitter, finish_of, without_stray_thinking
 
 #: Headers of an answer that mean something to whoever asked.
 _TOLD = ("content-type", "retry-after", "retry-after-ms", "x-request-id")
-_ENDED = ("stop", "length")
+#: A reply that ends so goes on when the client has done what it asks for.
+_CALLS = ("tool_calls", "function_call")
 
 
 @dataclass
 class Heard:
-    """What a reply came to, gathered from one answer or from the events of a stream."""
+    """What a reply came to, gathered from one answer or from the events of a stream.
 
-    text: str = ""
+    ``failed``: an error came in its middle; ``calls``: tools are called.
+    """
+
     finish: str | None = None
     usage: Mapping[str, Any] | None = None
+    failed: bool = False
+    calls: bool = False
+    _said: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The words of the reply, without the thinking that some servers put among them."""
+        splitter = ThinkingSplitter()
+        parts = (splitter.feed("".join(self._said)), splitter.finish())
+        return clean(without_stray_thinking("".join(words for _, words in parts))).strip()[:MAX_REPLY]
 
     @property
     def whole(self) -> bool:
-        """Whether it is a reply to the person that ended: not cut off, no call of a tool."""
-        return self.finish in _ENDED and bool(self.text.strip())
+        """Whether it is a reply to the person that ended: not cut off, no call of a tool, not refused."""
+        return not self.failed and self.ended is not None and bool(self.text)
+
+    @property
+    def ended(self) -> Literal["stop", "length"] | None:
+        """How a reply to the person ended, if this is one."""
+        if not self.finish or self.calls or self.finish in _CALLS:
+            return None
+        try:
+            return "length" if finish_of(self.finish) == "length" else "stop"
+        except errors.ModelError:
+            return None
 
     def take(self, body: Mapping[str, Any]) -> None:
         """Take in an answer, or an event. Of several choices only the first counts."""
         self.usage = body.get("usage") or self.usage
+        self.failed = self.failed or faults.is_error(body)
         choices = body.get("choices")
         for choice in choices if isinstance(choices, list) else []:
-            if not isinstance(choice, Mapping) or choice.get("index", 0) != 0:
-                continue
-            self.finish = choice.get("finish_reason") or self.finish
-            said = choice.get("delta") or choice.get("message") or {}
-            self.text += said["content"] if isinstance(said.get("content"), str) else ""
+            if isinstance(choice, Mapping) and not choice.get("index"):
+                self.finish = _words(choice.get("finish_reason")) or self.finish
+                self._take_words(choice.get("delta") or choice.get("message"))
+
+    def end(self) -> None:
+        """Nothing more comes. Raises BadReply where the end is missing."""
+        if not self.finish:
+            raise errors.BadReply("model.cut_reply")
+
+    def _take_words(self, said: object) -> None:
+        if isinstance(said, Mapping):
+            self._said.append(_words(said.get("content")))
+            self.calls = self.calls or bool(said.get("tool_calls"))
 
 
 @dataclass(frozen=True)
@@ -101,7 +135,7 @@ class Relay:
                 yield Answer(came.status_code, _told(came.headers), came.read())
                 return
             yield b""
-            yield from _events(came.iter_lines())
+            yield from (event for event in _events(came.iter_lines()) if event != b"[DONE]")
 
     @contextmanager
     def _errors(self, stop: Stop) -> Iterator[None]:
@@ -136,3 +170,10 @@ def _parsed(content: bytes) -> Any:
         return json.loads(content)
     except ValueError:
         return None
+
+
+def _words(value: object) -> str:
+    """The words of a content, which may come in parts."""
+    parts = value if isinstance(value, list) else [{"text": value}]
+    found = [part.get("text") for part in parts if isinstance(part, Mapping)]
+    return "".join(text for text in found if isinstance(text, str))

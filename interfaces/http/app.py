@@ -15,8 +15,8 @@ from interfaces.http import chat_api, docs_page, health, memory_service, openai_
 from interfaces.http.errors import Detail, ErrorBody, Problems, detail, documented
 from interfaces.http.guards import Guards, HostNames
 from interfaces.http.limits import Limits
-from interfaces.mcp.over_http import add_mcp, mcp_running
 from interfaces.http.page import router as page_files
+from interfaces.mcp.over_http import add_mcp, mcp_running
 from interfaces.service.bodies import ErrorResponse
 from interfaces.service.memory_service import MemoryService
 from interfaces.terminal.messages import Words, choose

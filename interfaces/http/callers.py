@@ -5,6 +5,8 @@ Somebody else's memory is not found, never forbidden: who may not see it learns 
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -50,7 +52,28 @@ async def stopping(request: Request) -> Stop:
     return stop
 
 
+async def leaving(request: Request) -> AsyncIterator[Stop]:
+    """Set when whoever asked hangs up, or the server ends: what nobody waits for is not gone on with."""
+    gone = Stop()
+
+    async def listen() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    ending: Stop = request.app.state.stop
+    listening = asyncio.create_task(listen())
+    try:
+        with ending.calling(gone.set):
+            yield gone
+    finally:
+        listening.cancel()
+        gone.set()  # whoever left before the answer began is noticed by nobody else
+
+
 #: The parameter of a path operation that needs to know who calls.
 Calling = Annotated[Caller, Depends(calling)]
 #: The parameter of a path operation that asks a model: what it hands to a turn.
 Stopping = Annotated[Stop, Depends(stopping)]
+#: The same, which is also set when the caller hangs up. For answers whose cost is not worth paying for nobody.
+Leaving = Annotated[Stop, Depends(leaving)]

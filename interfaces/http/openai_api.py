@@ -1,14 +1,15 @@
 """The address for clients of OpenAI: any of them gains a memory by changing its base URL.
 
 What a client sends and what the server answers passes through as it is; errors have OpenAI's own shape. Promises: the
-end of a stream is told only after the round is stored; a client that hangs up has its request hung up.
+end of a stream is told only after the round is stored, and never where something went wrong; a client that hangs up has
+its request hung up, and nothing of it is stored; a program that speaks for everybody and names nobody has no memory.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Literal
@@ -20,15 +21,19 @@ from pydantic import BaseModel
 
 from domain import errors
 from domain.events import Stop
-from interfaces.http.callers import Caller, Calling, Stopping
+from interfaces.http.callers import Caller, Calling, Leaving
 from interfaces.http.errors import Problem, Problems
-from interfaces.service.chat_requests import ChatRequest, read_request
+from interfaces.service.chat_requests import read_request
 from interfaces.service.relayed_chats import OWN_MODEL, Prepared, RelayedChats
 from models.relaying import Answer, Heard, Relay
 from people import EVERYBODY, People
 
 #: Seconds of silence after which a comment keeps the connection of a stream open.
 _KEEP_ALIVE = 15.0
+#: Longer ids are nobody's.
+_LONGEST_ID = 128
+#: What switches the memory off.
+_OFF = ("off", "0", "false", "no")
 Json = Annotated[Any, Body()]
 
 
@@ -54,38 +59,43 @@ def router(people: People) -> APIRouter:
     def complete(
         asked: Request,
         caller: Calling,
-        ending: Stopping,
+        gone: Leaving,
         body: Json,
         x_user_id: Annotated[str | None, Header(max_length=128)] = None,
         x_session_id: Annotated[str | None, Header(max_length=200)] = None,
         x_memory: Annotated[str, Header(max_length=20)] = "on",
+        x_openwebui_user_id: Annotated[str | None, Header(max_length=128)] = None,
+        x_openwebui_chat_id: Annotated[str | None, Header(max_length=200)] = None,
     ) -> Response:
         """A reply with memory, whole or as a stream. ``X-Memory: off`` sends the request on alone."""
         request = read_request(body)
-        person = caller.person(x_user_id or _hint(caller, request))
+        person = _whose(caller, x_user_id, (x_openwebui_user_id, request.body.get("user")))
         prepared = chats.prepare(
-            person, request, x_session_id, switched_off=x_memory.strip().lower() == "off"
+            person,
+            request,
+            x_session_id or x_openwebui_chat_id,
+            switched_off=x_memory.strip().lower() in _OFF,
         )
         if request.streams:
-            return _streamed(people.llm.relay(), chats, prepared, ending, asked.app.state.problems)
-        return _whole(people.llm.relay(), chats, prepared, ending)
+            return _streamed(people.llm.relay(), chats, prepared, asked.app.state.problems, gone)
+        return _whole(people.llm.relay(), chats, prepared, gone)
 
     @api.post("/embeddings")
-    def embed(caller: Calling, ending: Stopping, body: Json) -> Response:
+    def embed(caller: Calling, gone: Leaving, body: Json) -> Response:
         """Vectors, as the server makes them."""
-        return _passed_on(people.llm.relay(), "POST", "/embeddings", body, ending)
+        return _passed_on(people.llm.relay(vectors=True), "POST", "/embeddings", body, gone)
 
     @api.get("/models")
-    def models(caller: Calling, ending: Stopping) -> Response:
+    def models(caller: Calling, gone: Leaving) -> Response:
         """The models of the server, and ``old-friend`` for the one that is set."""
-        return _with_ours(_passed_on(people.llm.relay(), "GET", "/models", None, ending))
+        return _with_ours(_passed_on(people.llm.relay(), "GET", "/models", None, gone))
 
     @api.get("/models/{name:path}")
-    def model(caller: Calling, ending: Stopping, name: str) -> Response:
+    def model(caller: Calling, gone: Leaving, name: str) -> Response:
         """One model."""
         if name == OWN_MODEL:
             return _json(_OURS)
-        return _passed_on(people.llm.relay(), "GET", f"/models/{quote(name)}", None, ending)
+        return _passed_on(people.llm.relay(), "GET", f"/models/{quote(name)}", None, gone)
 
     return api
 
@@ -93,24 +103,28 @@ def router(people: People) -> APIRouter:
 _OURS = {"id": OWN_MODEL, "object": "model", "created": 0, "owned_by": "old-friend"}
 
 
-def _hint(caller: Caller, request: ChatRequest) -> str | None:
-    """Whom a program that speaks for everybody names in the body."""
-    named = request.body.get("user")
-    for_all = caller.token is not None and caller.token.person == EVERYBODY
-    return named if for_all and isinstance(named, str) and named else None
+def _whose(caller: Caller, named: str | None, hints: Sequence[object]) -> str | None:
+    """Whose memory is meant; None where a program that speaks for everybody names nobody.
+
+    Only such a program's hints are heard: others speak for one person, whatever they call their users.
+    """
+    if caller.token is None or caller.token.person != EVERYBODY:
+        return caller.person(named or None)
+    hinted = (one for one in hints if isinstance(one, str) and 0 < len(one) <= _LONGEST_ID)
+    return named or next(hinted, None)
 
 
-def _whole(relay: Relay, chats: RelayedChats, prepared: Prepared, ending: Stop) -> Response:
-    answer = relay.send("POST", "/chat/completions", prepared.body, ending)
+def _whole(relay: Relay, chats: RelayedChats, prepared: Prepared, gone: Stop) -> Response:
+    answer = relay.send("POST", "/chat/completions", prepared.body, gone)
+    gone.check()
     chats.keep(prepared, answer.heard)
     return Response(answer.body, answer.status, {**answer.headers, **prepared.headers})
 
 
 def _streamed(
-    relay: Relay, chats: RelayedChats, prepared: Prepared, ending: Stop, problems: Problems
+    relay: Relay, chats: RelayedChats, prepared: Prepared, problems: Problems, gone: Stop
 ) -> Response:
-    stop = Stop()
-    events = relay.stream("/chat/completions", prepared.body, stop)
+    events = relay.stream("/chat/completions", prepared.body, gone)
     first = next(events)
     if isinstance(first, Answer):
         return Response(first.body, first.status, {**first.headers, **prepared.headers})
@@ -118,22 +132,27 @@ def _streamed(
     def told() -> Iterator[bytes]:
         heard = Heard()
         try:
-            with ending.calling(stop.set):
-                for event in _kept_alive(events):
-                    heard.take(_object(event))
-                    yield b"data: " + event + b"\n\n" if event else b": keepalive\n\n"
+            for event in _kept_alive(events):
+                heard.take(body := _object(event))
+                if heard.failed and "error" not in body:
+                    raise errors.ServerFault
+                yield b"data: " + event + b"\n\n" if event else b": keepalive\n\n"
+                if heard.failed:
+                    return
+            heard.end()
+            gone.check()
             chats.keep(prepared, heard)
             yield b"data: [DONE]\n\n"
-        except errors.OldFriendError as fault:
+        except Exception as fault:  # the answer has begun: there is no other place to tell it
             yield b"data: " + json.dumps(refused(problems.problem_of(fault))).encode() + b"\n\n"
         finally:
-            stop.set()
+            gone.set()
 
     headers = {**prepared.headers, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(told(), media_type="text/event-stream", headers=headers)
 
 
-def _kept_alive(events: Iterator[Answer | bytes]) -> Iterator[bytes]:
+def _kept_alive(events: Iterator[Answer | bytes], after: float = _KEEP_ALIVE) -> Iterator[bytes]:
     """The events as they come, and an empty one whenever nothing came for a while."""
     came: SimpleQueue[bytes | BaseException | None] = SimpleQueue()
 
@@ -149,7 +168,7 @@ def _kept_alive(events: Iterator[Answer | bytes]) -> Iterator[bytes]:
     threading.Thread(target=read, name="relay", daemon=True).start()
     while True:
         try:
-            event = came.get(timeout=_KEEP_ALIVE)
+            event = came.get(timeout=after)
         except Empty:
             yield b""
             continue
@@ -160,8 +179,8 @@ def _kept_alive(events: Iterator[Answer | bytes]) -> Iterator[bytes]:
         yield event
 
 
-def _passed_on(relay: Relay, method: Literal["GET", "POST"], path: str, body: Any, ending: Stop) -> Response:
-    answer = relay.send(method, path, body, ending)
+def _passed_on(relay: Relay, method: Literal["GET", "POST"], path: str, body: Any, gone: Stop) -> Response:
+    answer = relay.send(method, path, body, gone)
     return Response(answer.body, answer.status, dict(answer.headers))
 
 

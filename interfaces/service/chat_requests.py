@@ -7,34 +7,18 @@ right behind the client's system message, what was recalled in front of the word
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from domain.errors import UsageError
+from domain.text import clean
+from interfaces.service.client_words import asks_for_itself, own_words
 from interfaces.service.held_history import Said
 
 #: How many messages before the last words of the person tell what "she" and "that" mean in them.
 _RECENT = 5
 _LEADING = ("system", "developer")
-#: What clients ask behind a person's back, in their own words: titles, tags, follow-ups, summaries for their own use.
-_SIDE = re.compile(
-    r"^\s*#{2,}\s*Task:"
-    r"|\b(?:generate|create|provide|write|give|suggest|come up with|return)\b[^.\n]{0,60}"
-    r"\b(?:title|emoji|tags?|follow-?up questions?|name for th(?:is|e) (?:chat|conversation))\b[^\n]{0,80}"
-    r"\b(?:chat|conversation|discussion|history|messages?|summari[sz]ing)\b"
-    r"|\bgive this conversation a name\b"
-    r"|\bsummari[sz]e (?:the|our) (?:discussion|conversation)\b[^\n]{0,60}\b(?:future context|as a prompt|\d+ words)\b"
-    r"|\byou are an autocompletion system\b"
-    r"|(?:四到五个字|\d+\s*个字(?:以内|左右)?)[^\n]{0,30}(?:主题|标题|题目)"
-    r"|(?:总结|概括|生成|起)[^\n]{0,30}(?:对话|会话|聊天)[^\n]{0,30}(?:标题|主题|题目|名字)"
-    r"|(?:对话|会话|聊天)[^\n]{0,20}(?:总结|概括)为[^\n]{0,20}(?:标题|主题)"
-    r"|总结一下(?:你和用户的)?对话[^\n]{0,40}(?:上下文提示|prompt)",
-    re.IGNORECASE,
-)
-#: A request of this kind is short, or has its order in the first or the last words.
-_ORDER = 600
 
 
 @dataclass(frozen=True)
@@ -61,7 +45,7 @@ class ChatRequest:
     @property
     def history(self) -> list[Said]:
         """All of its messages, as far as they are words."""
-        return [Said(str(one.get("role", "")), text_of(one)) for one in self.body["messages"]]
+        return [Said(str(one.get("role", "")), words_of(one)) for one in self.body["messages"]]
 
     @property
     def recent(self) -> tuple[str, ...]:
@@ -81,8 +65,8 @@ def read_request(body: Any) -> ChatRequest:
         raise UsageError("chat.messages_needed")
     said_at = [at for at, message in enumerate(messages) if message.get("role") == "user"]
     at = said_at[-1] if said_at else -1
-    said = text_of(messages[at]) if said_at else ""
-    before = tuple((str(one.get("role", "")), text_of(one)) for one in messages[: max(at, 0)])
+    said = words_of(messages[at]) if said_at else ""
+    before = tuple((str(one.get("role", "")), words_of(one)) for one in messages[: max(at, 0)])
     return ChatRequest(
         body,
         said,
@@ -93,8 +77,14 @@ def read_request(body: Any) -> ChatRequest:
     )
 
 
+def words_of(message: Mapping[str, Any]) -> str:
+    """What somebody said with a message, as a memory can take it."""
+    text = clean(text_of(message))
+    return own_words(text) if message.get("role") == "user" else text
+
+
 def text_of(message: Mapping[str, Any]) -> str:
-    """The words of a message; of one in parts those that are text."""
+    """The text of a message; of one in parts those that are text."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -134,9 +124,6 @@ def _behind(content: Any, text: str) -> Any:
 
 
 def _is_side(messages: Sequence[Mapping[str, Any]], said: str) -> bool:
-    """Whether a client asks for itself. Looked for where such an order stands, never in the middle of a long text."""
-    orders = [said] if len(messages) > 1 or len(said) < _ORDER else [said[:_ORDER], said[-_ORDER:]]
-    first = messages[0]
-    if len(messages) <= 2 and first.get("role") in _LEADING:
-        orders.append(text_of(first)[:_ORDER])
-    return any(_SIDE.search(order[:_ORDER]) or _SIDE.search(order[-_ORDER:]) for order in orders if order)
+    """Whether a client asks for itself, in the person's place or with a system message that is all there is to it."""
+    leading = messages[0].get("role") in _LEADING and len(messages) <= 2
+    return asks_for_itself(said) or (leading and asks_for_itself(text_of(messages[0])))

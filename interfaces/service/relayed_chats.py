@@ -9,13 +9,13 @@ given the same bytes again.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal
 
-from domain.errors import StorageError
 from domain.languages import language_of
 from domain.recollection import Recollection
 from domain.text import new_boundary
@@ -26,10 +26,13 @@ from models.memories import marked_image
 from models.relaying import Heard
 from people import Companion, People
 
-#: What the memory has to do with a request: it is used, switched off, not meant (``side``), or out of order.
-Use = Literal["on", "off", "side", "failed"]
+#: What the memory has to do with a request: it is used, switched off, not meant (``side``), out of order, or it is not
+#: known whose it would be.
+Use = Literal["on", "off", "side", "failed", "nobody"]
 #: The mark of the sessions that are held here.
 _DOOR = "openai"
+#: A conversation that its client did not name, as it is called in an answer.
+_OWN_KEY = re.compile("first:[0-9a-f]{40}")
 #: Of so many turns it is known what they were told, for the time in which tools are called.
 _MOST_TOLD = 1_000
 
@@ -47,7 +50,7 @@ class TurnMemory:
 class Prepared:
     """A request as it is sent on, and what the memory has to do with it; the conversation is known by its ``key``."""
 
-    person: str
+    person: str | None
     request: ChatRequest
     body: Mapping[str, Any]
     use: Use
@@ -75,20 +78,23 @@ class RelayedChats:
         self._lock = Lock()
 
     def prepare(
-        self, person: str, request: ChatRequest, named: str | None, *, switched_off: bool
+        self, person: str | None, request: ChatRequest, named: str | None, *, switched_off: bool
     ) -> Prepared:
         """The request with its memory. Never fails: a memory that is out of order leaves it as it is.
 
-        ``named`` is what the client calls the conversation, if it calls it anything.
+        ``named`` is what the client calls the conversation, if it calls it anything. Without a ``person`` nothing is
+        remembered.
         """
         body = {**request.body, "model": self._model(request.body.get("model"))}
         if switched_off or request.side or not request.said.strip():
             return Prepared(person, request, body, "off" if switched_off else "side")
-        key = key_of(named, request.history)
+        if person is None:
+            return Prepared(person, request, body, "nobody")
+        key = _key(named, request)
         try:
             with self._people.companion(person) as companion:
                 told = self._told_to(companion, request, key)
-        except StorageError:
+        except Exception:  # whatever it is: somebody waits for a reply that does not depend on it
             self._people.log.exception("a chat goes on without its memory")
             return Prepared(person, request, body, "failed")
         given = with_memory(request, told.profile, told.recalled)
@@ -97,14 +103,14 @@ class RelayedChats:
 
     def keep(self, prepared: Prepared, heard: Heard) -> None:
         """Store the round, if there is one. Raises StorageError."""
-        if prepared.use != "on" or not heard.whole:
+        if prepared.use != "on" or prepared.person is None or not heard.whole:
             return
         with self._people.companion(prepared.person) as companion, companion.turns:
             self._history(companion).store(
                 prepared.key,
                 prepared.request.history,
                 heard.text,
-                "length" if heard.finish == "length" else "stop",
+                heard.ended or "stop",
                 prepared.started,
                 standin=self._people.llm.describe().standin,
             )
@@ -149,6 +155,11 @@ class RelayedChats:
 
 #: The name under which a client may ask for whatever model is set.
 OWN_MODEL = "old-friend"
+
+
+def _key(named: str | None, request: ChatRequest) -> str:
+    """What a conversation is known by; what we called it ourselves is heard again."""
+    return named if named and _OWN_KEY.fullmatch(named) else key_of(named, request.history)
 
 
 def _ids(found: Recollection) -> tuple[str, ...]:

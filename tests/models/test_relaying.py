@@ -94,3 +94,52 @@ def server_was_asked(server: ScriptedServer) -> None:
     pause = threading.Event()
     while not server.chats:
         pause.wait(0.01)
+
+
+def heard(*events: dict[str, object]) -> Heard:
+    found = Heard()
+    for event in events:
+        found.take(event)
+    return found
+
+
+def test_of_several_replies_the_first_is_heard() -> None:
+    second = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": "stop"}]}
+    found = heard(delta(content="yes"), second, delta(finish="length"))
+    assert (found.text, found.ended, found.whole) == ("yes", "length", True)
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("<think>She likes cats.</think>\n\nHello.", "Hello."),
+        ("<think>never ends", ""),
+        ("Hello \x00.", "Hello ."),
+        ([{"type": "text", "text": "Hello."}, {"type": "thinking", "thinking": "hm"}], "Hello."),
+    ],
+)
+def test_of_a_reply_the_words_to_the_person_are_heard(said: object, text: str) -> None:
+    assert heard(whole(said)).text == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        whole("Hello.", "content_filter"),
+        whole("Let me look.", "tool_calls"),
+        whole("Let me look.", tool_calls=[{"id": "1"}]),
+        whole("Hello.", None),
+        whole(" \x00"),
+        {"error": {"message": "overloaded"}},
+    ],
+    ids=["filtered", "calls a tool", "calls a tool and stops", "no end", "nothing said", "an error"],
+)
+def test_what_is_no_whole_reply_is_not_taken_for_one(body: dict[str, object]) -> None:
+    assert not heard(body).whole
+
+
+def test_half_a_character_arrives_as_it_was_sent(relay: Relay, server: ScriptedServer) -> None:
+    server.script(say("hello"))
+    body = {**BODY, "messages": [{"role": "user", "content": "half a \ud83d"}]}
+    assert relay.send("POST", "/chat/completions", body, Stop()).status == 200
+    assert server.chats == [body]

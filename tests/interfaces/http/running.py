@@ -6,7 +6,7 @@ import logging
 import socket
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +15,7 @@ from pathlib import Path
 import uvicorn
 
 import config
+from domain.events import Stop
 from interfaces.http.app import make_app
 from llm import Llm
 from people import People, Registry
@@ -23,10 +24,11 @@ from tests.server import ScriptedServer
 
 @dataclass
 class Running:
-    """A server that runs: where, and whose memories."""
+    """A server that runs: where, whose memories, and its wish to end."""
 
     base: str
     people: People
+    stop: Stop
 
 
 def now() -> datetime:
@@ -34,7 +36,9 @@ def now() -> datetime:
 
 
 @contextmanager
-def running(home: Path, model: ScriptedServer | None, **settings: str) -> Iterator[Running]:
+def running(
+    home: Path, model: ScriptedServer | None, clock: Callable[[], datetime] = now, **settings: str
+) -> Iterator[Running]:
     """Serve until the block ends."""
     given = {
         "EMBEDDING_MODEL": "built-in",
@@ -42,20 +46,21 @@ def running(home: Path, model: ScriptedServer | None, **settings: str) -> Iterat
     }
     read = config.load(home, given | settings)
     log = logging.getLogger("served")
-    llm = Llm(read, log, clock=now)
-    registry = Registry(read.data_dir / "registry.db", now)
+    llm = Llm(read, log, clock=clock)
+    registry = Registry(read.data_dir / "registry.db", clock)
     people = People(
-        read, llm, registry, log, clock=now, new_id=lambda: uuid.uuid4().hex, most_open=read.open_memories
+        read, llm, registry, log, clock=clock, new_id=lambda: uuid.uuid4().hex, most_open=read.open_memories
     )
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(make_app(people, "test"), log_level="warning", lifespan="on"))
+    app = make_app(people, "test")
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
         while not server.started:
             threading.Event().wait(0.01)
-        yield Running(f"http://127.0.0.1:{port}", people)
+        yield Running(f"http://127.0.0.1:{port}", people, app.state.stop)
     finally:
         server.should_exit = True
         thread.join()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import sqlite3
+import threading
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +16,10 @@ import httpx2
 import openai
 import pytest
 
-from tests.interfaces.http.running import Running, running
-from tests.server import ScriptedServer, answer, delta, say, stream
+from interfaces.http.openai_api import _kept_alive
+from tests.interfaces.http.running import Running, now, running
+from tests.served import PATIENCE, until
+from tests.server import Exchange, Play, ScriptedServer, answer, delta, say, stream
 
 
 @pytest.fixture
@@ -179,3 +186,229 @@ def test_two_persons_share_nothing(served: Running, model: ScriptedServer) -> No
     ]  # fmt: skip
     for client in clients.values():
         client.close()
+
+
+def waits_for_nobody(gone: threading.Event, *, begins: bool) -> Play:
+    """Begins to answer, or does not, and then says nothing until somebody hangs up."""
+
+    def play(exchange: Exchange) -> None:
+        if begins:
+            exchange.begin()
+            exchange.event(delta(content="Nice "))
+        exchange.handler.connection.recv(1)
+        gone.set()
+
+    return play
+
+
+@pytest.mark.parametrize(("streams", "begins"), [(True, True), (True, False), (False, False)])
+def test_a_client_that_hangs_up_has_its_request_hung_up(
+    served: Running, model: ScriptedServer, *, streams: bool, begins: bool
+) -> None:
+    gone = threading.Event()
+    model.script(waits_for_nobody(gone, begins=begins))
+    body = json.dumps({"model": "m", "messages": of("My cat is Douban."), "stream": streams})
+    with closing(http.client.HTTPConnection(served.base.removeprefix("http://"))) as line:
+        line.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
+        until(lambda: model.chats)
+    assert gone.wait(PATIENCE)
+    assert stored(served) == []
+
+
+def test_a_server_that_ends_hangs_up(served: Running, model: ScriptedServer) -> None:
+    gone = threading.Event()
+    model.script(waits_for_nobody(gone, begins=False))
+    came: list[int] = []
+
+    def ask() -> None:
+        body = {"model": "m", "messages": of("My cat is Douban.")}
+        came.append(httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=60).status_code)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    until(lambda: model.chats)
+    served.stop.set()
+    asking.join()
+    assert (came, stored(served)) == ([503], [])
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        stream(delta(content="Nice "), {"error": {"message": "overloaded", "type": "server_error"}}),
+        stream(delta(content="Nice "), {"object": "error", "message": "overloaded", "code": 500}),
+        stream(delta(content="Nice ")),
+        stream(),
+    ],
+    ids=["an error", "an error of another shape", "no end", "nothing"],
+)
+def test_a_stream_that_goes_wrong_ends_with_an_error_and_without_its_last_word(
+    served: Running, model: ScriptedServer, end: Play
+) -> None:
+    model.script(end)
+    body = {"model": "m", "messages": of("My cat is Douban."), "stream": True}
+    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text.split("\n\n")
+    assert json.loads(told[-2].removeprefix("data: "))["error"]["message"]
+    assert "data: [DONE]" not in told
+    assert stored(served) == []
+
+
+def test_thinking_and_second_replies_pass_through_and_are_not_stored(
+    served: Running, client: openai.OpenAI, model: ScriptedServer
+) -> None:
+    second = {"choices": [{"index": 1, "delta": {"content": "Other."}, "finish_reason": "stop"}]}
+    model.script(stream(delta(content="<think>hm</think>Nice."), second, delta(finish="length")))
+    events = list(
+        client.chat.completions.create(model="m", n=2, messages=of("My cat is Douban."), stream=True)
+    )
+    assert [one.choices[0].delta.content for one in events[:2]] == ["<think>hm</think>Nice.", "Other."]
+    with served.people.companion("me") as companion:
+        (session,) = companion.memory.recent_sessions(5)
+        (one,) = companion.memory.rounds(session.session_id)
+    assert (one.assistant.words, one.assistant.finish) == ("Nice.", "length")
+
+
+def test_a_reply_that_says_nothing_stores_nothing(
+    served: Running, client: openai.OpenAI, model: ScriptedServer
+) -> None:
+    model.script(say(""), say("\x00"))
+    for _ in range(2):
+        client.chat.completions.create(model="m", messages=of("My cat is Douban."))
+    assert stored(served) == []
+
+
+def test_the_profile_stays_the_same_whatever_language_is_spoken(
+    served: Running, client: openai.OpenAI, model: ScriptedServer
+) -> None:
+    with served.people.companion("me") as companion:
+        companion.memory.write_image("user", "Ann lives in Oslo.", "hand")
+    for said in ("Hello, how are you?", "你好，你今天怎么样？"):
+        client.chat.completions.create(model="m", messages=of(said))
+    first, second = (chat["messages"][0] for chat in model.chats)
+    assert first == second
+    assert "Ann lives in Oslo." in first["content"]
+
+
+def test_the_name_that_an_answer_gives_a_conversation_may_be_used(
+    served: Running, client: openai.OpenAI, model: ScriptedServer
+) -> None:
+    said = of("My cat is Douban.", "Nice.", "She is grey.")
+    model.script(say("Nice."), say("Grey."))
+    first = client.chat.completions.with_raw_response.create(model="m", messages=said[:1])
+    named = {"X-Session-Id": first.headers["x-session-id"]}
+    client.chat.completions.create(model="m", messages=said, extra_headers=named)
+    assert stored(served) == [("My cat is Douban.", "Nice."), ("She is grey.", "Grey.")]
+
+
+def test_what_a_person_asks_to_have_forgotten_is_recalled_no_more(
+    served: Running, client: openai.OpenAI, model: ScriptedServer
+) -> None:
+    said = of("My cat is called Douban.", "Nice.", "Please forget what I said about my cat.")
+    model.script(say("Nice."), say("As you wish."))
+    client.chat.completions.create(model="m", messages=said[:1])
+    client.chat.completions.create(model="m", messages=said)
+    raw = client.chat.completions.with_raw_response.create(model="m", messages=of("Who is Douban, my cat?"))
+    assert raw.headers["x-memory-count"] == "0"
+    assert "called Douban" not in json.dumps(model.chats[-1])
+
+
+def test_a_program_that_speaks_for_everybody_has_a_memory_only_of_whom_it_names(
+    served: Running, model: ScriptedServer
+) -> None:
+    secret = served.people.registry.add_token("backend", "*")
+    with openai.OpenAI(api_key=secret, base_url=f"{served.base}/v1") as client:
+        ask = client.chat.completions.with_raw_response.create
+        model.script(say("1"), say("2"), say("3"), say("4"))
+        nobody = ask(model="m", messages=of("Whose is this?"))
+        ask(model="m", messages=of("I am Ann."), user="ann")
+        ask(model="m", messages=of("I am Ben."), extra_headers={"X-OpenWebUI-User-Id": "ben"})
+        ask(model="m", messages=of("I am Cai."), user="ann", extra_headers={"X-User-Id": "cai"})
+    assert nobody.headers["x-memory"] == "nobody"
+    assert [stored(served, name) for name in ("me", "ann", "ben", "cai")] == [
+        [], [("I am Ann.", "2")], [("I am Ben.", "3")], [("I am Cai.", "4")],
+    ]  # fmt: skip
+
+
+def test_a_program_of_one_person_speaks_for_that_person_whatever_it_calls_its_users(
+    served: Running, model: ScriptedServer
+) -> None:
+    secret = served.people.registry.add_token("webui", "ann")
+    model.script(say("1"))
+    with openai.OpenAI(api_key=secret, base_url=f"{served.base}/v1") as client:
+        client.chat.completions.create(
+            model="m", messages=of("I am Ann."), user="ben", extra_headers={"X-OpenWebUI-User-Id": "ben"}
+        )
+        with pytest.raises(openai.NotFoundError):
+            client.chat.completions.create(
+                model="m", messages=of("I am Ben."), extra_headers={"X-User-Id": "ben"}
+            )
+    assert (stored(served, "ann"), stored(served, "ben")) == ([("I am Ann.", "1")], [])
+
+
+def test_vectors_come_from_the_server_that_makes_them(tmp_path: Path, model: ScriptedServer) -> None:
+    with ScriptedServer() as other:
+        with running(
+            tmp_path, model, EMBEDDING_MODEL="e", EMBEDDING_API_BASE=other.base, EMBEDDING_API_KEY="sk-other"
+        ) as served, openai.OpenAI(api_key="none", base_url=f"{served.base}/v1") as client:  # fmt: skip
+            made = client.embeddings.create(model="e", input=["cat", "dog"])
+        assert len(made.data) == 2
+        assert [one.headers["authorization"] for one in other.requests] == ["Bearer sk-other"]
+        assert not model.requests
+
+
+def test_a_chat_that_fell_silent_is_saved_and_gone_on_with_in_a_new_session(
+    tmp_path: Path, model: ScriptedServer
+) -> None:
+    said = of("My cat is Douban.", "Nice.", "She is grey.")
+    passed = timedelta()
+    with running(tmp_path, model, lambda: now() + passed, ARCHIVE_AFTER="8") as served:
+        with openai.OpenAI(api_key="none", base_url=f"{served.base}/v1") as client:
+            model.script(say("Nice."))
+            client.chat.completions.create(model="m", messages=said[:1])
+            passed = timedelta(hours=9)
+            model.script(say("Grey."))
+            client.chat.completions.create(model="m", messages=said)
+        with served.people.companion("me") as companion:
+            first, second = reversed(companion.memory.recent_sessions(5))
+            companion.keep_silent()
+            until(lambda: companion.memory.session(first.session_id).status == "archived")
+            assert companion.memory.session(second.session_id).status == "active"
+
+
+def test_the_stand_in_ends_its_stream_once_and_after_the_round_is_stored(tmp_path: Path) -> None:
+    with running(tmp_path, None) as served:
+        body = {"messages": of("My cat is Douban."), "stream": True}
+        told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text
+        assert told.count("[DONE]") == 1
+        assert told.endswith("data: [DONE]\n\n")
+        assert len(stored(served)) == 1
+
+
+def test_a_memory_that_fails_after_the_reply_is_told_in_place_of_the_end(
+    served: Running, model: ScriptedServer, tmp_path: Path
+) -> None:
+    def reply_and_break(exchange: Exchange) -> None:
+        with closing(sqlite3.connect(tmp_path / "data" / "memory.db")) as database:
+            database.execute("ALTER TABLE conversation RENAME TO gone")
+        say("Nice.")(exchange)
+
+    model.script(reply_and_break)
+    body = {"messages": of("My cat is Douban."), "stream": True}
+    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text
+    assert "[DONE]" not in told
+    assert json.loads(told.split("\n\n")[-2].removeprefix("data: "))["error"]["type"] == "server_error"
+
+
+def test_a_stream_is_kept_open_while_the_server_is_silent() -> None:
+    silent = threading.Event()
+
+    def events() -> Iterator[bytes]:
+        yield b"first"
+        silent.wait(PATIENCE)
+        yield b"last"
+
+    told = _kept_alive(events(), after=0.01)
+    assert next(told) == b"first"
+    assert next(told) == b""
+    silent.set()
+    assert [event for event in told if event] == [b"last"]

@@ -71,6 +71,9 @@ def test_what_is_no_chat_is_refused(body: Any) -> None:
         "使用四到五个字直接返回这句话的简要主题，不要解释、不要标点。",
         "你是一名擅长会话的助理，你需要将用户的会话总结为 10 个字以内的标题",
         "简要总结一下对话内容，用作后续的上下文提示 prompt，控制在 200 字以内",
+        "Summarize the conversation into a title in English within 10 characters, without punctuation.",
+        "You will generate a short title based on the first message a user begins a conversation with",
+        "### Task:\nAnalyze the chat history to determine the necessity of generating search queries.",
     ],
 )
 def test_what_a_client_asks_for_itself_is_recognised(order: str) -> None:
@@ -89,7 +92,34 @@ def test_what_a_client_asks_for_itself_is_recognised(order: str) -> None:
         "我的文章还缺一个标题，你有什么主意？",
         "总结一下我这个月都做了什么。",
         "I got a job title today: senior nurse!",
+        "Can you suggest a short title for the discussion I'll lead at work?",
+        "Give me 3 follow-up questions for the conversation with my boss.",
+        "帮我给和老板的聊天起个 10 个字以内的标题，我要发出去。",
+        "### Task:\nGenerate a birthday poem for Ann.",
+        "### Task: water the plants",
+        "Write a title for the chapter about our first message.",
     ],
 )
 def test_what_a_person_says_of_titles_is_theirs(said: str) -> None:
     assert not read_request(of(("user", said))).side
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "How long do they sleep?",
+        "<user_query>\nHow long do they sleep?\n</user_query>\n",
+        "<user_query>\nHow long do they sleep?\n</user_query>\n\nHow long do they sleep?",
+    ],
+)
+def test_documents_that_a_client_puts_before_the_words_are_not_the_persons(behind: str) -> None:
+    task = "### Task:\nRespond to the user query using the provided context, with citations.\n### Guidelines:\n- x\n"
+    text = f"{task}<context>\n<source>Cats <context> sleep.</source>\n</context>\n\n{behind}"
+    request = read_request(of(("user", text)))
+    assert (request.said, request.side) == ("How long do they sleep?", False)
+    assert request.history[0].text == "How long do they sleep?"
+    assert with_memory(request, "", "MEMORIES")["messages"][0]["content"] == f"MEMORIES\n\n{text}"
+
+
+def test_words_that_no_store_can_take_are_read_as_far_as_they_can_be() -> None:
+    assert read_request(of(("user", "half a \ud83d and a nul \x00"))).said == "half a \ufffd and a nul "
