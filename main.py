@@ -192,6 +192,7 @@ def _back_up_or_restore(settings: Settings, options: Options, streams: Streams) 
     if options.backup:
         return back_up_to(options.backup, settings.data_dir, words, streams.stdout)
     assert options.restore is not None
+    gave_way(settings.data_dir, _MAKING_WAY)
     return restore_from(options.restore, settings.data_dir, words, streams.stdout, _now)
 
 

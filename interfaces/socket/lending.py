@@ -19,6 +19,7 @@ from people import ME, Companion, People, Registry, registry_in
 
 if TYPE_CHECKING:
     from interfaces.service.memory_service import MemoryService
+    from interfaces.socket.holding import Holding
     from interfaces.terminal.messages import Words
 
 #: Seconds that what is under way for others has when the chat ends.
@@ -65,6 +66,7 @@ class Lending:
         self._lock = threading.Lock()
         self._over = False
         self._open = ExitStack()
+        self._holding: Holding | None = None
         self._served: tuple[People, MemoryService] | None = None
 
     def begin(self) -> None:
@@ -75,10 +77,10 @@ class Lending:
         with self._lock:
             if self._over:
                 return
-            holding = Holding(folder, self._people, self._words, self._lent.log)
-            self._open.callback(holding.close, _SETTLE)
+            self._holding = Holding(folder, self._people, self._words, self._lent.log)
+            self._open.callback(self._holding.close, _SETTLE)
         if registry_in(folder).exists():
-            holding.sweep()
+            self._people()
 
     def close(self) -> None:
         """Serve nobody any more."""
@@ -101,4 +103,6 @@ class Lending:
                 registry = Registry(registry_in(self._lent.settings.data_dir), self._lent.clock)
                 people = LentPeople(self._lent, registry)
                 self._served = people, MemoryService(people)
+                if self._holding:
+                    self._holding.sweep()
             return self._served

@@ -83,6 +83,31 @@ def test_the_others_go_on_when_the_one_that_holds_is_killed(tmp_path: Path) -> N
     assert whole(tmp_path)
 
 
+def test_a_holder_that_is_killed_in_the_middle_loses_nothing_that_was_answered_and_doubles_nothing(
+    tmp_path: Path,
+) -> None:
+    with host(tmp_path) as holder, host(tmp_path) as two, host(tmp_path) as three:
+        holder.process_memory("I hold it.")
+        answered = ["I hold it."]
+
+        def talk(name: str, to: Host) -> None:
+            for number in range(10):
+                to.process_memory(text := f"This is number {number} of {name}.")
+                answered.append(text)
+
+        threads = [threading.Thread(target=talk, args=pair) for pair in (("two", two), ("three", three))]
+        for thread in threads:
+            thread.start()
+        until(lambda: len(answered) > 6)
+        holder.kill()
+        for thread in threads:
+            thread.join(120)
+        assert [two.ended(), three.ended()] == [0, 0]
+    assert len(answered) == 21
+    assert sorted(said(tmp_path)) == sorted(answered)
+    assert whole(tmp_path)
+
+
 def test_a_chat_takes_the_memory_from_a_host_and_both_go_on(
     tmp_path: Path, server: ScriptedServer, chat: Chat
 ) -> None:
