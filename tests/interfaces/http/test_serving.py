@@ -241,8 +241,7 @@ def test_a_request_whose_model_fails_is_told_so_and_stores_nothing(tmp_path: Pat
 def test_a_memory_that_a_terminal_holds_is_busy_and_the_server_goes_on(tmp_path: Path) -> None:
     with program(tmp_path, script=TURNS) as server:
         assert server.ask("POST", "/turn", {"text": "Hello"}).status == 200
-        second = run(tmp_path, "-p", "hello")
-        assert second.code == 4
+        assert run(tmp_path, "-p", "hello", "--here").code == 4
         with program(tmp_path, script=TURNS) as other:
             busy = other.ask("POST", "/turn", {"text": "Hello"})
             assert (busy.status, busy.json["detail"]) == (503, "This memory is held by another program now.")
