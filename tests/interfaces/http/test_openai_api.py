@@ -249,6 +249,7 @@ def test_a_stream_that_goes_wrong_ends_with_an_error_and_without_its_last_word(
     body = {"model": "m", "messages": of("My cat is Douban."), "stream": True}
     told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text.split("\n\n")
     assert json.loads(told[-2].removeprefix("data: "))["error"]["message"]
+    assert sum('"error":' in one for one in told) == 1
     assert "data: [DONE]" not in told
     assert stored(served) == []
 
