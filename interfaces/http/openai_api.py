@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Body, Header, Request, Response
+from fastapi import APIRouter, Body, Header, HTTPException, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
@@ -95,6 +95,8 @@ def router(people: People) -> APIRouter:
         """One model."""
         if name == OWN_MODEL:
             return _json(_OURS)
+        if any(part in ("", ".", "..") for part in name.split("/")):
+            raise HTTPException(404, "Not Found")  # no way to other paths of the server, which knows our key
         return _passed_on(people.llm.relay(), "GET", f"/models/{quote(name)}", None, gone)
 
     return api

@@ -11,6 +11,7 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx2
 import openai
@@ -249,6 +250,7 @@ def test_a_stream_that_goes_wrong_ends_with_an_error_and_without_its_last_word(
     body = {"model": "m", "messages": of("My cat is Douban."), "stream": True}
     told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text.split("\n\n")
     assert json.loads(told[-2].removeprefix("data: "))["error"]["message"]
+    assert sum('"error":' in one for one in told) == 1
     assert "data: [DONE]" not in told
     assert stored(served) == []
 
@@ -412,3 +414,23 @@ def test_a_stream_is_kept_open_while_the_server_is_silent() -> None:
     assert next(told) == b""
     silent.set()
     assert [event for event in told if event] == [b"last"]
+
+
+@pytest.mark.parametrize("name", ["..%2Ffiles", "a/%2E%2E/%2E%2E/files", ".", "a//b"])
+def test_the_name_of_a_model_leads_to_no_other_path_of_the_server(
+    served: Running, model: ScriptedServer, name: str
+) -> None:
+    with closing(http.client.HTTPConnection(served.base.removeprefix("http://"))) as line:
+        line.request("GET", f"/v1/models/{name}")
+        assert line.getresponse().status == 404
+    assert not model.requests
+
+
+@pytest.mark.parametrize("name", ["org/model:7b", "a%3Fb%23c", "%13", "%E6%A8%A1"])
+def test_any_other_name_of_a_model_is_asked_for_as_it_is(
+    served: Running, model: ScriptedServer, name: str
+) -> None:
+    with closing(http.client.HTTPConnection(served.base.removeprefix("http://"))) as line:
+        line.request("GET", f"/v1/models/{name}")
+        assert line.getresponse().status == 404
+    assert unquote(model.requests[-1].path) == unquote(f"/v1/models/{name}")
