@@ -153,6 +153,12 @@ PROMISES = (
     ),
     Promise("P17", "hostile text is shown inert", (), ("tests/domain/test_text.py", "tests -k hostile")),
     Promise("P18", "secrets never reach a log", (), ("tests -k 'secret or canary or mask'",)),
+    Promise(
+        "doors",
+        "a served API answers as its description says",
+        (),
+        ("tests/interfaces/http/test_conforming.py",),
+    ),
     Promise("signals", "SIGINT, SIGTERM, SIGHUP at any moment", (signals.at_any_moment,)),
 )
 
