@@ -106,5 +106,11 @@ def _read(home: Path, query: str) -> list[tuple[str, ...]]:
     path = home / "data" / "memory.db"
     if not path.exists():
         return []
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-        return database.execute(query).fetchall()
+    while True:
+        try:
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+                return database.execute(query).fetchall()
+        except sqlite3.OperationalError as fault:
+            # Who may only read takes the journal of a write that has just begun for one to be rolled back.
+            if fault.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
+                raise

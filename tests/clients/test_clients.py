@@ -7,6 +7,7 @@ import pytest
 from tests.clients.__main__ import main
 
 
+@pytest.mark.torture
 def test_openai_python_holds_a_chat_against_the_program(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

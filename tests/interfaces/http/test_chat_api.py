@@ -339,6 +339,7 @@ def killed_in_the_end(folder: Path, server: ScriptedServer, first_id: int) -> It
             process.kill()
 
 
+@pytest.mark.torture
 def test_what_was_answered_before_a_kill_is_stored_and_cleaned_after_it_once(
     tmp_path: Path, server: ScriptedServer
 ) -> None:

@@ -173,6 +173,7 @@ def test_what_is_under_way_is_finished_and_stored_and_nothing_new_is_taken(
     assert [(one.user, one.assistant) for one in stored(tmp_path)] == [("What broke?", "The blue vase.")]
 
 
+@pytest.mark.torture
 def test_a_second_ctrl_c_waits_for_nothing_and_stores_nothing_half(
     tmp_path: Path, model: ScriptedServer
 ) -> None:

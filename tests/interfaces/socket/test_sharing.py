@@ -108,6 +108,7 @@ def test_a_holder_that_is_killed_in_the_middle_loses_nothing_that_was_answered_a
     assert whole(tmp_path)
 
 
+@pytest.mark.torture
 def test_a_chat_takes_the_memory_from_a_host_and_both_go_on(
     tmp_path: Path, server: ScriptedServer, chat: Chat
 ) -> None:
@@ -211,6 +212,7 @@ def test_a_host_and_p_use_the_memory_that_a_server_holds(tmp_path: Path, server:
     assert sorted(said(tmp_path)) == ["By hand.", "Over HTTP.", "Over MCP."]
 
 
+@pytest.mark.torture
 def test_a_server_takes_the_memory_from_a_host_and_both_go_on(tmp_path: Path, server: ScriptedServer) -> None:
     settings = connected(server.base, **BUILT_IN)
     with host(tmp_path, **settings) as other:
