@@ -1,4 +1,4 @@
-"""The client that comes along with us is tried with every run of the tests; the others by ``make clients``."""
+"""The client that comes along with us is tried with the torture; the others by ``make clients``."""
 
 from __future__ import annotations
 

@@ -155,9 +155,15 @@ PROMISES = (
     Promise("P18", "secrets never reach a log", (), ("tests -k 'secret or canary or mask'",)),
     Promise(
         "doors",
-        "a served API answers as its description says",
+        "what a served API answered is stored, and it answers as its description says",
         (),
-        ("tests/interfaces/http/test_conforming.py",),
+        (
+            "tests/interfaces/http/test_conforming.py",
+            "tests/interfaces/http/test_serving.py -k 'kill or second or under_way'",
+            "tests/interfaces/http/test_chat_api.py -k kill",
+            "tests/interfaces/socket/test_sharing.py",
+            "tests/clients",
+        ),
     ),
     Promise("signals", "SIGINT, SIGTERM, SIGHUP at any moment", (signals.at_any_moment,)),
 )
