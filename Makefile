@@ -50,7 +50,7 @@ serve: .venv/.ready-serve
 	@$(BIN)/python main.py --serve $(ARGS)
 
 test: .venv/.ready-dev
-	@$(BIN)/python -m pytest -n $$(($$($(BIN)/python -c 'import os; print(os.cpu_count())') + 1)) $(ARGS)
+	@$(BIN)/python -m pytest -n auto $(ARGS)
 
 check: .venv/.ready-dev
 	@$(BIN)/python -m ruff check .
