@@ -1,0 +1,71 @@
+"""What other programs exported, as everybody here speaks of it: conversations, and what was left out of them.
+
+A reader (``histories/``) makes these from a file and knows nothing of a memory; an import (``jobs/importing``) stores
+them and knows nothing of formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+#: ``person`` and ``companion`` where the format says who spoke; ``somebody`` in chats between people, by name.
+Spoken = Literal["person", "companion", "somebody"]
+
+
+@dataclass(frozen=True, slots=True)
+class PastMessage:
+    """One message, word for word. ``key`` is its own in its conversation, and the same in every later export.
+
+    ``said`` has an offset; None where the file does not say when, and nothing is made up for it then.
+    ``speaker`` is the name that stands in the file, empty where there is none.
+    """
+
+    key: str
+    by: Spoken
+    text: str
+    said: datetime | None
+    speaker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PastConversation:
+    """One conversation in the order in which it was shown, never sorted by time.
+
+    ``source`` names the format ("chatgpt"), ``key`` the conversation, the same in every later export. ``persona`` is
+    set where the companion, or the person, played a role there: nothing in it is true of the person for that reason.
+    ``left_out`` counts what was not taken over, by reason.
+    """
+
+    source: str
+    key: str
+    title: str
+    messages: tuple[PastMessage, ...]
+    persona: str = ""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A conversation, or a part of a file, that could not be read, and why: it costs only itself."""
+
+    source: str
+    where: str
+    reason: str
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+class HistoryFile(Protocol):
+    """A file or a folder whose format was recognised. ``done`` of ``size`` bytes are read so far."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def done(self) -> int: ...
+    def read(self) -> Iterator[PastConversation | Unread]:
+        """Everything in it, one conversation in memory at a time."""
+        ...
