@@ -33,7 +33,7 @@ from domain.recollection import FactMark, RecallLimits, Recollection
 from domain.records import Finish, Image, Quoted, Round, Session
 from domain.vectors import Embedder
 from domain.workers import Workers
-from facts.asking import slots_asked
+from facts.slots import slots_asked
 from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
 from recall.marks import marks_of_lines
 from recall.questions import pronouns, resolve
