@@ -35,7 +35,7 @@ from domain.vectors import Embedder
 from domain.workers import Workers
 from facts.slots import slots_asked
 from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
-from recall.marks import marks_of_lines
+from recall.known_facts import marks_of_lines
 from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
