@@ -33,17 +33,17 @@ from domain.recollection import FactMark, RecallLimits, Recollection
 from domain.records import Finish, Image, Quoted, Round, Session
 from domain.vectors import Embedder
 from domain.workers import Workers
-from facts.asking import slots_asked
+from facts.slots import slots_asked
 from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
-from recall.marks import marks_of_lines
+from recall.known_facts import marks_of_lines
 from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
+from storage.door_verbs import Serving
 from storage.erasure import Eraser, Scrub
 from storage.images import Images, image_draft
 from storage.listening import Listening
 from storage.owner import Owner
-from storage.serving import Serving
 from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn, Store
