@@ -39,10 +39,10 @@ from recall.known_facts import marks_of_lines
 from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
-from storage.door_verbs import Serving
+from storage.door_verbs import DoorVerbs
 from storage.erasure import Eraser, Scrub
 from storage.images import Images, image_draft
-from storage.listening import Listening
+from storage.knowing import Knowing
 from storage.owner import Owner
 from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
@@ -71,7 +71,7 @@ class _Search:
     finder: Finder
 
 
-class Memory(Serving, Listening):
+class Memory(Knowing):
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
     >>> memory = Memory(folder, embedder, clock=clock, new_id=new_id, log=log)
@@ -112,6 +112,13 @@ class Memory(Serving, Listening):
         searched, others = [folder, *also_searched], of_others(folder)
         self.eraser = Eraser(
             self._store, self._images, searched, self._scrub_index, tokens, scrubbers, others
+        )
+        self.doors = DoorVerbs(
+            self._store,
+            self.eraser,
+            clock=clock,
+            new_session_id=self._session_id,
+            tell_index=self._tell_index,
         )
 
     # -- opening and closing -------------------------------------------------------------------------------------

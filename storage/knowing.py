@@ -137,6 +137,11 @@ class Knowing(Forgetting):
         """How what facts name stand to each other: of facts that hold now, or of all."""
         return self._store.relations(current=current)
 
+    def relations_about(self, facts: Sequence[str], text: str) -> list[Relation]:
+        """The relations of facts that hold now: of these facts, and those of which a text names one end."""
+        found = [*self._store.relations_of(facts), *self._store.relations_naming(text)]
+        return list(dict.fromkeys(one for one in found if one.fact.current))
+
     def notes_of(self, session_id: str) -> list[Note]:
         """The notes of a session, in the order in which they were learned."""
         return self._store.notes_of(session_id)

@@ -181,6 +181,17 @@ class MemoryReader:
 
     # -- what an erasure would take ----------------------------------------------------------------------------
 
+    def scope_of(self, text_id: str) -> ErasureScope:
+        """What an erasure of one memory would take: a turn; all turns that a fact rests on; of a summary its session.
+
+        Nothing where there is no such memory.
+        """
+        if facts := self._store.facts_with_ids([text_id]):
+            return self.eraser.turns(facts[0].turns)
+        if summaries := self._store.summaries_with_ids([text_id]):
+            return self.eraser.session(summaries[0].session_id)
+        return self.eraser.turn(text_id)
+
     def scope_of_turn(self, text_id: str) -> ErasureScope:
         """One turn and what was made from it."""
         return self.eraser.turn(text_id)
