@@ -57,6 +57,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
 
     def __init__(self, path: Path, tokens: Callable[[str], Sequence[str]], log: logging.Logger) -> None:
         super().__init__(Database(path, log), tokens)
+        self.index_what_came()
 
     def problems(self) -> list[str]:
         """What an examination of the database finds; empty when all is well."""
