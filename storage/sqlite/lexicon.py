@@ -6,8 +6,8 @@ rows that hold it and how often (table type ``fts5vocab``,
 https://sqlite.org/fts5.html#the_fts5vocab_virtual_table_module), and the ranking is made from that outside
 of SQL, since FTS5's own ``bm25()`` has fixed parameters and knows no neighbours.
 
-Beside it stands who writes it, together with the queue for vectors and with what is known, and who reads for recall
-where turns stand.
+Beside it stands who stores rounds together with it, with the queue for vectors and with what is known, and who reads
+for recall where turns stand.
 
 Promises: a row can be found as soon as its transaction is committed, and never after it was removed; a term
 that stands in more than ``cap`` rows costs no more than a probe, however large the table.
@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from domain.records import PREFIX, Kind, Summary, Turn
+from domain.records import PREFIX, Finish, Kind, Round, Summary, Turn
 from domain.text import own_words, with_references
 from storage.sqlite.database import Database, Sql, Tables
 from storage.sqlite.kept_vectors import EmbeddingTables
@@ -27,7 +27,7 @@ from storage.sqlite.learning import FactTables
 from storage.sqlite.saves import SaveTables
 from storage.sqlite.schema import WORD_TABLES, WordTable
 from storage.sqlite.sessions import SUMMARY, TURN, turn_of
-from storage.store import Postings, TurnRow
+from storage.store import NewTurn, Postings, TurnRow
 
 #: In ``meta`` while the rows of a store that was filled from elsewhere have no words yet.
 UNINDEXED = "unindexed"
@@ -125,12 +125,54 @@ def _postings(joined: Mapping[str, str]) -> dict[str, Postings]:
 
 
 class IndexWriter(FactTables, EmbeddingTables, SaveTables):
-    """Turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
+    """Stores turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
 
     def __init__(self, database: Database, tokens: Callable[[str], Sequence[str]]) -> None:
         super().__init__(database)
         self._tokens = tokens
         self._lexicon = Lexicon(database)
+
+    def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
+        """The rows of each term, none for a term that nobody used; a term in more than ``cap`` rows is left out."""
+        return self._lexicon.postings(table, terms, cap)
+
+    def rows(self, table: WordTable) -> int:
+        """About how many rows a table of words has."""
+        return self._lexicon.rows(table)
+
+    def store_round(
+        self,
+        session_id: str,
+        turns: Sequence[NewTurn],
+        finish: Finish,
+        now: str,
+        *,
+        instead_of: Round | None = None,
+        before: Round | None = None,
+    ) -> Round:
+        """A round at the end of its session, or right before another; what was in flight there is settled."""
+        with self._database.write():
+            if instead_of:
+                self._remove_turns(instead_of.turns)
+            spoken = self._add_round(session_id, turns, finish, now, before)
+            self._index_turns(spoken.turns)
+            if before:
+                self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
+            self.drop_in_flight(session_id)
+            self.drop_stages(session_id)
+        return spoken
+
+    def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
+        """A message that nobody answers, at the end of its session: it is found, read and erased as every turn is.
+
+        It is a round without a reply, so it stands in no context and in no summary.
+        """
+        with self._database.write():
+            self._add_turns(session_id, (turn,), "stop", now)
+            stored = self.turns_with_ids([turn.text_id])[0]
+            self._index_turns([stored])
+            self.drop_stages(session_id)
+        return stored
 
     def _index_fact(self, sql: Sql, number: int, text: str) -> None:
         self._lexicon.add(sql, "fact", number, self._tokens(text))
