@@ -43,6 +43,7 @@ from storage.erasure import Eraser, Scrub
 from storage.images import Images, image_draft
 from storage.listening import Listening
 from storage.owner import Owner
+from storage.past import Past
 from storage.serving import Serving
 from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
@@ -109,6 +110,7 @@ class Memory(Serving, Listening):
             self._owner.release()
             raise
         self._images = Images(folder / "persona", self._store, clock, log)
+        self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_taken_along)
         searched, others = [folder, *also_searched], of_others(folder)
         self.eraser = Eraser(
             self._store, self._images, searched, self._scrub_index, tokens, scrubbers, others

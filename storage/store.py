@@ -34,6 +34,7 @@ from domain.records import (
 from domain.vectors import VectorRow
 from storage.door_store import DoorStore
 from storage.fact_store import FactStore
+from storage.past_store import PastStore
 
 if TYPE_CHECKING:
     import numpy as np
@@ -380,6 +381,7 @@ class Store(
     VectorStore,
     ErasureStore,
     DoorStore,
+    PastStore,
     Protocol,
 ):
     """All of one person's memory but files and indexes that are made from it."""

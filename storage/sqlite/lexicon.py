@@ -62,6 +62,10 @@ class Lexicon:
         Tokens in ``MARKS`` are kept as bits beside the length, not as words: they stand in too many rows.
         """
         self.remove(sql, table, (seq,))
+        self.add_new(sql, table, seq, tokens)
+
+    def add_new(self, sql: Sql, table: WordTable, seq: int, tokens: Sequence[str]) -> None:
+        """The same for a row that was never there."""
         words = [token for token in tokens if token not in MARKS]
         length = sum(not word.startswith("@") for word in words)
         marks = sum(1 << bit for bit, mark in enumerate(MARKS) if mark in tokens)

@@ -24,6 +24,7 @@ from domain.records import (
 from storage.sqlite.database import Database
 from storage.sqlite.doors import DoorTables
 from storage.sqlite.images import EvidenceTables
+from storage.sqlite.imports import ImportTables
 from storage.sqlite.lexicon import TurnReader
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import WordTable
@@ -34,7 +35,8 @@ from storage.store import ErasureNote, ImageDrafts, NewSummary, NewTurn, Posting
 _ERASING = "erasing"
 #: Where words stand that somebody may ask to have erased; and our own, since nobody can erase these.
 _TEXTS = {
-    "conversation": ("text",),
+    "conversation": ("text", "speaker"),
+    "import_source": ("name",),
     "summary": ("summary",),
     "persona": ("text",),
     "pin": ("text",),
@@ -45,7 +47,7 @@ _TEXTS = {
 }
 
 
-class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
+class SqliteStore(ServedTables, ImportTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
     """A ``Store`` in one file. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
