@@ -75,11 +75,15 @@ class DueSession:
 
 @dataclass(frozen=True, slots=True)
 class ReadingLeft:
-    """How much that was brought along is still to be read, and how many calls for it were made today."""
+    """How much that was brought along is still to be read, and how many calls for it were made today.
+
+    ``resting``: the person wants nothing read up until further notice.
+    """
 
     sessions: int
     turns: int
     calls_today: int
+    resting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

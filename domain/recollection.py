@@ -53,7 +53,8 @@ class RecalledTurn:
     """A turn of an older session. ``hit`` is false for a neighbour handed over for its context.
 
     ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it. ``marks``
-    tell what of it does not hold any more, or may not.
+    tell what of it does not hold any more, or may not. ``speaker`` is who said it where that was neither the person nor
+    the companion; ``undated``: nobody knows when.
     """
 
     text_id: str
@@ -66,6 +67,8 @@ class RecalledTurn:
     cut: bool = False
     whole: str = ""
     marks: tuple[FactMark, ...] = ()
+    speaker: str = ""
+    undated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,14 @@ class Past:
         """How much is still to be read, and how many calls were made today."""
         return self._store.reading_left(self._today())
 
+    def rest(self, resting: bool) -> None:
+        """Note whether nothing is to be read up until further notice."""
+        self._store.rest_reading(resting)
+
+    def ask_for_image(self, session_id: str) -> None:
+        """Let the image of the person be made anew with what a session came to."""
+        self._store.ask_for_image(session_id, self._now())
+
     def count_calls(self, calls: int) -> None:
         """Note that so many more calls were made today, or fewer than had been noted."""
         self._store.count_calls(self._today(), calls)

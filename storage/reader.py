@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from domain.imports import IMPORT_DOOR
 from domain.records import (
     ErasureScope,
     Image,
@@ -62,7 +63,8 @@ class MemoryReader:
 
     def last_spoken(self, besides: str = "") -> str | None:
         """When the last round of any session but ``besides`` ended; None while there is none."""
-        others = [one.session_id for one in self._store.recent_sessions(_LOOKED_AT, 0)]
+        recent = self._store.recent_sessions(_LOOKED_AT, 0)
+        others = [one.session_id for one in recent if one.door != IMPORT_DOOR]
         last = [self._store.rounds(one, 1) for one in others if one != besides]
         ends = [rounds[-1].assistant.timestamp for rounds in last if rounds]
         return max(ends, key=datetime.fromisoformat, default=None)

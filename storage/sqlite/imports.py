@@ -22,12 +22,17 @@ from domain.imports import (
 from domain.records import PREFIX, Turn
 from domain.text import own_words
 from storage.sqlite.lexicon import IndexWriter
+from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
 from storage.store import NewSummary
 
 _SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
 #: In ``meta``: a day, and how many calls were made on it to read up what was brought along.
 _CALLS = "import_calls"
+#: In ``meta``: nothing is to be read up.
+_RESTING = "import_resting"
+#: What is read: sessions nobody went on with, and in which nobody played a role.
+_DUE = f"i.due AND NOT i.role_play AND s.status = 'archived' AND s.door = '{IMPORT_DOOR}'"
 #: Newest first, and of one month what was talked of most.
 _ORDER = "substr(s.start_timestamp, 1, 7) DESC, i.turns DESC, s.position DESC"
 _DIGEST = 8
@@ -68,7 +73,7 @@ class _Import:
     new_id: Callable[[], str]
 
 
-class ImportTables(IndexWriter):
+class ImportTables(IndexWriter, RewritingTables):
     """Reads and writes ``import_source``, ``imported_session`` and ``imported_message``."""
 
     # -- sources -------------------------------------------------------------------------------------------------
@@ -278,7 +283,7 @@ class ImportTables(IndexWriter):
         """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
         query = (
             "SELECT i.session_id, i.turns FROM imported_session i JOIN session s USING (session_id)"
-            f" WHERE i.due AND NOT i.role_play ORDER BY {_ORDER} LIMIT ?"
+            f" WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
         )
         return [DueSession(*row) for row in self._read(query, most)]
 
@@ -294,9 +299,20 @@ class ImportTables(IndexWriter):
 
     def reading_left(self, today: str) -> ReadingLeft:
         """How much is still to be read, and how many calls were made today."""
-        due = "SELECT count(*), coalesce(sum(turns), 0) FROM imported_session WHERE due AND NOT role_play"
+        due = (
+            "SELECT count(*), coalesce(sum(i.turns), 0) FROM imported_session i JOIN session s USING (session_id)"
+            f" WHERE {_DUE}"
+        )
         row = self._read(due)[0]
-        return ReadingLeft(int(row[0]), int(row[1]), self._calls(today))
+        return ReadingLeft(int(row[0]), int(row[1]), self._calls(today), self._meta(_RESTING) is not None)
+
+    def rest_reading(self, resting: bool) -> None:
+        """Note whether nothing is to be read up until further notice."""
+        self._set_meta(_RESTING, "1" if resting else None)
+
+    def ask_for_image(self, session_id: str, now: str) -> None:
+        """Let the image of the person be made anew with what a session came to."""
+        self._ask_anew("user", session_id, now)
 
     def count_calls(self, today: str, calls: int) -> None:
         """Note that so many more calls were made today, or fewer than had been noted."""
