@@ -39,12 +39,12 @@ from recall.marks import marks_of_lines
 from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
+from storage.door_verbs import Serving
 from storage.erasure import Eraser, Scrub
 from storage.images import Images, image_draft
 from storage.listening import Listening
 from storage.owner import Owner
 from storage.past import Past
-from storage.serving import Serving
 from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn, Store

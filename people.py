@@ -20,15 +20,16 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from importlib import import_module
 from itertools import repeat
 from pathlib import Path
 from threading import Condition, Lock, RLock
 
 from conversation import Conversation
-from domain.errors import UsageError
+from domain.errors import EmbeddingError, UsageError
 from domain.events import Stop
 from domain.recollection import Recollection
 from domain.records import Session
@@ -250,7 +251,9 @@ class People:
         from storage.vectors import lance
 
         lance.load()
-        self.llm.prepare()
+        import_module("openai")
+        with suppress(EmbeddingError):  # recall goes on by words, and says so
+            self.llm.prepare()
         # What is loaded stays; looking through all of it for garbage would stop every thread, again and again.
         gc.collect()
         gc.freeze()

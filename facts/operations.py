@@ -25,7 +25,7 @@ from facts.evidence import Source, SpokenWindow, best_sentences, stands_in, tell
 from facts.figures import Figures, wrong_figure
 from facts.naming import names_in
 from facts.numbers import mentioned
-from facts.reading import entries, first_of, handles_of, line_of
+from facts.reply_json import entries, first_of, handles_of, line_of
 from facts.slots import Names, folded
 
 Deed = Literal["add", "change", "end", "correct", "drop"]

@@ -146,6 +146,32 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
+def test_a_file_has_a_name_of_its_own() -> None:
+    """But where one name is one thing in two places of a pattern.
+
+    The protocols and rules of ``storage/`` stand beside their tables in ``storage/sqlite/``; the messages of each
+    language are named after what they speak of.
+    """
+    places: dict[str, set[str]] = defaultdict(set)
+    for name in MODULES:
+        if name in packages() or name.startswith("interfaces.messages."):
+            continue
+        places[name.rpartition(".")[2]].add(name.replace("storage.sqlite.", "storage."))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def packages() -> set[str]:
+    return {name for name, path in MODULES.items() if path.name == "__init__.py"}
+
+
+def test_both_languages_have_the_same_files_of_messages() -> None:
+    english, chinese = (
+        {path.name for path in (ROOT / "interfaces" / "messages" / language).iterdir()}
+        for language in ("en", "zh")
+    )
+    assert english - {"__pycache__"} == chinese - {"__pycache__"}
+
+
 def test_sql_stands_in_one_room() -> None:
     statement = re.compile(r"""["'](?:SELECT|INSERT|UPDATE|DELETE|CREATE TABLE|PRAGMA|BEGIN|VACUUM) """)
     found = [

@@ -22,7 +22,7 @@ from dataclasses import replace
 from domain.records import PREFIX, Kind, Summary, Turn
 from domain.text import own_words, with_references
 from storage.sqlite.database import Database, Sql, Tables
-from storage.sqlite.embeddings import EmbeddingTables
+from storage.sqlite.kept_vectors import EmbeddingTables
 from storage.sqlite.learning import FactTables
 from storage.sqlite.saves import SaveTables
 from storage.sqlite.schema import WORD_TABLES, WordTable

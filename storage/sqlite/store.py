@@ -24,7 +24,7 @@ from domain.records import (
 from storage.sqlite.database import Database
 from storage.sqlite.doors import DoorTables
 from storage.sqlite.images import EvidenceTables
-from storage.sqlite.imports import ImportTables
+from storage.sqlite.past import ImportTables
 from storage.sqlite.lexicon import TurnReader
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import WordTable
