@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from domain.histories import Unread
 from domain.records import Role
 
 #: The door of a session that was brought along: the terminal never goes on with one by itself.
@@ -90,8 +91,9 @@ class ReadingLeft:
 class Look:
     """What a file holds: how many of what, from when to when, whose words, and what cannot be taken over, by reason.
 
-    ``words_of`` counts the messages by speaker: "person", "companion", and the names in chats between people, where
-    ``unclear`` are those of whom nobody said who the person is. ``windows`` are what is read at once for notes.
+    ``words_of`` counts the messages by speaker: "person", "companion", and the names in chats between people; ``names``
+    are those of chats in which nobody is known to be the person. ``windows`` are what is read at once for notes; of
+    what is ``unread`` the first are named, and ``known`` messages were brought along before.
     """
 
     source: str
@@ -104,5 +106,17 @@ class Look:
     words_of: Mapping[str, int] = field(default_factory=dict)
     names: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
-    unread: Mapping[str, int] = field(default_factory=dict)
+    unread: tuple[Unread, ...] = ()
+    unread_count: int = 0
     windows: int = 0
+    known: int = 0
+
+    @property
+    def unclear(self) -> bool:
+        """Whether people talk in it and nobody said which of them the person is."""
+        return bool(self.names) and not self.words_of.get("person")
+
+    @property
+    def calls(self) -> int:
+        """About how many model calls it takes to read all of it up: two a window, and a summary and an image each."""
+        return 2 * self.windows + 2 * min(self.sessions, self.windows)

@@ -11,9 +11,8 @@ that is left out is counted with its reason. Memory is flat: a conversation at a
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -32,13 +31,15 @@ PAUSE = timedelta(hours=6)
 _AT_ONCE = 500
 #: Goes up when what is read of the same file may be more than before.
 READER = 1
+#: Of what cannot be read so much is named.
+_NAMED = 20
 #: After so many conversations it is told how far a look has come.
 _TOLD_EVERY = 25
 _BYTES = 1 << 20
 _YEARS = range(1970, 2900)
 _FAR = timedelta(hours=14)
 #: Reasons for which a message is left out here, besides those of the readers.
-_EMPTY = "empty"
+_EMPTY = "history.left_out.empty"
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Brought:
-    """What an import came to. ``known`` were brought along before; ``unread`` could not be read, by reason."""
+    """What an import came to. ``known`` were brought along before; of what is ``unread`` the first are named."""
 
     source: str
     number: int
@@ -61,7 +62,8 @@ class Brought:
     messages: int
     known: int
     left_out: Mapping[str, int]
-    unread: Mapping[str, int]
+    unread: tuple[Unread, ...]
+    unread_count: int
 
 
 @dataclass
@@ -71,7 +73,22 @@ class _Counts:
     conversations: int = 0
     messages: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
-    unread: Counter[str] = field(default_factory=Counter)
+    unread: list[Unread] = field(default_factory=list)
+    unread_count: int = 0
+
+    def miss(self, unread: Unread) -> None:
+        """Something that could not be read."""
+        self.unread_count += 1
+        if len(self.unread) < _NAMED:
+            self.unread.append(unread)
+
+    def take(self, conversation: PastConversation, turns: Sequence[PastTurn]) -> None:
+        """A conversation with the turns that are made of it."""
+        self.conversations += 1
+        self.messages += len(turns)
+        self.left_out.update(conversation.left_out)
+        if empty := len(conversation.messages) - len(turns):
+            self.left_out[_EMPTY] += empty
 
 
 @dataclass(frozen=True)
@@ -100,9 +117,14 @@ def plain_name(name: str) -> str:
     return " ".join(clean(name).removeprefix("~").split()).casefold()
 
 
-def look(file: HistoryFile, who: Teller, window: int, stop: Stop) -> Iterator[Progress | Look]:
-    """Go through a file and store nothing; last comes what it holds. Raises Interrupted."""
-    looking = _Looking(file.source, who, window)
+def look(
+    file: HistoryFile, who: Teller, window: int, stop: Stop, known: Callable[[PastPiece], int] = lambda one: 0
+) -> Iterator[Progress | Look]:
+    """Go through a file and store nothing; last comes what it holds. Raises Interrupted.
+
+    ``window`` messages are read at once for notes; ``known`` counts the turns of a piece that were brought before.
+    """
+    looking = _Looking(file.source, who, window, known)
     for number, read in enumerate(file.read(), start=1):
         stop.check()
         looking.meet(read)
@@ -114,9 +136,8 @@ def look(file: HistoryFile, who: Teller, window: int, stop: Stop) -> Iterator[Pr
 class Importing:
     """Brings files along into one memory."""
 
-    def __init__(self, memory: Memory, log: logging.Logger) -> None:
+    def __init__(self, memory: Memory) -> None:
         self._past = memory.past
-        self._log = log
 
     def run(
         self, file: HistoryFile, name: str, sha256: str, who: Teller, stop: Stop
@@ -133,10 +154,9 @@ class Importing:
             turns, sessions = turns + added.turns, sessions + added.sessions
             yield Progress(file.done, file.size, counts.messages)
         self._past.end(number, counts.conversations)
-        self._log.info("imported %s: %d turns of %d messages", file.source, turns, counts.messages)
         yield Brought(
             file.source, number, counts.conversations, sessions, turns, counts.messages - turns,
-            dict(counts.left_out), dict(counts.unread),
+            dict(counts.left_out), tuple(counts.unread), counts.unread_count,
         )  # fmt: skip
 
 
@@ -144,19 +164,11 @@ def _pieces_of(file: HistoryFile, who: Teller, counts: _Counts) -> Iterator[Past
     """All that is to be stored of a file, in pieces; what is met is counted."""
     for read in file.read():
         if isinstance(read, Unread):
-            counts.unread[read.reason] += 1
+            counts.miss(read)
             continue
         turns = past_turns(read, who)
-        _count(counts, read, turns)
+        counts.take(read, turns)
         yield from pieces(read, turns)
-
-
-def _count(counts: _Counts, conversation: PastConversation, turns: Sequence[PastTurn]) -> None:
-    counts.conversations += 1
-    counts.messages += len(turns)
-    counts.left_out.update(conversation.left_out)
-    if empty := len(conversation.messages) - len(turns):
-        counts.left_out[_EMPTY] += empty
 
 
 def _gathered(found: Iterable[PastPiece]) -> Iterator[list[PastPiece]]:
@@ -260,8 +272,9 @@ def _unique(keys: Sequence[str]) -> list[str]:
 class _Looking:
     """Gathers what a file holds."""
 
-    def __init__(self, source: str, who: Teller, window: int) -> None:
+    def __init__(self, source: str, who: Teller, window: int, known: Callable[[PastPiece], int]) -> None:
         self.counts = _Counts()
+        self._count_known, self._known = known, 0
         self._look = Look(source, 0, 0, 0, 0, "", "")
         self._who = who
         self._window = window
@@ -271,10 +284,11 @@ class _Looking:
     def meet(self, read: PastConversation | Unread) -> None:
         """Another conversation, or one that cannot be read."""
         if isinstance(read, Unread):
-            self.counts.unread[read.reason] += 1
+            self.counts.miss(read)
             return
         turns = past_turns(read, self._who)
-        _count(self.counts, read, turns)
+        self.counts.take(read, turns)
+        self._known += sum(map(self._count_known, pieces(read, turns)))
         self._words_of.update(turn.speaker or _ROLES[turn.role] for turn in turns)
         if not any(turn.role == "user" for turn in turns):
             self._names.update(one.speaker for one in read.messages if one.by == "somebody" and one.speaker)
@@ -305,7 +319,9 @@ class _Looking:
             words_of=dict(self._words_of),
             names=dict(self._names),
             left_out=dict(self.counts.left_out),
-            unread=dict(self.counts.unread),
+            unread=tuple(self.counts.unread),
+            unread_count=self.counts.unread_count,
+            known=self._known,
         )
 
 

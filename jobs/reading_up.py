@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from domain import errors
 from domain.events import Notice, Stop
 from domain.imports import DueSession
 from domain.languages import estimate
-from domain.records import PREFIX, Round, Turn
+from domain.records import PREFIX, Role, Round, Turn
 from jobs.folding import left_out, spoken_language
 from jobs.noting import Noted, Noting
 from jobs.renewing import Renewed, Renewing, renew
@@ -48,7 +49,11 @@ class ReadingUp:
         """Read one session after another, as far as the calls of today reach. Raises Interrupted, StorageError."""
         while self._allowed >= _LEAST and (due := self._past.due()):
             stop.check()
-            whole = yield from self._read(due[0], stop)
+            try:
+                whole = yield from self._read(due[0], stop)
+            except errors.ModelError as fault:
+                yield Notice("import.reading_left", {"error": fault})
+                return
             if whole:
                 self._past.end_reading(due[0])
             yield ReadUp(due[0].session_id, whole)
@@ -99,9 +104,11 @@ class ReadingUp:
             self._past.count_calls(1)
             text = self._llm.summarise(so_far, part, spoken_language(part), stop, refused.append)
             stop.check()
-            self._past.keep_summary(session_id, text, part[-1].user.round)
             if refused:
                 yield left_out(refused)
+            if not text:
+                return True
+            self._past.keep_summary(session_id, text, part[-1].user.round)
 
     def _put_into_image(self, session_id: str, stop: Stop) -> Generator[Notice, None, bool]:
         """What of the session belongs into the image of the person."""
@@ -135,8 +142,8 @@ def _rounds(turns: Sequence[Turn]) -> list[Round]:
 
 def _silent(beside: Turn, *, answer: bool) -> Turn:
     """A message that nobody said, in the round of another."""
-    role = "assistant" if answer else "user"
-    return replace(beside, role=role, text=PREFIX["assistant" if answer else "user"], speaker="")
+    role: Role = "assistant" if answer else "user"
+    return replace(beside, role=role, text=PREFIX[role], speaker="")
 
 
 def _first(rounds: Sequence[Round]) -> list[Round]:
