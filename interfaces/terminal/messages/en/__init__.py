@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from interfaces.terminal.messages.en.commands import COMMANDS
 from interfaces.terminal.messages.en.facts import FACTS
 from interfaces.terminal.messages.en.failures import FAILURES
+from interfaces.terminal.messages.en.histories import HISTORIES
 from interfaces.terminal.messages.en.program import PROGRAM
 from interfaces.terminal.messages.en.serving import SERVING
 from interfaces.terminal.messages.en.talk import TALK
 
-MESSAGES: Mapping[str, str] = {**FAILURES, **PROGRAM, **TALK, **COMMANDS, **FACTS, **SERVING}
+MESSAGES: Mapping[str, str] = {**FAILURES, **PROGRAM, **TALK, **COMMANDS, **FACTS, **HISTORIES, **SERVING}
