@@ -170,9 +170,7 @@ class SpokenWindow:
         places = sorted({handle for handle in handles if 0 < handle <= size})
         return tuple(self._sources[self._first + place - 1] for place in places)
 
-    def bearing(
-        self, sources: Sequence[Source], of_companion: bool, subject: str = ""
-    ) -> tuple[Source, ...]:
+    def bearing(self, sources: Sequence[Source], of_companion: bool, subject: str = "") -> tuple[Source, ...]:
         """Those of these turns that may bear a statement out, with what their speaker said yes to.
 
         What somebody else said is evidence of nobody but themselves: of a statement that has them for its ``subject``.

@@ -43,7 +43,7 @@ _EMPTY = "history.left_out.empty"
 
 
 @dataclass(frozen=True)
-class Progress:
+class FileProgress:
     """How far a file is read: of ``size`` bytes, and so many messages."""
 
     done: int
@@ -119,7 +119,7 @@ def plain_name(name: str) -> str:
 
 def look(
     file: HistoryFile, who: Teller, window: int, stop: Stop, known: Callable[[PastPiece], int] = lambda one: 0
-) -> Iterator[Progress | Look]:
+) -> Iterator[FileProgress | Look]:
     """Go through a file and store nothing; last comes what it holds. Raises Interrupted.
 
     ``window`` messages are read at once for notes; ``known`` counts the turns of a piece that were brought before.
@@ -129,7 +129,7 @@ def look(
         stop.check()
         looking.meet(read)
         if number % _TOLD_EVERY == 0:
-            yield Progress(file.done, file.size, looking.counts.messages)
+            yield FileProgress(file.done, file.size, looking.counts.messages)
     yield looking.came_to()
 
 
@@ -141,7 +141,7 @@ class Importing:
 
     def run(
         self, file: HistoryFile, name: str, sha256: str, who: Teller, stop: Stop
-    ) -> Iterator[Progress | Brought]:
+    ) -> Iterator[FileProgress | Brought]:
         """Bring a file along; last comes what that came to. Raises Interrupted and StorageError.
 
         However it ends, what was stored by then stays, and the next run goes on behind it.
@@ -152,7 +152,7 @@ class Importing:
             stop.check()
             added = self._past.add(number, pieces)
             turns, sessions = turns + added.turns, sessions + added.sessions
-            yield Progress(file.done, file.size, counts.messages)
+            yield FileProgress(file.done, file.size, counts.messages)
         self._past.end(number, counts.conversations)
         yield Brought(
             file.source, number, counts.conversations, sessions, turns, counts.messages - turns,

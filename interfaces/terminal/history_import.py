@@ -25,7 +25,7 @@ from interfaces.terminal.pump import Beat, Pump
 from interfaces.terminal.reading import Reader
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning
-from jobs.importing import Brought, Importing, Progress, Teller, digest_of, look, plain_name, teller
+from jobs.importing import Brought, FileProgress, Importing, Teller, digest_of, look, plain_name, teller
 from memory import Memory
 
 T = TypeVar("T")
@@ -133,7 +133,9 @@ class HistoryImport:
             self._tell("import.cost_never", "quiet", calls=calls, window=self.settings.window_size)
             return
         days = self.words.count("day", -(-seen.calls // most))
-        self._tell("import.cost", "quiet", calls=calls, window=self.settings.window_size, most=most, days=days)
+        self._tell(
+            "import.cost", "quiet", calls=calls, window=self.settings.window_size, most=most, days=days
+        )
 
     def _whose(self, words_of: Mapping[str, int]) -> str:
         known = {name: self.words.say(f"import.{name}") for name in ("person", "companion")}
@@ -162,7 +164,9 @@ class HistoryImport:
     def _show_left_out(self, left_out: Mapping[str, int], unread: Sequence[Unread], count: int) -> None:
         """What was not taken over, each with its reason."""
         for reason in sorted(left_out, key=lambda reason: -left_out[reason]):
-            self._tell("import.left_out", "quiet", count=f"{left_out[reason]:,}", reason=self.words.say(reason))
+            self._tell(
+                "import.left_out", "quiet", count=f"{left_out[reason]:,}", reason=self.words.say(reason)
+            )
         for one in unread:
             self._tell(one.reason, "warning", where=one.where, **one.details)
         if count > len(unread):
@@ -173,7 +177,7 @@ class HistoryImport:
         last: object = None
         try:
             for event in self.pumped(work):
-                if isinstance(event, Progress):
+                if isinstance(event, FileProgress):
                     self.screen.status(self._bar(event, key))
                 elif not isinstance(event, Beat):
                     last = event
@@ -181,7 +185,7 @@ class HistoryImport:
             self.screen.clear_status()
         return last
 
-    def _bar(self, at: Progress, key: str) -> str:
+    def _bar(self, at: FileProgress, key: str) -> str:
         share = min(1.0, at.done / at.size) if at.size else 0.0
         full = int(share * _BAR)
         bar = "█" * full + "░" * (_BAR - full)

@@ -99,10 +99,11 @@ class ImportTables(IndexWriter, RewritingTables):
         """What was brought along, oldest first."""
         return [ImportSource(*row) for row in self._read(f"{_SOURCE} ORDER BY number")]
 
-    def sessions_of_import(self, number: int) -> list[str]:
-        """The sessions that began with this import."""
-        query = "SELECT session_id FROM imported_session WHERE source = ?"
-        return [str(row[0]) for row in self._read(query, number)]
+    def _unname_imports(self, words: str) -> None:
+        """Take these words out of the names of files."""
+        held = "UPDATE import_source SET name = '' WHERE ?1 <> '' AND instr(lower(name), lower(?1))"
+        with self._database.write() as sql:
+            sql(held, (words,))
 
     def turns_of_import(self, number: int, most: int) -> list[str]:
         """Up to ``most`` turns that this import brought along and that are still there."""
@@ -172,7 +173,8 @@ class ImportTables(IndexWriter, RewritingTables):
     def _standing(self, turns: Sequence[int]) -> set[int]:
         """Those of these turns, by number, that still stand in a session that an import may go on with."""
         query = (
-            "SELECT c.seq FROM conversation c JOIN session s USING (session_id) JOIN imported_session USING (session_id)"
+            "SELECT c.seq FROM conversation c JOIN session s USING (session_id)"
+            " JOIN imported_session USING (session_id)"
             f" WHERE s.status = 'archived' AND s.door = '{IMPORT_DOOR}' AND c.seq IN ({{}})"
         )
         return {int(row[0]) for row in self._read_parts(query, turns)}
@@ -211,7 +213,8 @@ class ImportTables(IndexWriter, RewritingTables):
     ) -> str:
         """One turn with all that belongs to it; nothing of it was there before, so nothing is looked for. Its id."""
         columns = (
-            "text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position, speaker, undated"
+            "text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position"
+            ", speaker, undated"
         )
         text_id, text = how.new_id(), PREFIX[past.role] + past.words
         values = (text_id, session_id, past.timestamp, past.role, text, number, "stop", 1, how.now, position)

@@ -24,8 +24,8 @@ from domain.records import (
 from storage.sqlite.database import Database
 from storage.sqlite.doors import DoorTables
 from storage.sqlite.images import EvidenceTables
-from storage.sqlite.past import ImportTables
 from storage.sqlite.lexicon import TurnReader
+from storage.sqlite.past import ImportTables
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import WordTable
 from storage.sqlite.served import ServedTables
@@ -282,6 +282,7 @@ class SqliteStore(ServedTables, ImportTables, RewritingTables, EvidenceTables, T
             self._leave_of_versions(zip(chosen.versions, chosen.left, strict=True))
             self._leave_of_evidence(chosen.lines)
             self._take_out_drafts(chosen)
+            self._unname_imports(chosen.words)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
             note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}

@@ -13,4 +13,13 @@ from interfaces.messages.en.program import PROGRAM
 from interfaces.messages.en.serving import SERVING
 from interfaces.messages.en.talk import TALK
 
-MESSAGES: Mapping[str, str] = {**FAILURES, **PROGRAM, **TALK, **COMMANDS, **FACTS, **SERVING, **IMPORTING, **HISTORIES}
+MESSAGES: Mapping[str, str] = {
+    **FAILURES,
+    **PROGRAM,
+    **TALK,
+    **COMMANDS,
+    **FACTS,
+    **SERVING,
+    **IMPORTING,
+    **HISTORIES,
+}

@@ -46,7 +46,7 @@ IMPORTING = {
     "import.stopped": "Stopped. What was brought along stays; the same again goes on behind it.",
     "import.only_looked": "Stopped. Nothing was written.",
     "import.which": "Which file? /import FILE, and in chats between people --me NAME.",
-    "import.quotes": "A quotation mark is not closed. /import \"FILE WITH SPACES\"",
+    "import.quotes": 'A quotation mark is not closed. /import "FILE WITH SPACES"',
     "import.none": "Nothing was brought along. /import FILE",
     "import.row.done": "{number:>3}  {day} · {name} · {messages}",
     "import.row.begun": "{number:>3}  {day} · {name} · not ended: bring it along once more",

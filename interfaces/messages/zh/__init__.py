@@ -13,4 +13,13 @@ from interfaces.messages.zh.program import PROGRAM
 from interfaces.messages.zh.serving import SERVING
 from interfaces.messages.zh.talk import TALK
 
-MESSAGES: Mapping[str, str] = {**FAILURES, **PROGRAM, **TALK, **COMMANDS, **FACTS, **SERVING, **IMPORTING, **HISTORIES}
+MESSAGES: Mapping[str, str] = {
+    **FAILURES,
+    **PROGRAM,
+    **TALK,
+    **COMMANDS,
+    **FACTS,
+    **SERVING,
+    **IMPORTING,
+    **HISTORIES,
+}

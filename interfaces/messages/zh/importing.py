@@ -46,7 +46,7 @@ IMPORTING = {
     "import.stopped": "已停下。带来的都留着；再来一次就接着往下。",
     "import.only_looked": "已停下。什么都没写。",
     "import.which": "哪个文件？/import 文件；人与人的聊天加上 --me 名字。",
-    "import.quotes": "引号没有合上。/import \"带空格的文件\"",
+    "import.quotes": '引号没有合上。/import "带空格的文件"',
     "import.none": "还没有带来过什么。/import 文件",
     "import.row.done": "{number:>3}  {day} · {name} · {messages}",
     "import.row.begun": "{number:>3}  {day} · {name} · 没有完成：请再带一次",

@@ -80,7 +80,10 @@ TABLE: tuple[Command, ...] = (
         choices=earlier_sessions.export_choices,
     ),
     Command(
-        "import", "FILE… [--me NAME] [--dry-run]|undo N|rest|on", bringing.bring, choices=bringing.import_choices
+        "import",
+        "FILE… [--me NAME] [--dry-run]|undo N|rest|on",
+        bringing.bring,
+        choices=bringing.import_choices,
     ),
     Command("copy", "", inspecting.copy),
     Command("summary", "[edit]", inspecting.summary, choices=_first("edit")),
