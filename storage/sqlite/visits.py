@@ -47,7 +47,7 @@ class VisitTables(IndexWriter):
         summaries = self._read_parts("SELECT session_id FROM summary WHERE text_id IN ({})", ids)
         sessions = list(dict.fromkeys(row["session_id"] for row in (*turns, *summaries)))
         below = self._chapters_of([row["text_id"] for row in turns], sessions)
-        own = self._numbers("SELECT seq FROM chapter WHERE text_id IN ({})", ids)
+        own = self._rows_of("SELECT seq FROM chapter WHERE text_id IN ({})", ids)
         chapters = self._read_parts(
             "SELECT text_id FROM chapter WHERE seq IN ({})", self._spine([*below, *own])
         )
@@ -90,9 +90,12 @@ class VisitTables(IndexWriter):
 
     def _chapters_of(self, turns: Sequence[str], sessions: Sequence[str]) -> list[int]:
         query = "SELECT DISTINCT chapter FROM {0} WHERE chapter IS NOT NULL AND {1} IN ({{}})"
-        of_turns = self._numbers(query.format("conversation", "text_id"), turns)
-        return [*of_turns, *self._numbers(query.format("session", "session_id"), sessions)]
+        of_turns = self._rows_of(query.format("conversation", "text_id"), turns)
+        return [*of_turns, *self._rows_of(query.format("session", "session_id"), sessions)]
 
     def _spine(self, numbers: Sequence[int]) -> list[int]:
         """These chapters and all above them."""
-        return self._numbers(_WITH_THOSE_ABOVE, numbers)
+        return self._rows_of(_WITH_THOSE_ABOVE, numbers)
+
+    def _rows_of(self, query: str, values: Sequence[object]) -> list[int]:
+        return list(dict.fromkeys(int(row[0]) for row in self._read_parts(query, values)))
