@@ -107,7 +107,7 @@ class Past:
         session = self._store.session(session_id)
         if session is not None:
             summary = NewSummary(self._new_id(), session.end_timestamp or self._now(), text)
-            self._tell_index(self._store.renew_summary(session_id, summary, upto))
+            self._tell_index(self._store.keep_past_summary(session_id, summary, upto))
 
     def end_reading(self, due: DueSession) -> None:
         """A session was read, unless more has come to it since."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from domain.imports import Added, DueSession, ImportSource, PastPiece, ReadingLeft
+
+if TYPE_CHECKING:
+    from storage.store import NewSummary
 
 
 class PastStore(Protocol):
@@ -38,6 +41,10 @@ class PastStore(Protocol):
     def count_known(self, piece: PastPiece) -> int: ...
     def due_sessions(self, most: int) -> list[DueSession]:
         """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
+        ...
+
+    def keep_past_summary(self, session_id: str, summary: NewSummary, upto: int) -> list[str]:
+        """What a session came to as far as a round, in place of what stood there. Returns what is gone."""
         ...
 
     def end_reading(self, session_id: str, turns: int) -> None: ...

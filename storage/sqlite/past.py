@@ -21,9 +21,9 @@ from domain.imports import (
 )
 from domain.records import PREFIX, Turn
 from domain.text import own_words
-from storage.sqlite.lexicon import IndexWriter
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
+from storage.sqlite.tree import TreeTables
 from storage.store import NewSummary
 
 _SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
@@ -73,7 +73,7 @@ class _Import:
     new_id: Callable[[], str]
 
 
-class ImportTables(IndexWriter, RewritingTables):
+class ImportTables(TreeTables, RewritingTables):
     """Reads and writes ``import_source``, ``imported_session`` and ``imported_message``."""
 
     # -- sources -------------------------------------------------------------------------------------------------
@@ -117,7 +117,6 @@ class ImportTables(IndexWriter, RewritingTables):
         """Know nothing of an import any more: what it brought may come again."""
         with self._database.write() as sql:
             sql("DELETE FROM imported_message WHERE source = ?", (number,))
-            sql("DELETE FROM imported_session WHERE source = ?", (number,))
             sql("DELETE FROM import_source WHERE number = ?", (number,))
 
     def remove_past(self, text_ids: Sequence[str]) -> list[str]:
@@ -132,12 +131,11 @@ class ImportTables(IndexWriter, RewritingTables):
 
     def _remove_emptied(self, session_id: str) -> list[str]:
         """A session that was brought along and holds no turn any more; one that still does has no summary of it."""
-        gone = self._remove_summary(self.summary(session_id))
-        if not self._read("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id):
-            with self._database.write() as sql:
-                sql("DELETE FROM save_stage WHERE session_id = ?", (session_id,))
-                sql("DELETE FROM in_flight WHERE session_id = ?", (session_id,))
-                sql("DELETE FROM session WHERE session_id = ? AND door = ?", (session_id, IMPORT_DOOR))
+        gone = self._lose_summary(self.summary(session_id))
+        brought = "SELECT 1 FROM session WHERE session_id = ? AND door = ?"
+        empty = not self._read("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id)
+        if empty and self._read(brought, session_id, IMPORT_DOOR):
+            self._delete_session(session_id)
         return gone
 
     # -- storing -------------------------------------------------------------------------------------------------
@@ -289,6 +287,13 @@ class ImportTables(IndexWriter, RewritingTables):
             f" WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
         )
         return [DueSession(*row) for row in self._read(query, most)]
+
+    def keep_past_summary(self, session_id: str, summary: NewSummary, upto: int) -> list[str]:
+        """What a session came to as far as a round, in place of what stood there. Returns what is gone."""
+        with self._database.write():
+            gone = self._lose_summary(self.summary(session_id))
+            self._index_summary(self._add_summary(session_id, summary, upto))
+        return gone
 
     def end_reading(self, session_id: str, turns: int) -> None:
         """A session was read, as far as it had so many turns."""

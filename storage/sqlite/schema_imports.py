@@ -28,7 +28,7 @@ CREATE TABLE import_source (
 
 CREATE TABLE imported_session (
     session_id TEXT PRIMARY KEY REFERENCES session (session_id) ON DELETE CASCADE,
-    source INTEGER NOT NULL REFERENCES import_source (number),
+    source INTEGER NOT NULL,
     role_play INTEGER NOT NULL,
     turns INTEGER NOT NULL DEFAULT 0,
     due INTEGER NOT NULL DEFAULT 1
