@@ -16,7 +16,7 @@ from datetime import datetime
 
 from domain.imports import Added, DueSession, ImportSource, PastPiece, ReadingLeft
 from domain.records import Turn
-from storage.store import NewSummary, Store
+from storage.store import Store
 
 #: So many turns are taken back in one commit.
 _AT_ONCE = 200
@@ -106,8 +106,9 @@ class Past:
         """Keep what a session came to as far as its round ``upto``."""
         session = self._store.session(session_id)
         if session is not None:
-            summary = NewSummary(self._new_id(), session.end_timestamp or self._now(), text)
-            self._tell_index(self._store.keep_past_summary(session_id, summary, upto))
+            when = session.end_timestamp or self._now()
+            gone = self._store.keep_past_summary(session_id, self._new_id(), when, text, upto)
+            self._tell_index(gone)
 
     def end_reading(self, due: DueSession) -> None:
         """A session was read, unless more has come to it since."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from domain.imports import Added, DueSession, ImportSource, PastPiece, ReadingLeft
-
-if TYPE_CHECKING:
-    from storage.store import NewSummary
 
 
 class PastStore(Protocol):
@@ -43,7 +40,9 @@ class PastStore(Protocol):
         """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
         ...
 
-    def keep_past_summary(self, session_id: str, summary: NewSummary, upto: int) -> list[str]:
+    def keep_past_summary(
+        self, session_id: str, text_id: str, timestamp: str, text: str, upto: int
+    ) -> list[str]:
         """What a session came to as far as a round, in place of what stood there. Returns what is gone."""
         ...
 

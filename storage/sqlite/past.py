@@ -288,11 +288,14 @@ class ImportTables(TreeTables, RewritingTables):
         )
         return [DueSession(*row) for row in self._read(query, most)]
 
-    def keep_past_summary(self, session_id: str, summary: NewSummary, upto: int) -> list[str]:
+    def keep_past_summary(
+        self, session_id: str, text_id: str, timestamp: str, text: str, upto: int
+    ) -> list[str]:
         """What a session came to as far as a round, in place of what stood there. Returns what is gone."""
         with self._database.write():
             gone = self._lose_summary(self.summary(session_id))
-            self._index_summary(self._add_summary(session_id, summary, upto))
+            made = NewSummary(text_id, timestamp, text)
+            self._index_summary(self._add_summary(session_id, made, upto))
         return gone
 
     def end_reading(self, session_id: str, turns: int) -> None:
