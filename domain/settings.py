@@ -45,6 +45,7 @@ class Settings:
     reflection_rounds: int
     recall_tokens: int
     window_size: int
+    import_calls: int
     image_tokens: int
     open_memories: int
     session_timeout: float
@@ -136,6 +137,13 @@ def _count(value: str) -> int:
     return int(value)
 
 
+def _amount(value: str) -> int:
+    """A whole number that may be nothing."""
+    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or int(value) > 100_000:
+        raise Wrong("amount")
+    return int(value)
+
+
 def _few(value: str) -> int:
     if not re.fullmatch(r"[0-9]", value.strip()):
         raise Wrong("few")
@@ -222,6 +230,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_PLANNING", _planning, "auto"),
     Setting("REFLECTION_ROUNDS", _few, "2"),
     Setting("WINDOW_SIZE", _count, "40"),
+    Setting("IMPORT_CALLS", _amount, "50"),
     Setting("IMAGE_TOKENS", _count, "800"),
     Setting("OPEN_MEMORIES", _count, "200"),
     Setting("SESSION_TIMEOUT", _seconds, "1800"),

@@ -170,9 +170,15 @@ class SpokenWindow:
         places = sorted({handle for handle in handles if 0 < handle <= size})
         return tuple(self._sources[self._first + place - 1] for place in places)
 
-    def bearing(self, sources: Sequence[Source], of_companion: bool) -> tuple[Source, ...]:
-        """Those of these turns that may bear a statement out, with what their speaker said yes to."""
-        return in_order(each for source in sources for each in self._with_agreement(source, of_companion))
+    def bearing(self, sources: Sequence[Source], of_companion: bool, subject: str = "") -> tuple[Source, ...]:
+        """Those of these turns that may bear a statement out, with what their speaker said yes to.
+
+        What somebody else said is evidence of nobody but themselves: of a statement that has them for its ``subject``.
+        """
+        own = (source for source in sources if not source.turn.speaker)
+        found = [each for source in own for each in self._with_agreement(source, of_companion)]
+        theirs = (source for source in sources if source.turn.speaker and not of_companion)
+        return in_order([*found, *(each for each in theirs if folded(each.turn.speaker) == folded(subject))])
 
     def source_of(
         self, name: str, sources: Sequence[Source], of_companion: bool
@@ -265,7 +271,7 @@ def _joins(edge: str, neighbour: str) -> bool:
 
 
 def _speaks(source: Source) -> bool:
-    return not source.barred and not source.turn.standin
+    return not (source.barred or source.turn.standin or source.turn.speaker)
 
 
 def _barred(turns: Sequence[Turn]) -> frozenset[str]:

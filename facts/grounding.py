@@ -163,7 +163,8 @@ class _Ground:
             return "no turn"
         if any(source.barred for source in named):
             return "forgotten"
-        sources = self._window.bearing(named, of_companion)
+        subject = draft.subject if draft and draft.about == "other" else ""
+        sources = self._window.bearing(named, of_companion, subject)
         if not sources:
             return "companion's words"
         telling_ones = tuple(

@@ -150,12 +150,13 @@ class Task:
         return [one for one in said if one["text"]]
 
     def _turn(self, turn: Turn, longest: int) -> Mapping[str, str]:
-        speaker = self.names["person" if turn.role == "user" else "companion"]
+        speaker = self._plain(turn.speaker) or self.names["person" if turn.role == "user" else "companion"]
         # What a person pastes is their own; a companion's quotation is an old memory.
         spoken = texts.own_words(turn) if turn.role == "user" else texts.without_quotations(turn.words)
         words = _shortened(spoken, longest)
-        when = when_in(self.language, turn.timestamp)
-        return texts.entry(turn.timestamp, self.boundary, words, **when, speaker=speaker)
+        when = {} if turn.undated else when_in(self.language, turn.timestamp)
+        told = texts.entry(turn.timestamp, self.boundary, words, **when, speaker=speaker)
+        return {**told, "date": texts.UNKNOWN_DATE} if turn.undated else told
 
     def _fenced(self, material: Mapping[str, object], optional: Sequence[str]) -> Message:
         """The material as one line of JSON between two marks; of what is optional, only what holds anything."""
