@@ -46,6 +46,8 @@ class Settings:
     recall_tokens: int
     window_size: int
     image_tokens: int
+    group_size: int
+    group_tokens: int
     open_memories: int
     session_timeout: float
     session_max_duration: float
@@ -142,6 +144,12 @@ def _few(value: str) -> int:
     return int(value)
 
 
+def _group(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 2 <= int(value) <= 100:
+        raise Wrong("group")
+    return int(value)
+
+
 def _planning(value: str) -> str:
     word = value.strip().lower()
     if word not in ("off", "auto", "always"):
@@ -223,6 +231,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("REFLECTION_ROUNDS", _few, "2"),
     Setting("WINDOW_SIZE", _count, "40"),
     Setting("IMAGE_TOKENS", _count, "800"),
+    Setting("GROUP_SIZE", _group, "8"),
+    Setting("GROUP_TOKENS", _count, "4000"),
     Setting("OPEN_MEMORIES", _count, "200"),
     Setting("SESSION_TIMEOUT", _seconds, "1800"),
     Setting("SESSION_MAX_DURATION", _seconds, "86400"),
