@@ -10,6 +10,7 @@ from functools import cached_property
 from facts.ages import birth_years
 from facts.dates import DAY_NAMES, MONTH_NAMES, Days, derivable, span_of, told_days, weekday_of, written_dates
 from facts.evidence import Source
+from facts.guarded import holds_any
 from facts.numbers import asserted, mentioned, value_of
 
 _NAMES = "|".join(MONTH_NAMES)
@@ -125,7 +126,7 @@ def wrong_figure(text: str, figures: Figures) -> str:
         return "date"
     for each in written:
         rest = rest.replace(each.words, " ")
-    in_months = "月" in plain or any(name in plain for name in MONTH_NAMES)
+    in_months = "月" in plain or holds_any(plain, MONTH_NAMES)
     days = list(_DAY_AND_MONTH.finditer(rest)) if in_months else []
     if any(not _holds(found, figures) for found in days):
         return "date"
@@ -148,13 +149,13 @@ def first_wrong(texts: Iterable[str], figures: Figures) -> str:
 
 def _may_hold_one(plain: str) -> bool:
     """Whether a text may hold a figure; most hold none, and are looked at only this far."""
-    if _A_FIGURE.search(plain) or any(part in plain for part in _PARTS):
+    if _A_FIGURE.search(plain) or holds_any(plain, _PARTS):
         return True
     return "ty" in plain and _TENS.search(plain) is not None
 
 
 def _in_weekdays(plain: str) -> bool:
-    return "day" in plain or any(part in plain for part in ("周", "星期", "礼拜"))
+    return holds_any(plain, ("day", "周", "星期", "礼拜"))
 
 
 def _without_lunar(text: str, figures: Figures) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from domain.languages import STOP_WORDS
 
@@ -26,12 +27,17 @@ _CALENDAR = frozenset(
 )
 
 
+#: The names of so many texts are held: those of one statement are asked for again and again.
+_TEXTS_HELD = 256
+
+
 def names_in(text: str, *, opening: bool = True) -> Iterator[str]:
     """Every name that a text uses, in either script; without ``opening`` its first word is never taken for one."""
     yield from latin_names(text if opening else f"- {_OPENING.sub('', text)}")
     yield from (found[1] for found in _CALLED.finditer(text))
 
 
+@lru_cache(_TEXTS_HELD)
 def latin_names(text: str) -> tuple[str, ...]:
     """The words of a text that are written like names.
 
