@@ -274,7 +274,7 @@ _POINTS_FIRST = re.compile(
     r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)"
 )
 _RELATIVE = Guarded(
-    "yesterday|today|tonight|tomorrow|last |next |this |past |coming |ago|now| day|week|month|recently|昨|明|今|前|后|去年|周|星期|礼拜|月|刚才|最近",
+    "yesterday|today|tonight|tomorrow|last |next |this |past |coming |ago|now| day|day after|week|month|recently|昨|明|今|前|后|去年|周|星期|礼拜|月|刚才|最近",
     r"\b(?:(?:yesterday|today|tonight|tomorrow|last night)\b|(?:last|next|this|past|coming) (?:week|weekend|month|year|night|morning"
     r"|evening|afternoon|spring|summer|autumn|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february"
     r"|march|april|may|june|july|august|september|october|november|december)\b|ago\b|(?:from|until) now\b|day after\b|recently\b"

@@ -26,7 +26,7 @@ from facts.evidence import (
     stays_as_it_was,
     telling,
 )
-from facts.figures import Figures, first_wrong
+from facts.figures import Figures, ReadText, first_wrong
 from facts.naming import latin_names, names_in, whole_names
 from facts.numbers import mentioned
 from facts.slots import COMPANION, PERSON, Names, slot_of
@@ -209,7 +209,8 @@ class _Ground:
         asked: tuple[Source, ...] = ()
         wrong = first_wrong((statement, value), self._figures_of(sources))
         if wrong == "date" and (asked := self._window.answered(sources)):
-            questions = [question for each in asked for question in each.questions]
+            day = sources[-1].said
+            questions = [ReadText(question, day) for each in asked for question in each.questions]
             wrong = first_wrong((statement, value), Figures(sources, questions))
         if wrong:
             return wrong

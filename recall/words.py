@@ -37,6 +37,12 @@ _PIECE = re.compile(
     r"|(?P<code>[a-z](?:\+\+|\#))"
     rf"|(?P<word>(?:(?![{UNSPACED}])[^\W\d])(?:(?![{UNSPACED}])[\w{_MARKS}]|['’](?=[^\W\d_]))*)"
 )
+#: The same where there are no other letters than those of ASCII, in half the time.
+_PLAIN_PIECE = re.compile(
+    r"(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
+    r"|(?P<code>[a-z](?:\+\+|\#))|(?P<word>[^\W\d](?:\w|'(?=[^\W\d_]))*)",
+    re.ASCII,
+)
 _WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\w'’+#.,-])*(?:(?![{UNSPACED}])[\w+#])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = re.compile(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
@@ -175,7 +181,8 @@ def label_of(text: str) -> str:
 
 def _plain(text: str) -> list[str]:
     found: list[str] = []
-    for piece in _PIECE.finditer(_folded(_open_identifiers(text))):
+    folded = _folded(_open_identifiers(text))
+    for piece in (_PLAIN_PIECE if folded.isascii() else _PIECE).finditer(folded):
         if piece.lastgroup == "word":
             found += _of_word(piece[0])
         else:
