@@ -9,7 +9,6 @@ from html.parser import HTMLParser
 from histories import reasons
 from histories.clocks import written_time
 from histories.gemini import BREAKS, Prompted, conversations, prompt_in
-from histories.parts import DAMAGES
 from histories.reading import Found, Reading
 from histories.streaming import CHUNK
 
@@ -47,12 +46,9 @@ def _cells(reading: Reading) -> Iterator[str]:
 
 def _pieces(reading: Reading) -> Iterator[str]:
     """The page in pieces, as far as the file is sound."""
-    try:
-        with reading.text() as text:
-            while piece := text.read(CHUNK):
-                yield piece
-    except DAMAGES as error:
-        reading.flaw(reasons.DAMAGED, said=type(error).__name__)
+    with reading.sound(), reading.text() as text:
+        while piece := text.read(CHUNK):
+            yield piece
 
 
 def _entry(cell: str, reading: Reading) -> Prompted | str:

@@ -81,7 +81,7 @@ def _of(element: Mapping[str, Any], messages: Any, where: str, reading: Reading)
 
 def read_messages(reading: Reading) -> Iterator[Found]:
     """The conversation that a file is whose elements are messages."""
-    talk = Talk(reading.source, "", reading.part.base.rsplit(".", 1)[0])
+    talk = Talk(reading.source, "")
     for _, element in reading.elements():
         _take(talk, element, reading)
     yield talk.finished()

@@ -13,7 +13,6 @@ from itertools import groupby
 from domain.histories import PastConversation, Spoken
 from histories import reasons
 from histories.clocks import written_time
-from histories.parts import DAMAGES
 from histories.reading import Found, Reading
 from histories.shapes import name
 from histories.talks import Talk, spoken_by
@@ -48,22 +47,29 @@ def _columns(head: str) -> set[str]:
 
 def _rows(reading: Reading) -> Iterator[Row]:
     """The rows, each by its columns in small letters, as far as the file is sound."""
-    csv.field_size_limit(_LONGEST_CELL)
+    before = csv.field_size_limit(_LONGEST_CELL)
     try:
-        with reading.text(newline="") as text:
-            yield from _parsed(text)
-    except DAMAGES as error:
-        reading.flaw(reasons.DAMAGED, said=type(error).__name__)
+        with reading.sound(), reading.text(newline="") as text:
+            yield from _parsed(text, reading)
     except csv.Error as error:
         reading.flaw(reasons.BROKEN, said=str(error))
+    finally:
+        csv.field_size_limit(before)
 
 
-def _parsed(text: io.TextIOWrapper) -> Iterator[Row]:
+def _parsed(text: io.TextIOWrapper, reading: Reading) -> Iterator[Row]:
+    """The rows that are whole; a last one that is not was cut off."""
     rows = csv.reader(line.replace("\0", "") for line in text)
     columns = [cell.strip().lower() for cell in next(rows, [])]
-    for row in rows:
-        if row:
+    short = False
+    for row in filter(None, rows):
+        if short:
+            reading.flaw(reasons.BROKEN, said=f"{rows.line_num}")
+        short = len(row) < len(columns)
+        if not short:
             yield dict(zip(columns, row, strict=False))
+    if short:
+        reading.flaw(reasons.CUT)
 
 
 # -- Copilot

@@ -13,7 +13,7 @@ from histories import reasons
 from histories.parts import DAMAGES
 from histories.reading import Found, Reading
 from histories.shapes import entries, first, name, record, text
-from histories.streaming import CutOff, JsonError, JsonStream
+from histories.streaming import JsonError, JsonStream
 from histories.talks import Talk, same_name, spoken_by
 
 _LISTS = ("chats", "left_chats")
@@ -36,15 +36,8 @@ def _is_chat(element: Mapping[str, Any]) -> bool:
 def read(reading: Reading) -> Iterator[Found]:
     """The chats of the file."""
     account = name(record(reading.outline, "personal_information").get("user_id"))
-    try:
-        with reading.stream() as stream:
-            yield from _chats(stream, reading, f"user{account}" if account else "")
-    except CutOff:
-        reading.flaw(reasons.CUT)
-    except JsonError as error:
-        reading.flaw(reasons.BROKEN, said=str(error))
-    except DAMAGES as error:
-        reading.flaw(reasons.DAMAGED, said=type(error).__name__)
+    with reading.sound(), reading.stream() as stream:
+        yield from _chats(stream, reading, f"user{account}" if account else "")
 
 
 def _chats(stream: JsonStream, reading: Reading, account: str) -> Iterator[Found]:

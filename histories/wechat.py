@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from histories import reasons
-from histories.parts import DAMAGES
 from histories.reading import Found, Reading
 from histories.shapes import entries, first, name, record, text
-from histories.streaming import CutOff, JsonError, JsonStream
+from histories.streaming import listed
 from histories.talks import Talk, spoken_by
 
 #: ``localType`` is a number that cannot be relied on; these are the kinds by name.
@@ -33,25 +32,10 @@ def read(reading: Reading) -> Iterator[Found]:
     key = name(first(session, "wxid", "userName", "id"))
     title = text(first(session, "displayName", "remark", "nickname"))
     talk = Talk(reading.source, key, title)
-    try:
-        with reading.stream() as stream:
-            _read_into(talk, stream, reading)
-    except CutOff:
-        reading.flaw(reasons.CUT)
-    except JsonError as error:
-        reading.flaw(reasons.BROKEN, said=str(error))
-    except DAMAGES as error:
-        reading.flaw(reasons.DAMAGED, said=type(error).__name__)
+    with reading.sound(), reading.stream() as stream:
+        for message in listed(stream, "messages"):
+            _take(talk, record(message), reading)
     yield talk.finished()
-
-
-def _read_into(talk: Talk, stream: JsonStream, reading: Reading) -> None:
-    for key in stream.fields():
-        if key != "messages" or stream.peek() != "[":
-            stream.skip()
-            continue
-        for _ in stream.items():
-            _take(talk, record(stream.value()), reading)
 
 
 def _take(talk: Talk, message: Mapping[str, Any], reading: Reading) -> None:

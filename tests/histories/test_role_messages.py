@@ -17,7 +17,7 @@ TALK = {"messages": [{"role": "system", "content": "Be kind"}, {"role": "user", 
 )
 def test_a_conversation_a_line_or_an_element_is_read_and_has_no_time(tmp_path, text):
     found = read(written(tmp_path / "x.jsonl", text))
-    assert (found.sources, len(found.talks)) == (["messages"], 2)
+    assert (found.sources, len(found.talks)) == (["openai"], 2)
     assert [(one.by, one.text, one.said) for one in found.talks[0].messages] == [
         ("person", "Hi", None), ("companion", "Hello", None),
     ]  # fmt: skip
@@ -59,6 +59,13 @@ def test_a_message_a_line_is_one_conversation_and_a_longer_file_is_the_same(tmp_
 
 def test_an_array_of_messages_is_one_conversation(tmp_path):
     assert len(read(written(tmp_path / "x.json", TALK["messages"])).said) == 2
+
+
+def test_conversations_without_keys_that_begin_alike_are_told_apart_and_those_all_alike_are_one(tmp_path):
+    longer = {"messages": [*TALK["messages"], {"role": "user", "content": "more"}]}
+    found = read(written(tmp_path / "x.jsonl", lines(TALK, longer, TALK)))
+    keys = [talk.key for talk in found.talks]
+    assert (keys[0] == keys[2], keys[0] == keys[1]) == (True, False)
 
 
 def test_sharegpt_is_read(tmp_path):
