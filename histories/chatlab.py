@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from histories import reasons
-from histories.reading import Found, Reading
+from histories import omissions
+from histories.readings import Found, Reading
 from histories.shapes import first, name, record, text
 from histories.streaming import listed
 from histories.talks import Talk, digest, same_name, spoken_by
 
 _TEXT, _REPLY = 0, 25
-_LEFT_OUT = {26: reasons.FORWARDED, 80: reasons.SYSTEM, 81: reasons.DELETED}
+_LEFT_OUT = {26: omissions.FORWARDED, 80: omissions.SYSTEM, 81: omissions.DELETED}
 
 
 def fits(element: Mapping[str, Any]) -> bool:
@@ -52,10 +52,12 @@ def _begun(meta: Mapping[str, Any], reading: Reading) -> tuple[Talk, str]:
 def _take(talk: Talk, message: Mapping[str, Any], owner: str, reading: Reading) -> None:
     kind = message.get("type", _TEXT)
     if "sender" not in message:
-        talk.leave(reasons.MISSHAPEN_MESSAGE)
+        talk.leave(omissions.MISSHAPEN_MESSAGE)
     elif kind not in (_TEXT, _REPLY):
         talk.leave(
-            _LEFT_OUT.get(kind, reasons.ATTACHMENT) if isinstance(kind, int) else reasons.MISSHAPEN_MESSAGE
+            _LEFT_OUT.get(kind, omissions.ATTACHMENT)
+            if isinstance(kind, int)
+            else omissions.MISSHAPEN_MESSAGE
         )
     else:
         sender, me = name(message.get("sender")), reading.options.me

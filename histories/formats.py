@@ -27,7 +27,7 @@ from histories import (
     wechat,
     whatsapp,
 )
-from histories.reading import Reader
+from histories.readings import Reader
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 
 from domain.histories import PastConversation, Spoken
 from domain.records import PREFIX
-from histories import reasons
-from histories.reading import Found, Reading
+from histories import omissions
+from histories.readings import Found, Reading
 from histories.shapes import record, text
 from histories.streaming import enter
 from histories.talks import Talk
@@ -45,9 +45,9 @@ def _session(key: str, turns: Iterator[Mapping[str, Any]], reading: Reading) -> 
     for turn in turns:
         role = text(turn.get("role"))
         if role not in _BY:
-            talk.leave(reasons.MISSHAPEN_MESSAGE)
+            talk.leave(omissions.MISSHAPEN_MESSAGE)
         elif turn.get("withheld"):
-            talk.leave(reasons.NOT_REMEMBERED)
+            talk.leave(omissions.NOT_REMEMBERED)
         else:
             prefix = PREFIX["user" if role == "user" else "assistant"]
             said = reading.time(turn.get("timestamp"))

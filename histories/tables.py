@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from domain.histories import PastConversation, Spoken
-from histories import reasons
+from histories import omissions
 from histories.clocks import written_time
-from histories.reading import Found, Reading
+from histories.readings import Found, Reading
 from histories.shapes import name
 from histories.talks import Talk, spoken_by
 
@@ -52,7 +52,7 @@ def _rows(reading: Reading) -> Iterator[Row]:
         with reading.sound(), reading.text(newline="") as text:
             yield from _parsed(text, reading)
     except csv.Error as error:
-        reading.flaw(reasons.BROKEN, said=str(error))
+        reading.flaw(omissions.BROKEN, said=str(error))
     finally:
         csv.field_size_limit(before)
 
@@ -64,12 +64,12 @@ def _parsed(text: io.TextIOWrapper, reading: Reading) -> Iterator[Row]:
     short = False
     for row in filter(None, rows):
         if short:
-            reading.flaw(reasons.BROKEN, said=f"{rows.line_num}")
+            reading.flaw(omissions.BROKEN, said=f"{rows.line_num}")
         short = len(row) < len(columns)
         if not short:
             yield dict(zip(columns, row, strict=False))
     if short:
-        reading.flaw(reasons.CUT)
+        reading.flaw(omissions.CUT)
 
 
 # -- Copilot
@@ -121,7 +121,7 @@ def _wechat_talk(key: str, rows: Iterable[Row], reading: Reading) -> PastConvers
 def _take_wechat(talk: Talk, row: Row, reading: Reading) -> None:
     kind = row.get("type", _WECHAT_TEXT).strip()
     if kind != _WECHAT_TEXT:
-        talk.leave(reasons.SYSTEM if kind == _WECHAT_SYSTEM else reasons.ATTACHMENT)
+        talk.leave(omissions.SYSTEM if kind == _WECHAT_SYSTEM else omissions.ATTACHMENT)
         return
     speaker = row.get("sender") or row.get("remark") or row.get("nickname") or ""
     mine = row.get("issender", "").strip() == "1"

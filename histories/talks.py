@@ -9,8 +9,8 @@ from datetime import datetime
 
 from domain.histories import PastConversation, PastMessage, Spoken
 from domain.text import clean
-from histories import reasons
-from histories.times import utc_name
+from histories import omissions
+from histories.instants import utc_name
 
 #: How the key of a conversation begins that has none in its file, and is named by how it begins.
 BY_BEGINNING = "~"
@@ -60,7 +60,7 @@ class Talk:
         """
         words = clean(text).strip()
         if not words:
-            self.leave(reasons.EMPTY)
+            self.leave(omissions.EMPTY)
             return
         if not key:
             when = written or (utc_name(said) if said else "")

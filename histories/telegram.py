@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from domain.histories import PastConversation, Spoken
-from histories import reasons
+from histories import omissions
 from histories.parts import DAMAGES
-from histories.reading import Found, Reading
+from histories.readings import Found, Reading
 from histories.shapes import entries, first, name, record, text
 from histories.streaming import JsonError, JsonStream
 from histories.talks import Talk, same_name, spoken_by
@@ -92,11 +92,11 @@ class _Chat:
     def _take(self, message: Any) -> None:
         given = record(message)
         if not given:
-            self._talk.leave(reasons.MISSHAPEN_MESSAGE)
+            self._talk.leave(omissions.MISSHAPEN_MESSAGE)
         elif given.get("type") != "message":
-            self._talk.leave(reasons.SYSTEM)
+            self._talk.leave(omissions.SYSTEM)
         elif given.get("forwarded_from"):
-            self._talk.leave(reasons.FORWARDED)
+            self._talk.leave(omissions.FORWARDED)
         else:
             self._take_words(given)
 
@@ -105,7 +105,7 @@ class _Chat:
         if not words.strip() and any(
             key in message for key in ("media_type", "file", "photo", "location_information")
         ):
-            self._talk.leave(reasons.ATTACHMENT)
+            self._talk.leave(omissions.ATTACHMENT)
             return
         said = self._reading.time(first(message, "date_unixtime", "date"))
         speaker = text(message.get("from")) or text(message.get("from_id"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from histories import reasons
-from histories.reading import Found, Reading
+from histories import omissions
+from histories.readings import Found, Reading
 from histories.shapes import entries, first, name, record, text
 from histories.streaming import listed
 from histories.talks import Talk, spoken_by
@@ -41,11 +41,11 @@ def read(reading: Reading) -> Iterator[Found]:
 def _take(talk: Talk, message: Mapping[str, Any], reading: Reading) -> None:
     kind = text(message.get("type"))
     if not message:
-        talk.leave(reasons.MISSHAPEN_MESSAGE)
+        talk.leave(omissions.MISSHAPEN_MESSAGE)
     elif kind in _SYSTEMS or ("isSend" in message and message.get("isSend") is None):
-        talk.leave(reasons.SYSTEM)
+        talk.leave(omissions.SYSTEM)
     elif kind and kind not in _TEXTS:
-        talk.leave(reasons.ATTACHMENT)
+        talk.leave(omissions.ATTACHMENT)
     else:
         speaker = text(first(message, "senderDisplayName", "senderUsername"))
         by = "person" if message.get("isSend") in (1, True) else spoken_by(speaker, reading.options.me)

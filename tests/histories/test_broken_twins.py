@@ -17,7 +17,7 @@ from domain.histories import PastConversation
 from histories import ReadingOptions
 from histories.chatgpt import conversation
 from histories.parts import file_part
-from histories.reading import Reading
+from histories.readings import Reading
 from tests.histories.exports import claude_message, claude_talk, gpt_message, gpt_talk, lines, read, written
 from tests.histories.test_between_people import QQ, telegram_chat, telegram_message, wechat_message
 from tests.histories.test_gemini import PAGE, entry

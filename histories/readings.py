@@ -15,12 +15,12 @@ from datetime import datetime, tzinfo
 from typing import Any, Literal
 
 from domain.histories import PastConversation, Unread
-from histories import reasons
+from histories import omissions
 from histories.encodings import DecodedText
+from histories.instants import instant, placed
 from histories.parts import DAMAGES, Count, FilePart
 from histories.streaming import LONGEST, CutOff, JsonError, JsonStream, TooLong, enter
 from histories.talks import BY_BEGINNING, digest
-from histories.times import instant, placed
 
 #: What a reader may stumble over in a conversation whose shape nobody foresaw.
 STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -88,11 +88,11 @@ class Reading:
         try:
             yield
         except CutOff:
-            self.flaw(reasons.CUT)
+            self.flaw(omissions.CUT)
         except JsonError as error:
-            self.flaw(reasons.BROKEN, said=str(error))
+            self.flaw(omissions.BROKEN, said=str(error))
         except DAMAGES as error:
-            self.flaw(reasons.DAMAGED, said=type(error).__name__)
+            self.flaw(omissions.DAMAGED, said=type(error).__name__)
 
     @contextmanager
     def text(self, counted: bool = True, newline: str | None = None) -> Iterator[io.TextIOWrapper]:
@@ -155,13 +155,13 @@ class Reading:
                     value = json.loads(line, strict=False)
                 except (ValueError, RecursionError):
                     cut = not line.endswith("\n")
-                    self.flaw(reasons.CUT if cut else reasons.BROKEN, f"{self.part.name}:{number}")
+                    self.flaw(omissions.CUT if cut else omissions.BROKEN, f"{self.part.name}:{number}")
                 else:
                     yield f"{self.part.name}:{number}", value
 
 
 def _flaw_of(error: JsonError) -> str:
-    return reasons.TOO_LONG if isinstance(error, TooLong) else reasons.BROKEN
+    return omissions.TOO_LONG if isinstance(error, TooLong) else omissions.BROKEN
 
 
 Found = PastConversation | Unread
@@ -174,12 +174,12 @@ def each(read_one: Callable[[Mapping[str, Any], str, Reading], Found]) -> Reader
     def read(reading: Reading) -> Iterator[Found]:
         for where, element in reading.elements():
             if not isinstance(element, dict):
-                yield reading.unread(reasons.MISSHAPEN, where)
+                yield reading.unread(omissions.MISSHAPEN, where)
                 continue
             try:
                 yield read_one(element, where, reading)
             except STUMBLES as error:
-                yield reading.unread(reasons.MISSHAPEN, where, said=type(error).__name__)
+                yield reading.unread(omissions.MISSHAPEN, where, said=type(error).__name__)
 
     return read
 
@@ -243,7 +243,7 @@ class RecognisedFile:
 
     def _of(self, reading: Reading) -> Iterator[Found]:
         if reading.part.refused:
-            yield reading.unread(reasons.SUSPICIOUS, said=reading.part.refused)
+            yield reading.unread(omissions.SUSPICIOUS, said=reading.part.refused)
             return
         try:
             for found in self._reader(reading):
@@ -251,7 +251,7 @@ class RecognisedFile:
                 reading.flaws.clear()
                 yield self._alike.told_apart(found) if isinstance(found, PastConversation) else found
         except (*DAMAGES, *STUMBLES) as error:
-            yield reading.unread(reasons.DAMAGED, said=type(error).__name__)
+            yield reading.unread(omissions.DAMAGED, said=type(error).__name__)
 
     def _count(self, count: int) -> None:
         self._done += count
