@@ -75,8 +75,8 @@ JSON_FORMATS = (
     JsonFormat("old_friend", own_export.fits, own_export.read),
     JsonFormat("notes", notes.fits, notes.read),
     JsonFormat("sharegpt", role_messages.fits_sharegpt, role_messages.read_sharegpt),
-    JsonFormat("openai", role_messages.fits_conversation, role_messages.read),
-    JsonFormat("openai", role_messages.fits_message, role_messages.read_messages),
+    JsonFormat("messages", role_messages.fits_conversation, role_messages.read),
+    JsonFormat("messages", role_messages.fits_message, role_messages.read_messages),
 )
 TEXT_FORMATS = (
     TextFormat("gemini", gemini_page.fits, gemini_page.read),

@@ -88,7 +88,7 @@ def test_a_folder_is_looked_through_and_what_is_no_history_is_counted(tmp_path):
     written(tmp_path / ".hidden" / "conversations.json", [gpt_talk("c2")])
     written(tmp_path / "bad.zip", b"PK\x03\x04broken")
     found = read(tmp_path)
-    assert sorted(found.sources) == ["", "chatgpt", "openai"]
+    assert sorted(found.sources) == ["", "chatgpt", "messages"]
     assert [(one.reason, dict(one.details).get("count")) for one in found.unread] == [
         ("history.unread.damaged", None), ("history.unread.skipped", 2),
     ]  # fmt: skip

@@ -17,7 +17,7 @@ TALK = {"messages": [{"role": "system", "content": "Be kind"}, {"role": "user", 
 )
 def test_a_conversation_a_line_or_an_element_is_read_and_has_no_time(tmp_path, text):
     found = read(written(tmp_path / "x.jsonl", text))
-    assert (found.sources, len(found.talks)) == (["openai"], 2)
+    assert (found.sources, len(found.talks)) == (["messages"], 2)
     assert [(one.by, one.text, one.said) for one in found.talks[0].messages] == [
         ("person", "Hi", None), ("companion", "Hello", None),
     ]  # fmt: skip
