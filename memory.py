@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain.facts import Fact
 from domain.files import make_private_folder
+from domain.imports import IMPORT_DOOR
 from domain.recollection import FactMark, RecallLimits, Recollection
 from domain.records import Finish, Image, Quoted, Round, Summary
 from domain.vectors import Embedder
@@ -46,9 +47,11 @@ from storage.erasure import Eraser, Scrub
 from storage.images import Images
 from storage.knowing import Knowing
 from storage.owner import Owner
+from storage.past import Past
 from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
 from storage.store import NewTurn, Store
+from storage.tree import Tree
 
 if TYPE_CHECKING:
     from recall.finder import Finder
@@ -114,7 +117,9 @@ class Memory(Knowing):
         except BaseException:
             self._owner.release()
             raise
+        self.tree = Tree(self._store, clock, new_id)
         self._images = Images(folder / "persona", self._store, clock, log)
+        self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_taken_along)
         searched, others = [folder, *also_searched], of_others(folder)
         self.eraser = Eraser(
             self._store, self._images, searched, self._scrub_index, tokens, scrubbers, others
@@ -196,7 +201,8 @@ class Memory(Knowing):
 
     def last_spoken(self, besides: str = "") -> str | None:
         """When the last round of any session but ``besides`` ended; None while there is none."""
-        others = [one.session_id for one in self._store.recent_sessions(_LOOKED_AT, 0)]
+        recent = self._store.recent_sessions(_LOOKED_AT, 0)
+        others = [one.session_id for one in recent if one.door != IMPORT_DOOR]
         last = [self._store.rounds(one, 1) for one in others if one != besides]
         ends = [rounds[-1].assistant.timestamp for rounds in last if rounds]
         return max(ends, key=datetime.fromisoformat, default=None)
@@ -243,11 +249,12 @@ class Memory(Knowing):
         before: Round | None = None,
         quoted: Sequence[Quoted] = (),
         standin: bool = False,
+        served: Sequence[str] = (),
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
         ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may stand ``before`` a round.
-        ``quoted`` are the quotations of the reply that were found in a memory.
+        ``quoted`` are the quotations of the reply found in a memory; what was handed over and ``served`` it is visited.
         ``standin``: the built-in stand-in answered, and no model is ever told of that as the companion's words.
         """
         now = self._now()
@@ -258,7 +265,7 @@ class Memory(Knowing):
         replaced = [turn.text_id for turn in instead_of.turns] if instead_of else []
         with self._lines_taken_along(replaced) if replaced else nullcontext():
             spoken = self._store.store_round(
-                session_id, turns, finish, now, instead_of=instead_of, before=before
+                session_id, turns, finish, now, instead_of=instead_of, before=before, served=served
             )
         self._tell_index(replaced)
         return spoken

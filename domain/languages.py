@@ -241,6 +241,10 @@ _CALENDAR = frozenset(
 _TEXTS_HELD = 256
 
 
+#: The names of so many texts are held: those of one statement are asked for again and again.
+_TEXTS_HELD = 256
+
+
 def names_in(text: str, *, opening: bool = True) -> Iterator[str]:
     """Every name that a text uses, in either script; without ``opening`` its first word is never taken for one."""
     yield from latin_names(text if opening else f"- {_OPENING.sub('', text)}")

@@ -53,7 +53,8 @@ class RecalledTurn:
     """A turn of an older session. ``hit`` is false for a neighbour handed over for its context.
 
     ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it. ``marks``
-    tell what of it does not hold any more, or may not.
+    tell what of it does not hold any more, or may not. ``speaker`` is who said it where that was neither the person nor
+    the companion; ``undated``: nobody knows when.
     """
 
     text_id: str
@@ -66,6 +67,8 @@ class RecalledTurn:
     cut: bool = False
     whole: str = ""
     marks: tuple[FactMark, ...] = ()
+    speaker: str = ""
+    undated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +153,9 @@ class Recollection:
 
     def __bool__(self) -> bool:
         return bool(self.summaries or self.turns or self.facts)
+
+    @property
+    def served(self) -> tuple[str, ...]:
+        """The turns and summaries that were handed over, and the turns that facts among it rest on, each once."""
+        told = [*(one.text_id for one in self.summaries), *(one.text_id for one in self.turns)]
+        return tuple(dict.fromkeys([*told, *(turn for fact in self.facts for turn in fact.turns)]))

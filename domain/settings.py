@@ -45,7 +45,10 @@ class Settings:
     reflection_rounds: int
     recall_tokens: int
     window_size: int
+    import_calls: int
     image_tokens: int
+    group_size: int
+    group_tokens: int
     open_memories: int
     session_timeout: float
     session_max_duration: float
@@ -136,9 +139,22 @@ def _count(value: str) -> int:
     return int(value)
 
 
+def _amount(value: str) -> int:
+    """A whole number that may be nothing."""
+    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or int(value) > 100_000:
+        raise Wrong("amount")
+    return int(value)
+
+
 def _few(value: str) -> int:
     if not re.fullmatch(r"[0-9]", value.strip()):
         raise Wrong("few")
+    return int(value)
+
+
+def _group(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 2 <= int(value) <= 100:
+        raise Wrong("group")
     return int(value)
 
 
@@ -222,7 +238,10 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_PLANNING", _planning, "auto"),
     Setting("REFLECTION_ROUNDS", _few, "2"),
     Setting("WINDOW_SIZE", _count, "40"),
+    Setting("IMPORT_CALLS", _amount, "50"),
     Setting("IMAGE_TOKENS", _count, "800"),
+    Setting("GROUP_SIZE", _group, "8"),
+    Setting("GROUP_TOKENS", _count, "4000"),
     Setting("OPEN_MEMORIES", _count, "200"),
     Setting("SESSION_TIMEOUT", _seconds, "1800"),
     Setting("SESSION_MAX_DURATION", _seconds, "86400"),

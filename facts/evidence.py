@@ -55,11 +55,16 @@ class Sentence:
         """How it says what these terms tell: what stands in another clause than a plan or a wish is stated."""
         if self.stance not in ("planned", "wished"):
             return self.stance
-        scored = [(len(wanted & telling(clause)), stance_of(clause)) for clause in clauses(self.text)]
+        scored = [(len(wanted & terms), stance) for terms, stance in self._told_by_clause]
         most = max((score for score, _ in scored), default=0)
         return (
             "stated" if any(score == most and stance == "stated" for score, stance in scored) else self.stance
         )
+
+    @cached_property
+    def _told_by_clause(self) -> tuple[tuple[frozenset[str], Stance], ...]:
+        """The terms of each clause, with how it says them."""
+        return tuple((telling(clause), stance_of(clause)) for clause in clauses(self.text))
 
     @cached_property
     def ends_or_denies(self) -> bool:
@@ -170,9 +175,15 @@ class SpokenWindow:
         places = sorted({handle for handle in handles if 0 < handle <= size})
         return tuple(self._sources[self._first + place - 1] for place in places)
 
-    def bearing(self, sources: Sequence[Source], of_companion: bool) -> tuple[Source, ...]:
-        """Those of these turns that may bear a statement out, with what their speaker said yes to."""
-        return in_order(each for source in sources for each in self._with_agreement(source, of_companion))
+    def bearing(self, sources: Sequence[Source], of_companion: bool, subject: str = "") -> tuple[Source, ...]:
+        """Those of these turns that may bear a statement out, with what their speaker said yes to.
+
+        What somebody else said is evidence of nobody but themselves: of a statement that has them for its ``subject``.
+        """
+        own = (source for source in sources if not source.turn.speaker)
+        found = [each for source in own for each in self._with_agreement(source, of_companion)]
+        theirs = (source for source in sources if source.turn.speaker and not of_companion)
+        return in_order([*found, *(each for each in theirs if folded(each.turn.speaker) == folded(subject))])
 
     def source_of(
         self, name: str, sources: Sequence[Source], of_companion: bool
@@ -238,14 +249,24 @@ def in_order(sources: Iterable[Source]) -> tuple[Source, ...]:
 
 def stays_as_it_was(statement: str, wanted: frozenset[str], sources: Sequence[Source]) -> bool:
     """Whether turns say that something is as it was, and so does a statement: "kept it" is "did not change it"."""
-    of_it = wanted - telling(stays) if (stays := words_of_staying(statement)) else frozenset()
+    if not (stays := words_of_staying(statement)):
+        return False
+    of_it = wanted - telling(stays)
     told = (one for source in sources for one in source.sentences if of_it & one.terms)
     return any(of_it & one.terms - telling(kept) for one in told if (kept := words_of_staying(one.text)))
 
 
 def telling(text: str) -> frozenset[str]:
     """The terms of a text that tell something: words, and pairs of characters where there are no spaces."""
-    return frozenset(term for term in terms(text) if len(term) > 1 or not is_unspaced(term))
+    found = terms(text)
+    if text.isascii():
+        return frozenset(found)
+    return frozenset([term for term in found if tells(term)])
+
+
+def tells(term: str) -> bool:
+    """Whether a term tells something by itself."""
+    return len(term) > 1 or term.isascii() or not is_unspaced(term)
 
 
 def stands_in(name: str, text: str) -> bool:
@@ -265,7 +286,7 @@ def _joins(edge: str, neighbour: str) -> bool:
 
 
 def _speaks(source: Source) -> bool:
-    return not source.barred and not source.turn.standin
+    return not (source.barred or source.turn.standin or source.turn.speaker)
 
 
 def _barred(turns: Sequence[Turn]) -> frozenset[str]:

@@ -21,7 +21,7 @@ from domain.held import KeptMemory
 from domain.languages import Language, language_of, when_in
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
 from domain.records import PREFIX, Role
-from domain.text import date_of, harmless, record
+from domain.text import UNKNOWN_DATE, date_of, harmless, record
 from prompts import TEMPLATES
 
 #: Turns that follow each other sooner are of one time.
@@ -37,8 +37,10 @@ class Telling:
     speakers: Mapping[Role, str]
     boundary: str
 
-    def when(self, timestamp: str) -> dict[str, str]:
-        """The date of a record, its weekday and its age."""
+    def when(self, timestamp: str, *, known: bool = True) -> dict[str, str]:
+        """The date of a record, its weekday and its age, where it is ``known``."""
+        if not known:
+            return {"date": UNKNOWN_DATE}
         return {"date": date_of(timestamp), **when_in(self.language, timestamp, self.now)}
 
     def said(self, text: str) -> str:
@@ -65,7 +67,8 @@ def records(found: Recollection, how: Telling) -> Iterator[str]:
         number = {"conversation": lasting.index(session) + 1} if session in lasting else {}
         summary = _summary(day.summaries, how) if day.summaries else {}
         turns = {"turns": list(_turns(day.turns, how))} if day.turns else {}
-        yield record(**number, **how.when(day.timestamp), **summary, **turns)
+        dated = not day.turns or not all(turn.undated for turn in day.turns)
+        yield record(**number, **how.when(day.timestamp, known=dated), **summary, **turns)
 
 
 def kept_records(memories: Iterable[KeptMemory], how: Telling) -> Iterator[str]:
@@ -129,7 +132,7 @@ def _turns(turns: Iterable[RecalledTurn], how: Telling) -> Iterator[dict[str, ob
         before = told
         yield {
             **({"at": date_of(turn.timestamp)[11:]} if late else {}),
-            "speaker": how.speakers[turn.role],
+            "speaker": how.said(turn.speaker) or how.speakers[turn.role],
             "text": said,
             **_became(turn.marks, how),
         }

@@ -53,8 +53,11 @@ _CORRECTED = (
     " JOIN fact o ON o.seq = e.fact AND o.corrected = 1 JOIN fact n ON n.seq = e.by_fact AND n.text_id = o.replaced_by"
     " WHERE e.what IN ('corrected', 'put_right') ORDER BY e.seq"
 )
-#: A turn that no window has read, and that may be read.
-_UNREAD = "window = '' AND NOT withheld AND NOT standin"
+#: A turn that no window has read, and that may be read: what was said in a role is true of nobody.
+_UNREAD = (
+    "window = '' AND NOT withheld AND NOT standin"
+    " AND session_id NOT IN (SELECT session_id FROM imported_session WHERE role_play)"
+)
 _CURRENT = "f.until = '' AND f.corrected = 0"
 
 

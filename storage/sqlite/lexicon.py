@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from domain.records import PREFIX, Finish, Kind, Round, Summary, Turn
+from domain.records import PREFIX, Kind, Summary, Turn
 from domain.text import own_words, with_references
 from storage.sqlite.database import Database, Sql, Tables
 from storage.sqlite.kept_vectors import EmbeddingTables
@@ -71,6 +71,10 @@ class Lexicon:
         Tokens in ``MARKS`` are kept as bits beside the length, not as words: they stand in too many rows.
         """
         self.remove(sql, table, (seq,))
+        self.add_new(sql, table, seq, tokens)
+
+    def add_new(self, sql: Sql, table: WordTable, seq: int, tokens: Sequence[str]) -> None:
+        """The same for a row that was never there."""
         words = [token for token in tokens if token not in MARKS]
         length = sum(not word.startswith("@") for word in words)
         marks = sum(1 << bit for bit, mark in enumerate(MARKS) if mark in tokens)
@@ -139,28 +143,6 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
     def rows(self, table: WordTable) -> int:
         """About how many rows a table of words has."""
         return self._lexicon.rows(table)
-
-    def store_round(
-        self,
-        session_id: str,
-        turns: Sequence[NewTurn],
-        finish: Finish,
-        now: str,
-        *,
-        instead_of: Round | None = None,
-        before: Round | None = None,
-    ) -> Round:
-        """A round at the end of its session, or right before another; what was in flight there is settled."""
-        with self._database.write():
-            if instead_of:
-                self._remove_turns(instead_of.turns)
-            spoken = self._add_round(session_id, turns, finish, now, before)
-            self._index_turns(spoken.turns)
-            if before:
-                self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
-            self.drop_in_flight(session_id)
-            self.drop_stages(session_id)
-        return spoken
 
     def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
         """A message that nobody answers, at the end of its session: it is found, read and erased as every turn is.

@@ -23,7 +23,8 @@ from domain.records import (
 from storage.sqlite.database import Database
 from storage.sqlite.doors import DoorTables
 from storage.sqlite.images import EvidenceTables
-from storage.sqlite.lexicon import IndexWriter, TurnReader
+from storage.sqlite.lexicon import TurnReader
+from storage.sqlite.past import ImportTables
 from storage.sqlite.rewriting import RewritingTables
 from storage.store import ErasureNote, ImageDrafts, NewSummary
 
@@ -31,8 +32,10 @@ from storage.store import ErasureNote, ImageDrafts, NewSummary
 _ERASING = "erasing"
 #: Where words stand that somebody may ask to have erased; and our own, since nobody can erase these.
 _TEXTS = {
-    "conversation": ("text",),
+    "conversation": ("text", "speaker"),
+    "import_source": ("name",),
     "summary": ("summary",),
+    "chapter": ("text",),
     "persona": ("text",),
     "pin": ("text",),
     "note": ("text", "topic"),
@@ -42,7 +45,7 @@ _TEXTS = {
 }
 
 
-class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, DoorTables):
+class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
     """A ``Store`` in one file. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
@@ -79,6 +82,7 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, Door
         with self._database.write():
             present = self.summary(session_id)
             gone = self.renew_summary(session_id, summary, present.upto_round if present else 0)
+            self._void_above(session_id)
             self.drop_stages(session_id)
             self._drop_summary_renewal(session_id)
         return gone
@@ -96,7 +100,7 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, Door
         with self._database.write():
             removed = Removed(session_id, tuple(self.turns_of(session_id)), self.summary(session_id))
             self._remove_turns(removed.turns)
-            self._remove_summary(removed.summary)
+            self._lose_summary(removed.summary)
             self.drop_in_flight(session_id)
             self.drop_stages(session_id)
             self._drop_summary_renewal(session_id)
@@ -105,7 +109,7 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, Door
     def put_back(self, removed: Removed) -> list[str]:
         """Put back what a reset removed; a summary gives way, rounds that stand there follow. Returns what is gone."""
         with self._database.write():
-            gone = self._remove_summary(self.summary(removed.session_id))
+            gone = self._lose_summary(self.summary(removed.session_id))
             self._make_room(removed.turns)
             self._restore(removed.turns, removed.summary)
             self._index_turns(removed.turns)
@@ -172,7 +176,7 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, Door
                 newest = self.newest_version(image)
                 if newest and newest.version == version:
                     self._bring_back(image, version, now)
-            gone = self._remove_summary(self.summary(session_id))
+            gone = self._lose_summary(self.summary(session_id))
             if was.summary:
                 self._restore([], was.summary)
                 self._index_summary(was.summary)
@@ -210,7 +214,7 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, Door
                 self.drop_stages(session_id)
             for session_id in {turn.session_id for turn in turns if turn.folded}:
                 if summary := self.summary(session_id):
-                    gone += self._remove_summary(summary)
+                    gone += self._lose_summary(summary)
                     self._ask_anew("summary", session_id, summary.timestamp)
                 self._ask_again(session_id)
         return gone
@@ -241,11 +245,13 @@ class SqliteStore(IndexWriter, RewritingTables, EvidenceTables, TurnReader, Door
             self._ask_for_what_goes(chosen)
             self._remove_turns(chosen.turns)
             for summary in chosen.summaries:
-                self._remove_summary(summary)
+                self._lose_summary(summary)
+            self.void_chapters([chapter.text_id for chapter in chosen.chapters])
             self._take_out_known(chosen)
             self._leave_of_versions(zip(chosen.versions, chosen.left, strict=True))
             self._leave_of_evidence(chosen.lines)
             self._take_out_drafts(chosen)
+            self._unname_imports(chosen.words)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
             note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}

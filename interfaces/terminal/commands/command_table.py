@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from interfaces.terminal.command_context import Choice, Choices, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
+    bringing,
     earlier_sessions,
     ending,
     fact_list,
@@ -77,6 +78,12 @@ TABLE: tuple[Command, ...] = (
         "[N|ID|all] [md|json] [FILE]",
         earlier_sessions.export,
         choices=earlier_sessions.export_choices,
+    ),
+    Command(
+        "import",
+        "FILE… [--me NAME] [--dry-run]|undo N|rest|on",
+        bringing.bring,
+        choices=bringing.import_choices,
     ),
     Command("copy", "", inspecting.copy),
     Command("summary", "[edit]", inspecting.summary, choices=_first("edit")),

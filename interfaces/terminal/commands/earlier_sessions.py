@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from domain import errors
+from domain.imports import IMPORT_DOOR
 from domain.records import Session
 from domain.text import one_line
 from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.ending import save_session
 from interfaces.terminal.commands.talk import number
 from interfaces.terminal.own_files import FORMATS, exported, write_new
-from interfaces.terminal.session_view import moment, show_opening, show_rounds
+from interfaces.terminal.session_view import moment, show_opening, show_rounds, show_turns
 
 _LISTED = 20
 #: As many sessions are offered by completion.
@@ -100,7 +101,11 @@ def show(context: CommandContext, argument: str) -> Next:
     if summary := memory.summary(session.session_id):
         context.aside.line(summary.summary, "quiet")
     context.aside.line()
-    show_rounds(context.aside, context.words, memory.rounds(session.session_id), quiet=False)
+    turns, rounds = memory.turns_of(session.session_id), memory.rounds(session.session_id)
+    if any(turn.speaker for turn in turns) or (session.door == IMPORT_DOOR and len(turns) > 2 * len(rounds)):
+        show_turns(context.aside, context.words, turns)
+    else:
+        show_rounds(context.aside, context.words, rounds, quiet=False)
     return None
 
 
