@@ -224,7 +224,7 @@ def _import(
     wishes: Wishes,
 ) -> Exit:
     from interfaces.terminal.history_import import import_alone
-    from interfaces.terminal.reading import PlainReader
+    from interfaces.terminal.line_source import PlainReader
     from interfaces.terminal.screen import Screen, wants_plain
 
     llm = Llm(settings, debug.log, clock=_now)

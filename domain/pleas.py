@@ -65,44 +65,28 @@ _YOURS, _NOT = ("your ",), ("don't", "do not", "never")
 _EARNEST: tuple[_Form, ...] = (
     (_YOURS, rf"(?:{_START}|{_WISH}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of) {_MEMORY}"),
     (_YOURS, rf"(?:{_START}|{_WISH})(?:wipe|clear|clean) {_MEMORY}[^.!?\n]{{0,20}}\bof\b"),
-    (
-        ("erase", "wipe", "delete", "scrub", "purge"),
-        rf"(?:{_START}|{_WISH})(?:erase|wipe|delete|scrub|purge) {_TOLD}",
-    ),
+    (("erase", "wipe", "delete", "scrub", "purge"),
+     rf"(?:{_START}|{_WISH})(?:erase|wipe|delete|scrub|purge) {_TOLD}"),
     (_YOURS, rf"(?:{_START}|{_WISH})(?:keep|leave) [^.!?\n]{{1,40}}? out of {_MEMORY}"),
-    (
-        ("forget", "remember"),
-        rf"{_WISH}(?:forget|unremember|disremember)(?: about)? (?:{_THAT}|{_TOLD}|everything about|all about|my )",
-    ),
+    (("forget", "remember"),
+     rf"{_WISH}(?:forget|unremember|disremember)(?: about)? (?:{_THAT}|{_TOLD}|everything about|all about|my )"),
     (("forget",), rf"{_WISH}forget(?: that)? i (?:ever |even |just )*{_SAID}\b(?! anything)"),
     (("forget",), rf"(?:{_WISH}|{_START})forget(?: about)? {_TOLD.replace('said|', '')}"),
-    (
-        ("forget",),
-        rf"(?:{_WISH}|{_START})forget(?: about)? (?:my|the) (?:last|previous) (?:message|sentence|thing i)",
-    ),
+    (("forget",),
+     rf"(?:{_WISH}|{_START})forget(?: about)? (?:my|the) (?:last|previous) (?:message|sentence|thing i)"),
     (("forget",), r"(?:^|[,;]\s*|\bplease )forget(?: that)? i ever (?:said|told|mentioned)\b(?! anything)"),
-    (
-        ("remember", "memori", "retain"),
-        rf"\bplease (?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain) (?:{_THAT}|{_TOLD}|my )",
-    ),
-    (
-        _NOT,
-        rf"{_START}(?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain|store|save|keep|record) {_TOLD}",
-    ),
-    (
-        _NOT,
-        rf"{_START}(?:don't|do not|never)(?: ever)? (?:store|save|keep|put|record) [^.!?\n]{{1,40}}? in {_MEMORY}",
-    ),
+    (("remember", "memori", "retain"),
+     rf"\bplease (?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain) (?:{_THAT}|{_TOLD}|my )"),
+    (_NOT,
+     rf"{_START}(?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain|store|save|keep|record) {_TOLD}"),
+    (_NOT,
+     rf"{_START}(?:don't|do not|never)(?: ever)? (?:store|save|keep|put|record) [^.!?\n]{{1,40}}? in {_MEMORY}"),
     (_NOT, rf"\bi (?:don't|do not) want you to (?:remember|keep|retain|store) (?:{_THAT}|{_TOLD}|my )"),
-    (
-        ("forgot", "remember"),
-        rf"\bi'?d (?:rather|prefer)(?: it if)? you (?:forgot|didn't remember)(?: about)? (?:{_THAT}|{_TOLD})",
-    ),
-    (
-        ("pretend",),
-        r"\bpretend(?: that)? i (?:never|didn't) (?:say|said|tell|told|mention|mentioned|write|wrote)\b(?! anything)",
-    ),
-)
+    (("forgot", "remember"),
+     rf"\bi'?d (?:rather|prefer)(?: it if)? you (?:forgot|didn't remember)(?: about)? (?:{_THAT}|{_TOLD})"),
+    (("pretend",),
+     r"\bpretend(?: that)? i (?:never|didn't) (?:say|said|tell|told|mention|mentioned|write|wrote)\b(?! anything)"),
+)  # fmt: skip
 #: These are idioms by themselves, and earnest only beside a sign of it.
 _WEAK = rf"{_START}forget(?: about)? (?:{_THAT}|{_TOLD}|everything\b)"
 _SIGN = (
@@ -136,26 +120,18 @@ _KEPT = ("记", "脑", "存档")
 _HAN_EARNEST: tuple[_Form, ...] = (
     (_KEPT, rf"[把将][^，。！？\n]{{1,24}}?从?你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
     (_KEPT, rf"从你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
-    (
-        ("忘", "删", "抹", "擦", "清", "去掉", "移除", "消除"),
-        rf"{_HAN_WISH}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}吧?$)",
-    ),
+    (("忘", "删", "抹", "擦", "清", "去掉", "移除", "消除"),
+     rf"{_HAN_WISH}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}吧?$)"),
     (("忘",), rf"{_HAN_WISH}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}(?:吧，?)?{_HAN_THAT}"),
-    (
-        ("忘",),
-        rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)",
-    ),
-    (
-        ("记", "存", "留在"),
-        rf"(?:{_HAN_THAT})[^，。！？\n]{{0,12}}?(?:你|，你|，)?(?:可|就|都|请|千万){{0,2}}{_HAN_NOT}(?:再)?(?:记住|记下|记着|记到|记在|保存|存下|存进|留在)",
-    ),
-    (
-        ("记", "存"),
-        rf"{_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下)",
-    ),
+    (("忘",),
+     rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)"),
+    (("记", "存", "留在"),
+     rf"(?:{_HAN_THAT})[^，。！？\n]{{0,12}}?(?:你|，你|，)?(?:可|就|都|请|千万){{0,2}}{_HAN_NOT}(?:再)?(?:记住|记下|记着|记到|记在|保存|存下|存进|留在)"),
+    (("记", "存"),
+     rf"{_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下)"),
     (("记", "存"), rf"{_HAN_NOT}(?:记住|记下来?|保存|记着)(?:我刚|我说|我告诉|刚才|刚刚|这|那)"),
     (("记",), rf"我不(?:想|希望)你(?:记住|记得|记着){_HAN_THAT}"),
-)
+)  # fmt: skip
 _HINTS = frozenset(part for needs, _ in (*_EARNEST, *_HAN_EARNEST) for part in needs)
 _HAN_WEAK = rf"{_CLAUSE}{_HAN_FORGET}(?:{_HAN_THAT}|吧)"
 _HAN_SIGN = (
