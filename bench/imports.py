@@ -1,8 +1,8 @@
 """How fast an import is, how much memory it takes, and whether kills leave a trace. ``python -m bench.imports --help``
 
-A synthetic export of ChatGPT goes through the real program (``main.py --import``): once from beginning to end, once with
-kills on the way, then once more. The databases are compared by what they hold: every turn with its session and place,
-and every posting of the index of words. Vectors are not made here; ``bench.scale`` measures those.
+A synthetic export of ChatGPT goes through the real program (``main.py --import``): once from beginning to end, once
+more, and into another folder with kills on the way. The databases are compared by what they hold: every turn with its
+session and place, and every posting of the index of words. Vectors are not made here; ``bench.scale`` measures those.
 """
 
 from __future__ import annotations
@@ -59,11 +59,17 @@ def _measure(folder: Path, messages: int, kills: int) -> None:
     _say(f"export: {messages:,} messages, {export.stat().st_size / 1e6:.0f} MB")
     _, base, _ = _run(folder, "small", small)
     seconds, peak, processor = _run(folder, "once", export)
-    _say(f"imported in {seconds:.1f} s ({processor:.1f} s of a processor), {messages / seconds:,.0f} messages a second")
-    _say(f"memory: {peak:.0f} MB at most, {peak - base:.0f} MB above an import of {_SMALL} messages ({base:.0f} MB)")
+    _say(
+        f"imported in {seconds:.1f} s ({processor:.1f} s of a processor), {messages / seconds:,.0f} messages a second"
+    )
+    _say(
+        f"memory: {peak:.0f} MB at most, {peak - base:.0f} MB above an import of {_SMALL} messages ({base:.0f} MB)"
+    )
     once = _content(folder / "once")
     seconds, _, _ = _run(folder, "once", export)
-    _say(f"once more: {seconds:.1f} s, {'nothing' if _content(folder / 'once') == once else 'SOMETHING'} added")
+    _say(
+        f"once more: {seconds:.1f} s, {'nothing' if _content(folder / 'once') == once else 'SOMETHING'} added"
+    )
     if kills:
         done = _killed(folder / "killed", export, kills, seconds)
         same = _content(folder / "killed") == once
@@ -150,7 +156,8 @@ def _rows(database: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
             (name,),
         )
     yield from database.execute(
-        "SELECT i.turns, i.due, i.role_play FROM imported_session i JOIN session s USING (session_id) ORDER BY s.position"
+        "SELECT i.turns, i.due, i.role_play FROM imported_session i JOIN session s USING (session_id)"
+        " ORDER BY s.position"
     )
     yield from database.execute("SELECT hex(conversation), hex(message) FROM imported_message ORDER BY 1, 2")
 

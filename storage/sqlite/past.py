@@ -132,9 +132,9 @@ class ImportTables(TreeTables, RewritingTables):
     def _remove_emptied(self, session_id: str) -> list[str]:
         """A session that was brought along and holds no turn any more; one that still does has no summary of it."""
         gone = self._lose_summary(self.summary(session_id))
-        brought = "SELECT 1 FROM session WHERE session_id = ? AND door = ?"
-        empty = not self._read("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id)
-        if empty and self._read(brought, session_id, IMPORT_DOOR):
+        if self._read("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id):
+            self._settle_session(session_id, 0)
+        elif self._read("SELECT 1 FROM session WHERE session_id = ? AND door = ?", session_id, IMPORT_DOOR):
             self._delete_session(session_id)
         return gone
 
@@ -244,7 +244,7 @@ class ImportTables(TreeTables, RewritingTables):
         said = "(SELECT timestamp FROM conversation WHERE session_id = ?1 ORDER BY position {} LIMIT 1)"
         times = f"start_timestamp = {said.format('')}, end_timestamp = {said.format('DESC')}"
         with self._database.write() as sql:
-            sql(f"UPDATE session SET {times} WHERE session_id = ?1", (session_id,))
+            sql(f"UPDATE session SET {times} WHERE session_id = ?1 AND door = '{IMPORT_DOOR}'", (session_id,))
             longer = "UPDATE imported_session SET turns = turns + ?, due = 1 WHERE session_id = ?"
             sql(longer, (more, session_id))
 
