@@ -34,7 +34,7 @@ from domain.events import Stop
 from domain.recollection import Recollection
 from domain.records import Session
 from domain.settings import Settings
-from domain.workers import Workers
+from domain.workers import AT_ONCE, Again, Worker, Workers
 from jobs.background import Background
 from jobs.keeping import Keeping
 from llm import Llm
@@ -43,7 +43,6 @@ from recall.questions import queries
 from storage.erasure import Scrub
 from storage.proof import Needles
 from storage.sqlite.registry import EVERYBODY, PEOPLE, REGISTRY, Instruction, Registry, Token
-from storage.vectors.worker import AT_ONCE, Again, Worker
 
 __all__ = [
     "EVERYBODY",

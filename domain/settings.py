@@ -47,6 +47,8 @@ class Settings:
     window_size: int
     import_calls: int
     image_tokens: int
+    group_size: int
+    group_tokens: int
     open_memories: int
     session_timeout: float
     session_max_duration: float
@@ -150,6 +152,12 @@ def _few(value: str) -> int:
     return int(value)
 
 
+def _group(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 2 <= int(value) <= 100:
+        raise Wrong("group")
+    return int(value)
+
+
 def _planning(value: str) -> str:
     word = value.strip().lower()
     if word not in ("off", "auto", "always"):
@@ -232,6 +240,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("WINDOW_SIZE", _count, "40"),
     Setting("IMPORT_CALLS", _amount, "50"),
     Setting("IMAGE_TOKENS", _count, "800"),
+    Setting("GROUP_SIZE", _group, "8"),
+    Setting("GROUP_TOKENS", _count, "4000"),
     Setting("OPEN_MEMORIES", _count, "200"),
     Setting("SESSION_TIMEOUT", _seconds, "1800"),
     Setting("SESSION_MAX_DURATION", _seconds, "86400"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+from typing import BinaryIO
 
-from histories.parts import FilePart
+from histories.parts import DAMAGES, FilePart
 
 #: So much of a file is looked at to tell its encoding: its first character that is not ASCII may be far.
 LOOKED_AT = 8 << 20
@@ -16,7 +17,7 @@ _WHOLE_FOR_DAMAGED = 4
 def encoding_of(part: FilePart, looked_at: int = LOOKED_AT) -> str | None:
     """The name of the encoding; None for what is no text."""
     with part.open() as file:
-        start = file.read(_PIECE)
+        start = _read_on(file)
         if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16"
         if b"\x00" in start:
@@ -26,8 +27,32 @@ def encoding_of(part: FilePart, looked_at: int = LOOKED_AT) -> str | None:
             utf8.feed(start)
             gb.feed(start)
             looked_at -= len(start)
-            start = file.read(_PIECE)
+            start = _read_on(file)
     return "utf-8-sig" if utf8.fits() else "gb18030" if gb.fits() else None
+
+
+def _read_on(file: BinaryIO) -> bytes:
+    """The next piece; nothing where the file is damaged."""
+    try:
+        return file.read1(_PIECE)  # type: ignore[attr-defined, no-any-return]
+    except DAMAGES:
+        return b""
+
+
+class DecodedText:
+    """A text that hands over what is there before it reads on, so that damage costs only what is damaged."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+
+    def read(self, size: int, /) -> str:
+        """The next piece, empty at the end. Raises one of ``DAMAGES``."""
+        while True:
+            piece = self._file.read1(size)  # type: ignore[attr-defined]
+            text = self._decoder.decode(piece, final=not piece)
+            if text or not piece:
+                return text
 
 
 class _Utf8Look:

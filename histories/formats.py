@@ -6,7 +6,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from histories import chatgpt, claude, notes, role_messages
+from histories import (
+    chatgpt,
+    claude,
+    deepseek,
+    gemini,
+    gemini_page,
+    grok,
+    librechat,
+    llm_logs,
+    notes,
+    open_webui,
+    qq,
+    role_messages,
+    role_play,
+    tables,
+    telegram,
+    wechat,
+    whatsapp,
+)
 from histories.reading import Reader
 
 
@@ -30,21 +48,41 @@ class TextFormat:
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A database: tables of which one is there."""
+    """A database: the tables that have to be in it."""
 
     source: str
-    tables: frozenset[str]
+    needs: frozenset[str]
     read: Reader
 
 
 JSON_FORMATS = (
     JsonFormat("claude", claude.fits, claude.read),
     JsonFormat("claude", claude.fits_manifest, claude.read_manifest),
+    JsonFormat("deepseek", deepseek.fits, deepseek.read),
+    JsonFormat("deepseek", deepseek.fits_raw, deepseek.read_raw),
     JsonFormat("chatgpt", chatgpt.fits, chatgpt.read),
+    JsonFormat("gemini", gemini.fits, gemini.read),
+    JsonFormat("grok", grok.fits, grok.read),
+    JsonFormat("open-webui", open_webui.fits, open_webui.read),
+    JsonFormat("librechat", librechat.fits, librechat.read),
+    JsonFormat("sillytavern", role_play.fits_silly_tavern, role_play.read_silly_tavern),
+    JsonFormat("character-ai", role_play.fits_character_ai, role_play.read_character_ai),
+    JsonFormat("telegram", telegram.fits, telegram.read),
+    JsonFormat("wechat", wechat.fits, wechat.read),
     JsonFormat("notes", notes.fits, notes.read),
     JsonFormat("sharegpt", role_messages.fits_sharegpt, role_messages.read_sharegpt),
     JsonFormat("messages", role_messages.fits_conversation, role_messages.read),
     JsonFormat("messages", role_messages.fits_message, role_messages.read_messages),
 )
-TEXT_FORMATS: tuple[TextFormat, ...] = ()
-TABLE_FORMATS: tuple[TableFormat, ...] = ()
+TEXT_FORMATS = (
+    TextFormat("gemini", gemini_page.fits, gemini_page.read),
+    TextFormat("copilot", tables.fits_copilot, tables.read_copilot),
+    TextFormat("wechat", tables.fits_wechat, tables.read_wechat),
+    TextFormat("qq", qq.fits, qq.read),
+    TextFormat("whatsapp", whatsapp.fits, whatsapp.read),
+)
+TABLE_FORMATS = (
+    TableFormat("llm", frozenset(("responses", "conversations")), llm_logs.read),
+    TableFormat("llm", frozenset(("threads", "turns", "messages", "parts")), llm_logs.read),
+    TableFormat("open-webui", frozenset(("chat", "user")), open_webui.read_database),
+)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
+from histories.parts import DAMAGES
 from histories.reading import Layout, Reading
 from histories.streaming import CutOff, JsonError, JsonStream
 
@@ -32,7 +34,7 @@ class _Enough(Exception):
 
 def candidates(reading: Reading, fits: Fits) -> Iterator[tuple[Layout, Mapping[str, Any], Mapping[str, Any]]]:
     """What may tell the format: a layout, an element in it, and the outline of the whole file, empty for an array."""
-    lines = list(_first_lines(reading))
+    lines = _first_lines(reading)
     if lines:
         yield from ((Layout("lines"), line, {}) for line in lines)
         return
@@ -46,16 +48,16 @@ def candidates(reading: Reading, fits: Fits) -> Iterator[tuple[Layout, Mapping[s
         yield from ((Layout("array", path), element, root) for path, element in _nested(root, ()))
 
 
-def _first_lines(reading: Reading) -> Iterator[Mapping[str, Any]]:
+def _first_lines(reading: Reading) -> list[Mapping[str, Any]]:
     """The objects of the first lines, where each line is one."""
-    with reading.text(newline="\n") as text:
+    found: list[Mapping[str, Any]] = []
+    with suppress(*DAMAGES), reading.text(newline="\n") as text:
         first, second = text.readline(_LONGEST_LINE), _next_line(text.readline)
         if _object(first) is None or not second.lstrip().startswith("{"):
-            return
+            return []
         for line in (first, second, *(text.readline(_LONGEST_LINE) for _ in range(_LINES))):
-            found = _object(line)
-            if found is not None:
-                yield found
+            found += filter(None, [_object(line)])
+    return found
 
 
 def _next_line(readline: Callable[[int], str]) -> str:
@@ -153,6 +155,6 @@ def is_empty(reading: Reading) -> bool:
     """Whether it is JSON with nothing in it."""
     with reading.stream() as stream:
         try:
-            return stream.peek() in ("[", "{") and not stream.value()
+            return stream.peek() in ("[", "{") and not stream.value() and not stream.peek()
         except (CutOff, JsonError):
             return False

@@ -78,7 +78,7 @@ class FilePart:
 
 
 class _Counted(io.RawIOBase):
-    """Bytes that are counted as they are read."""
+    """Bytes that are counted as they are read, in small pieces, so that damage costs no more than one."""
 
     def __init__(self, raw: BinaryIO, count: Count) -> None:
         self._raw, self._count = raw, count
@@ -87,7 +87,7 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
-        piece = self._raw.read(len(buffer))
+        piece = self._raw.read1(min(len(buffer), HEAD))  # type: ignore[attr-defined]
         buffer[: len(piece)] = piece
         self._count(len(piece))
         return len(piece)

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from domain.histories import PastConversation, Unread
 from histories import reasons
+from histories.encodings import DecodedText
 from histories.parts import DAMAGES, Count, FilePart
 from histories.streaming import LONGEST, CutOff, JsonError, JsonStream, TooLong, enter
 from histories.times import instant, placed
@@ -121,8 +122,8 @@ class Reading:
     @contextmanager
     def stream(self) -> Iterator[JsonStream]:
         """Its JSON, at the beginning."""
-        with self.text(newline="\n") as text:
-            yield JsonStream(text)
+        with self.part.open(self.count) as file:
+            yield JsonStream(DecodedText(file, self.encoding))
 
     def _from_stream(self, layout: Layout) -> Iterator[tuple[str, Any]]:
         with self.stream() as stream:

@@ -28,6 +28,8 @@ from histories.streaming import JsonError
 SQLITE = b"SQLite format 3\x00"
 #: Archives lie in archives, but not deeper than this.
 _DEEPEST_ARCHIVE = 3
+#: What is seen of a text: a page may begin with much that is not shown.
+_TEXT_HEAD = 1 << 19
 #: What an export may be called; the rest of an archive are pictures, sounds and pages.
 _READABLE = frozenset(
     ("", ".json", ".jsonl", ".ndjson", ".txt", ".html", ".htm", ".csv", ".db", ".sqlite", ".zip", ".gz")
@@ -40,6 +42,13 @@ _BESIDE = re.compile(
 _SHARD = re.compile(r"conversations(?:-\d+)?\.json")
 _MANIFEST = "export_manifest.json"
 
+#: What is said one by one of what was passed over.
+_SAID_OF = {
+    reasons.DAMAGED_FILE: reasons.DAMAGED,
+    reasons.SUSPICIOUS: reasons.SUSPICIOUS,
+    reasons.DATABASE_INSIDE: reasons.DATABASE_INSIDE,
+}
+
 #: A part with what it was recognised as; a reason why it is none.
 _Look = tuple[FilePart, tuple[Reading, Reader] | str]
 
@@ -49,7 +58,7 @@ def recognise(path: Path, options: ReadingOptions | None = None) -> list[History
 
     In a folder or an archive, the last may be one that only tells what was passed over. Raises UsageError
     (``history.not_found``, ``history.not_recognised``, ``history.nothing_inside``, ``history.no_conversations``,
-    ``history.damaged_archive``).
+    ``history.damaged``).
     """
     options = options or ReadingOptions()
     if not path.exists():
@@ -61,7 +70,7 @@ def recognise(path: Path, options: ReadingOptions | None = None) -> list[History
         try:
             return _of_many(path, _looks(ZipArchive(part).parts(), options, 1))
         except DAMAGES as error:
-            raise UsageError(reasons.DAMAGED_ARCHIVE, path=str(path)) from error
+            raise UsageError(reasons.DAMAGED_FILE, path=str(path)) from error
     found = _recognised(part, options)
     if isinstance(found, str):
         raise UsageError(found, path=str(path))
@@ -92,7 +101,7 @@ def _looks(parts: Iterable[FilePart], options: ReadingOptions, depth: int) -> It
             else:
                 yield part, _recognised(part, options)
         except DAMAGES:
-            yield part, reasons.DAMAGED
+            yield part, reasons.DAMAGED_FILE
 
 
 def _inside(archive: FilePart, options: ReadingOptions, depth: int) -> Iterator[_Look]:
@@ -160,9 +169,9 @@ def _listed(manifest: FilePart) -> list[str]:
 def _passed_over(others: Sequence[tuple[FilePart, str]]) -> Iterator[HistoryFile]:
     """One that only tells what else lies there: each that is damaged or refused, and how many are no history."""
     said = [
-        Unread("", part.name, reason, {"said": part.refused})
+        Unread("", part.name, _SAID_OF[reason], {"said": part.refused})
         for part, reason in others
-        if reason in (reasons.DAMAGED, reasons.SUSPICIOUS, reasons.DATABASE_INSIDE)
+        if reason in _SAID_OF
     ]
     skipped = [part.name for part, reason in others if _worth_a_word(part, reason)]
     if skipped:
@@ -223,7 +232,7 @@ def _format_of(element: Mapping[str, Any]) -> JsonFormat | None:
 
 def _of_text(reading: Reading) -> tuple[Reading, Reader] | None:
     with reading.text(counted=False) as text:
-        head = text.read(HEAD)
+        head = text.read(_TEXT_HEAD)
     found = next((one for one in TEXT_FORMATS if one.fits(head)), None)
     return (replace(reading, source=found.source), found.read) if found else None
 
@@ -241,6 +250,6 @@ def _of_database(part: FilePart, options: ReadingOptions) -> tuple[Reading, Read
         with closing(opened(part.path)) as connection:
             tables = tables_of(connection)
     except sqlite3.Error:
-        return reasons.NOT_RECOGNISED
-    found = next((one for one in TABLE_FORMATS if one.tables <= tables), None)
+        return reasons.DAMAGED_FILE
+    found = next((one for one in TABLE_FORMATS if one.needs <= tables), None)
     return (Reading(found.source, part, options), found.read) if found else reasons.NOT_RECOGNISED

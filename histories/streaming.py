@@ -84,7 +84,8 @@ class JsonStream:
                     raise JsonError(str(error)) from error
                 self._more()
                 continue
-            if end == len(self._text) and not self._ended and self._text[end - 1] not in '"]}':
+            # A number may go on behind what looks like its end: 1, 1.5, 1.5e+3.
+            if end > len(self._text) - _NEAR and not self._ended and self._text[end - 1] not in '"]}':
                 self._more(at_end=True)
                 continue
             self._at = end

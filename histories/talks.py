@@ -59,10 +59,11 @@ class Talk:
         if not words:
             self.leave(reasons.EMPTY)
             return
-        when = written or (utc_name(said) if said else "")
-        key = clean(key) or self._content_key(speaker or by, when, words)
+        if not key:
+            when = written or (utc_name(said) if said else "")
+            key = self.ordinal(digest(speaker or by, when, words))
         self._last = said or self._last
-        self._messages.append(PastMessage(key, by, words, self._last, clean(speaker).strip()))
+        self._messages.append(PastMessage(clean(key), by, words, self._last, clean(speaker).strip()))
 
     def leave(self, reason: str, count: int = 1) -> None:
         """Messages that are not taken over."""
@@ -82,7 +83,7 @@ class Talk:
             self.source, key, title, tuple(self._messages), clean(self.persona).strip(), dict(self._left_out)
         )
 
-    def _content_key(self, *fields: str) -> str:
-        key = digest(*fields)
+    def ordinal(self, key: str) -> str:
+        """The key, marked with the how manieth of its kind it is, from the second on."""
         self._written[key] += 1
-        return key if self._written[key] == 1 else f"{key}-{self._written[key]}"
+        return key if not key or self._written[key] == 1 else f"{key}-{self._written[key]}"

@@ -47,7 +47,7 @@ Opens = Callable[[str], AbstractContextManager[Workplace]]
 
 def ended_sessions(memory: Memory, door: str) -> list[Session]:
     """The sessions of a door that have ended and are not archived yet, oldest first."""
-    return [one for one in memory.active_sessions_of_door(door) if one.end_timestamp is not None]
+    return [one for one in memory.doors.active_sessions_of_door(door) if one.end_timestamp is not None]
 
 
 def consolidate(memory: Memory, llm: Llm, door: str, stop: Stop) -> Generator[Notice, None, bool]:

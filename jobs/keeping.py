@@ -1,5 +1,5 @@
 """Keeping by itself: in the background sessions that fell silent are saved, and what left the context is noted; then
-what was brought along is read up.
+what was brought along is read up, and what is enough for a chapter becomes one.
 
 Promises: a session that has been silent for longer than the settings say is not gone on with, and is saved just as with
 ``/save``, but that no other session is opened; what fails is tried again at the next start, and nothing is lost by it;
@@ -16,6 +16,7 @@ from domain.events import Notice, Stop
 from domain.records import Session
 from domain.settings import Settings
 from jobs.background import Background
+from jobs.chapters import Chapters
 from jobs.noting import Noting
 from jobs.reading_up import ReadingUp
 from jobs.renewing import renew
@@ -58,6 +59,7 @@ class Keeping:
         self._held = held
         self._noting = Noting(memory, llm)
         self._reading = ReadingUp(memory, llm)
+        self._chapters = Chapters(memory, llm)
         #: The windows that were left for later.
         self._left: set[str] = set()
         self._background = background
@@ -75,6 +77,11 @@ class Keeping:
     def begin(self) -> None:
         """Start making anew and keeping what is due, unless that is under way."""
         self._background.begin(self.keep_all)
+
+    def grow(self) -> None:
+        """The same, where a chapter is due."""
+        if self._chapters.due():
+            self.begin()
 
     def note_ahead(self) -> None:
         """Start noting what has left the context of the present session, once it is a full window."""
@@ -119,6 +126,7 @@ class Keeping:
                 self.notices.append(event)
             if self._noting_due():
                 self._note(stop)
+        self.notices += [event for event in self._chapters.run(stop) if isinstance(event, Notice)]
 
     def _keep(self, session: Session, stop: Stop) -> bool:
         """Save a session; false where there is nothing to save."""

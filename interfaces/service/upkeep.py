@@ -105,5 +105,5 @@ class Upkeep:
             Cleaning(companion.memory, companion.llm, self._people.clock).keep_up(stop)
             with companion.turns:
                 # An answer may have made something due since; that is noted before it is stored, under the same lock.
-                if not companion.memory.due_cleanings() and key in self._people.registry.owed():
+                if not companion.memory.doors.due_cleanings() and key in self._people.registry.owed():
                     self._people.registry.settle(*key)

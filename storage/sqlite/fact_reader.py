@@ -146,6 +146,15 @@ class FactReader(Tables):
         query = "SELECT fact, source, relation, target FROM relation WHERE fact IN ({}) ORDER BY seq"
         return self._relations(self._read_parts(query, list(told)), told)
 
+    def relations_naming(self, text: str) -> list[Relation]:
+        """The relations of facts that hold now of which a text names one end, by whole characters and in any case."""
+        named = (
+            "SELECT DISTINCT f.text_id FROM relation r JOIN fact f ON f.seq = r.fact"
+            " WHERE f.until = '' AND f.corrected = 0 AND (length(r.source) > 1 AND instr(?1, lower(r.source))"
+            " OR length(r.target) > 1 AND instr(?1, lower(r.target)))"
+        )
+        return self.relations_of([row[0] for row in self._read(named, text.lower())])
+
     def _relations(self, rows: Iterable[Row], facts: Mapping[int, Fact]) -> list[Relation]:
         """The relations of these facts, under the names that turned out to be right."""
         names = self._renamings()

@@ -6,8 +6,8 @@ rows that hold it and how often (table type ``fts5vocab``,
 https://sqlite.org/fts5.html#the_fts5vocab_virtual_table_module), and the ranking is made from that outside
 of SQL, since FTS5's own ``bm25()`` has fixed parameters and knows no neighbours.
 
-Beside it stands who writes it, together with the queue for vectors and with what is known, and who reads for recall
-where turns stand.
+Beside it stands who stores rounds together with it, with the queue for vectors and with what is known, and who reads
+for recall where turns stand.
 
 Promises: a row can be found as soon as its transaction is committed, and never after it was removed; a term
 that stands in more than ``cap`` rows costs no more than a probe, however large the table.
@@ -27,7 +27,12 @@ from storage.sqlite.learning import FactTables
 from storage.sqlite.saves import SaveTables
 from storage.sqlite.schema import WORD_TABLES, WordTable
 from storage.sqlite.sessions import SUMMARY, TURN, turn_of
-from storage.store import Postings, TurnRow
+from storage.store import NewTurn, Postings, TurnRow
+
+#: In ``meta`` while the rows of a store that was filled from elsewhere have no words yet.
+UNINDEXED = "unindexed"
+#: So many turns are read at once for that.
+_AT_ONCE = 2_000
 
 #: Tokens that say what a text is; the place in this list is the bit in the column ``marks``.
 MARKS = ("@asks", "@time", "@number", "@named")
@@ -42,6 +47,10 @@ _UNCOMMON = (
     " WHERE (SELECT 1 FROM {0}_words WHERE {0}_words MATCH '\"' || replace(value, '\"', '\"\"') || '\"'"
     " LIMIT 1 OFFSET ?) IS NULL"
 )
+
+
+#: What a fact is found by.
+_WORDS_OF_FACT = "text || ' ' || keywords || ' ' || persons || ' ' || entities || ' ' || location"
 
 
 class Lexicon:
@@ -120,12 +129,32 @@ def _postings(joined: Mapping[str, str]) -> dict[str, Postings]:
 
 
 class IndexWriter(FactTables, EmbeddingTables, SaveTables):
-    """Turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
+    """Stores turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
 
     def __init__(self, database: Database, tokens: Callable[[str], Sequence[str]]) -> None:
         super().__init__(database)
         self._tokens = tokens
         self._lexicon = Lexicon(database)
+
+    def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
+        """The rows of each term, none for a term that nobody used; a term in more than ``cap`` rows is left out."""
+        return self._lexicon.postings(table, terms, cap)
+
+    def rows(self, table: WordTable) -> int:
+        """About how many rows a table of words has."""
+        return self._lexicon.rows(table)
+
+    def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
+        """A message that nobody answers, at the end of its session: it is found, read and erased as every turn is.
+
+        It is a round without a reply, so it stands in no context and in no summary.
+        """
+        with self._database.write():
+            self._add_turns(session_id, (turn,), "stop", now)
+            stored = self.turns_with_ids([turn.text_id])[0]
+            self._index_turns([stored])
+            self.drop_stages(session_id)
+        return stored
 
     def _index_fact(self, sql: Sql, number: int, text: str) -> None:
         self._lexicon.add(sql, "fact", number, self._tokens(text))
@@ -165,6 +194,21 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
         with self._database.write() as sql:
             self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
             self._enqueue(summary.text_id, "summary")
+
+    def index_what_came(self) -> None:
+        """Make the words of a store that was filled with rows, and ask for their vectors; once, in one commit."""
+        if self._meta(UNINDEXED) is None:
+            return
+        with self._database.write() as sql:
+            last = 0
+            while turns := self.turns_after(last, _AT_ONCE):
+                self._index_turns(turns)
+                last = turns[-1].seq
+            for summary in self.every_summary():
+                self._index_summary(summary)
+            for row in self._read(f"SELECT seq, {_WORDS_OF_FACT} FROM fact"):
+                self._index_fact(sql, row[0], row[1])
+            self._set_meta(UNINDEXED, None)
 
     def _refer_to_memories(self, turn: Turn) -> None:
         """Of quotations that were found in a memory leave a reference to it."""

@@ -67,6 +67,7 @@ COMMANDS = {
     "save.image_refused": "{error} The image ({image}) stays as it was.",
     "save.image_left": "{error} The image ({image}) stays as it was; it is tried again at the next start.",
     "notes.left": "{error} What was said could not be noted now. Nothing is lost; it is tried again at the next start.",
+    "chapters.left": "{error} A chapter could not be written now. Nothing is lost; it is tried again at the next start.",
     "notes.refused": "{error} A stretch of talk is not noted. It stays stored word for word.",
     "canon.contradicted": "Your companion contradicts itself. Before: {before} Now: {now}",
     "save.incognito": "Incognito: nothing is written, so there is nothing to save. /incognito off begins writing.",

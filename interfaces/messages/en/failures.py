@@ -31,6 +31,7 @@ FAILURES = {
     "settings.seconds": "{name}={value}: must be seconds, above 0 and at most 86400.",
     "settings.few": "{name}={value}: must be a whole number from 0 to 9.",
     "settings.planning": "{name}={value}: must be off, auto or always.",
+    "settings.group": "{name}={value}: must be a whole number from 2 to 100.",
     "settings.switch": "{name}={value}: must be 1 or 0.",
     "settings.language": "{name}={value}: must be auto, en or zh.",
     "settings.folder": "{name}={value}: must be the name of a folder.",

@@ -7,7 +7,7 @@ HISTORIES = {
     "history.not_recognised": "{path} is no export that is known: nothing was read from it. `--help` names the formats.",
     "history.nothing_inside": "In {path} there is no export that is known: nothing was read from it.",
     "history.no_conversations": "{path} holds no conversations: the export is empty.",
-    "history.damaged_archive": "The archive {path} is damaged or not whole. Fetch it once more.",
+    "history.damaged": "The file {path} is damaged or not whole. Fetch it once more.",
     "history.left_out.system": "words of the program",
     "history.left_out.instructions": "custom instructions",
     "history.left_out.hidden": "hidden by the program",

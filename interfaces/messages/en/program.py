@@ -39,6 +39,8 @@ PROGRAM = {
     "setting.reflection_rounds": "How often a planned search may look whether what it found is enough, 0 to 9.",
     "setting.window_size": "Messages of a conversation that are read at once to note what is known, at most.",
     "setting.image_tokens": "Tokens that each image may take in a prompt; what matters least stays a fact alone.",
+    "setting.group_size": "Sessions that become a chapter together, and chapters that become one over them, 2 to 100.",
+    "setting.group_tokens": "Tokens of these that a model is shown at once; what is longer is shortened.",
     "setting.open_memories": "Memories of other people that a server keeps open while nobody uses them, at most.",
     "setting.session_timeout": "Seconds of silence after which a session of the memory service ends by itself.",
     "setting.session_max_duration": "Seconds after which such a session ends, however lively it is.",

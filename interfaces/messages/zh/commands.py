@@ -67,6 +67,7 @@ COMMANDS = {
     "save.image_refused": "{error}形象（{image}）保持原样。",
     "save.image_left": "{error}形象（{image}）保持原样；下次启动时再试。",
     "notes.left": "{error}说过的话现在没能记成笔记。什么都没有丢；下次启动时再试。",
+    "chapters.left": "{error}有一章现在没能写成。什么都没有丢；下次启动时再试。",
     "notes.refused": "{error}有一段谈话没有记成笔记。原话仍然逐字保存着。",
     "canon.contradicted": "你的伙伴前后说法不一。以前：{before} 现在：{now}",
     "save.incognito": "隐身时什么都不写，没有可保存的。/incognito off 开始记录。",

@@ -31,6 +31,7 @@ FAILURES = {
     "settings.seconds": "{name}={value}：应是秒数，大于 0，不超过 86400。",
     "settings.few": "{name}={value}：必须是 0 到 9 的整数。",
     "settings.planning": "{name}={value}：必须是 off、auto 或 always。",
+    "settings.group": "{name}={value}：必须是 2 到 100 的整数。",
     "settings.switch": "{name}={value}：应是 1 或 0。",
     "settings.language": "{name}={value}：应是 auto、en 或 zh。",
     "settings.folder": "{name}={value}：应是文件夹的名字。",

@@ -7,7 +7,7 @@ HISTORIES = {
     "history.not_recognised": "{path} 不是认得的导出文件，没有读入任何内容。`--help` 列有认得的格式。",
     "history.nothing_inside": "{path} 里没有认得的导出文件，没有读入任何内容。",
     "history.no_conversations": "{path} 里没有对话：导出是空的。",
-    "history.damaged_archive": "压缩包 {path} 已损坏或不完整。请重新下载。",
+    "history.damaged": "文件 {path} 已损坏或不完整。请重新下载或导出。",
     "history.left_out.system": "程序自己的话",
     "history.left_out.instructions": "自定义指令",
     "history.left_out.hidden": "被程序隐藏",

@@ -39,6 +39,8 @@ PROGRAM = {
     "setting.reflection_rounds": "一次规划的查找最多几次回看找到的是否足够，0 到 9。",
     "setting.window_size": "每次最多读多少条话语，记下从中得知的事。",
     "setting.image_tokens": "每个形象在提示中最多占用的词元数；最不要紧的只留作事实。",
+    "setting.group_size": "多少次会话合成一章，多少章再合成上一级的一章，2 到 100。",
+    "setting.group_tokens": "其中每次给模型看的最多词元数；更长的会缩短。",
     "setting.open_memories": "服务器最多让多少人的记忆在无人使用时仍保持打开。",
     "setting.session_timeout": "记忆服务的会话沉默多少秒后自行结束。",
     "setting.session_max_duration": "这样的会话无论多活跃，最长多少秒后结束。",
