@@ -78,6 +78,50 @@ def test_a_file_that_is_no_export_is_refused_in_one_line_and_the_others_are_brou
     assert told.out.splitlines()[1].startswith("ChatGPT: 40 messages")
 
 
+WHATSAPP = """\
+[14/10/2025, 15:34:09] Ann: Are you coming?
+[14/10/2025, 15:35:10] Bob Müller: No, my train
+is late.
+[14/10/2025, 15:36:00] Ann: Then tomorrow.
+[15/10/2025, 09:00:00] Bob Müller: Tomorrow it is.
+"""
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """A chat of two people."""
+    path = tmp_path / "WhatsApp Chat with Ann.txt"
+    path.write_text(WHATSAPP, encoding="utf-8")
+    return path
+
+
+def test_in_a_chat_of_people_somebody_must_say_who_the_person_is(tmp_path: Path, people: Path) -> None:
+    told = run(tmp_path, "--import", str(people), **ENGLISH)
+    assert told.code == 2
+    assert (
+        len([line for line in told.out.splitlines() if "--me NAME" in line and "Ann, Bob Müller" in line])
+        == 1
+    )
+    wrong = run(tmp_path, "--import", str(people), "--me", "Eve", **ENGLISH)
+    assert (wrong.code, "nobody has the name that --me gives" in wrong.out) == (2, True)
+    brought = run(tmp_path, "--import", str(people), "--me", "bob müller", **ENGLISH)
+    assert brought.code == 0
+    assert "WhatsApp: 4 messages brought along from 1 conversation, in 2 sessions." in brought.out
+    shown = run(tmp_path, given="/show 2\n", **ENGLISH).err
+    assert "Ann\nAre you coming?\n> No, my train\n  is late.\nAnn\nThen tomorrow." in shown
+    assert run(tmp_path, "-p", "/export all md all.md", **ENGLISH).code == 0
+    assert "**Ann** · 2025-10-14" in (tmp_path / "all.md").read_text(encoding="utf-8")
+
+
+def test_at_a_terminal_it_is_asked_who_the_person_is(chat: Chat, people: Path) -> None:
+    terminal = chat(rows=40, columns=110, **ENGLISH)
+    terminal.prompt()
+    terminal.say(f'/import "{people}"')
+    terminal.see("Who are you in WhatsApp Chat with Ann.txt? (Ann, Bob Müller)")
+    terminal.say("Ann")
+    terminal.see("4 messages brought along")
+
+
 @pytest.mark.parametrize(
     "arguments", [("--me", "Ann"), ("--dry-run",), ("--import",), ("--import", "x", "-p", "hi")]
 )
