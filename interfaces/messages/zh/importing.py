@@ -37,7 +37,7 @@ IMPORTING = {
     "import.cost_never": "全部细读约需 {calls}（WINDOW_SIZE={window}）；IMPORT_CALLS=0，一次也不用。",
     "import.left_out": "  未取：{count} · {reason}",
     "import.more_unread": "  还有 {count} 处读不出来。",
-    "import.done": "{source}：从 {conversations}带来 {messages}，成为 {sessions}。/import undo {number} 可收回。",
+    "import.done": "{source}：从{conversations}带来 {messages}，成为 {sessions}。/import undo {number} 可收回。",
     "import.later": "现在就能按词找到。向量、摘要和笔记会在聊天时慢慢补上。",
     "import.who": "在 {path} 里你是谁？（{names}）",
     "import.needs_me": "{path} 里是人与人的聊天，没说哪个是你：{names}。请用 --me 名字 说明。",
