@@ -220,15 +220,21 @@ def test_a_request_whose_model_fails_is_told_so_and_stores_nothing(tmp_path: Pat
     assert stored(tmp_path) == []
 
 
-def test_a_memory_that_a_terminal_holds_is_busy_and_the_server_goes_on(tmp_path: Path) -> None:
-    with program(tmp_path, script=TURNS) as server:
-        assert server.ask("POST", "/turn", {"text": "Hello"}).status == 200
-        assert run(tmp_path, "-p", "hello", "--here").code == 4
-        with program(tmp_path, script=TURNS) as other:
-            busy = other.ask("POST", "/turn", {"text": "Hello"})
-            assert (busy.status, busy.json["detail"]) == (503, "This memory is held by another program now.")
-            assert int(busy.headers["retry-after"]) > 0
-            assert other.ask("GET", "/health").json["status"] == "ok"
+def test_a_second_server_of_the_same_people_is_refused_in_one_line_and_the_first_goes_on(
+    tmp_path: Path,
+) -> None:
+    with program(tmp_path) as server:
+        assert server.process
+        second = started(tmp_path)
+        out, err = second.communicate(timeout=60)
+        assert (second.returncode, out) == (4, "")
+        assert err.startswith(f"Another server (process {server.process.pid} on ")
+        assert err.count("\n") == 1
+        assert answer_of(begun(server, "Hello"))[0] == 200
+        server.process.kill()
+        server.process.wait(60)
+    with program(tmp_path) as server:
+        assert answer_of(begun(server, "Hello"))[0] == 200
 
 
 def test_what_goes_wrong_is_in_the_log_of_the_program_and_not_on_its_screen(tmp_path: Path) -> None:
