@@ -31,12 +31,14 @@ class Plea:
     """A plea was heard. ``alone``: the message says little else, so it speaks of what was said before it.
 
     ``matter`` are the things that it names, each in the person's words. ``points``: it names none, or speaks of "that"
-    or of what was "just" said beside it, so that the round before is meant in any case.
+    or of what was "just" said beside it, so that the round before is meant in any case. ``lately``: it speaks of what
+    was said a little while ago, and so of no older session.
     """
 
     alone: bool
     matter: tuple[str, ...] = ()
     points: bool = True
+    lately: bool = False
 
 
 _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|「[^」\n]{0,300}」|『[^』\n]{0,300}』|‘[^’\n]{3,300}’')
@@ -183,6 +185,12 @@ _POINTS = re.compile(
     r"(?!.*\b(?:about|regarding|concerning)\b)"
     r"|刚|[这那](?:些|句|段|个|件事(?!情?的))|它|上面|以上"
 )
+#: What was said a little while ago is meant, and nothing older.
+_LATELY = re.compile(
+    r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|\b(?:moments?|minutes?|seconds?) ago\b"
+    r"|\b(?:i|we)(?:'ve| have)? just\b|\bjust now\b|\b(?:last|previous) (?:message|sentence|thing)"
+    r"|刚|今[天晚早]|上面|以上"
+)
 #: What goes on from what was said before it: of somebody, or of anything.
 _SOMEBODY = (
     r"\b(?:he|she|him|her|his|hers|they|them|their)\b|^\s*(?:then|and|after(?:wards)?|later|because)\b"
@@ -260,9 +268,9 @@ def heard(text: str) -> Plea | None:
     """The plea in what a person said, if there is one.
 
     >>> heard("Please forget that, I mean it.")
-    Plea(alone=True, matter=(), points=True)
+    Plea(alone=True, matter=(), points=True, lately=False)
     >>> heard("Please forget what I said about my boss's wife.")
-    Plea(alone=True, matter=("my boss's wife",), points=False)
+    Plea(alone=True, matter=("my boss's wife",), points=False, lately=False)
     >>> heard("Forget it, let's eat.") is None
     True
     """
@@ -277,22 +285,23 @@ def heard(text: str) -> Plea | None:
     orders = [_ASIDE.split(plea)[0] for plea in pleas]
     matter = tuple(dict.fromkeys(part for order in orders for part in _named(order)))
     points = not matter or any(_POINTS.search(order.lower()) for order in orders)
-    return Plea(_is_little(_rest(sentences, begins)), matter, points)
+    lately = any(_LATELY.search(plea.lower()) for plea in pleas)
+    return Plea(_is_little(_rest(sentences, begins)), matter, points, lately)
 
 
-def meant(plea: Plea, said: Sequence[tuple[str, str]]) -> tuple[int, ...]:
+def meant(plea: Plea, said: Sequence[tuple[str, str]], elsewhere: Sequence[str] = ()) -> tuple[int, ...]:
     """Which of the rounds before a plea it speaks of; ``said`` are their messages and replies, oldest first.
 
     A plea that names no matter speaks of the round before it. One that names a matter speaks of the rounds that hold
     it, of those that go on from one of them with "she" or "then", and of what one of them goes on from. The round
     before it is spoken of too wherever that is not certain: where no round holds the whole matter, or where it leans on
-    what was said, or shares a word.
+    what was said, or shares a word. ``elsewhere`` are the messages of other sessions that hold the whole matter.
     """
     before = {len(said) - 1} if said and plea.alone else set[int]()
     if not plea.matter:
         return tuple(before)
     holding = {at for at, told in enumerate(said) if any(_holds(" ".join(told), one) for one in plea.matter)}
-    if not holding:
+    if not holding and not elsewhere:
         if not plea.alone:
             return ()
         named = frozenset[str]().union(*map(_terms, plea.matter))
@@ -302,14 +311,25 @@ def meant(plea: Plea, said: Sequence[tuple[str, str]]) -> tuple[int, ...]:
         leans = _LEANS if at - 1 in holding else _LEANS_ON_SOMEBODY
         if at - 1 in going_on and leans.search(said[at][0].lower()):
             going_on.add(at)
-    doubtful = plea.points or (bool(before) and _in_doubt(said[-1][0], [said[at][0] for at in holding]))
+    doubtful = plea.points or (
+        bool(before) and _in_doubt(said[-1][0], [*elsewhere, *(said[at][0] for at in holding)])
+    )
     return tuple(sorted(going_on | (before if doubtful else set())))
 
 
-def spoken_of(plea: Plea, before: Sequence[Round]) -> tuple[Round, ...]:
-    """The rounds before a plea that it speaks of; what they quote counts for nothing."""
+def spoken_of(plea: Plea, before: Sequence[Round], older: Sequence[Round] = ()) -> tuple[Round, ...]:
+    """The rounds before a plea that it speaks of; what they quote counts for nothing.
+
+    ``older`` are the rounds of other sessions that hold what it names.
+    """
     said = [(one.user.words, without_quotations(one.assistant.words)) for one in before]
-    return tuple(before[at] for at in meant(plea, said))
+    return tuple(before[at] for at in meant(plea, said, [one.user.words for one in older]))
+
+
+def holding(matter: str, rounds: Sequence[Round]) -> tuple[Round, ...]:
+    """The rounds that hold the words of a thing that a plea names; what they quote counts for nothing."""
+    said = [f"{one.user.words} {without_quotations(one.assistant.words)}" for one in rounds]
+    return tuple(one for one, text in zip(rounds, said, strict=True) if _holds(text, matter))
 
 
 def _in_doubt(text: str, told: Sequence[str]) -> bool:
