@@ -20,7 +20,7 @@ from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, Stop, TurnEvent
 from domain.facts import News
 from domain.languages import Language, language_of
-from domain.pleas import heard, kept_back, left_unsaid, spoken_of
+from domain.pleas import heard, kept_back, left_unsaid
 from domain.recollection import Recollection
 from domain.records import ErasureScope, Image, Round, Session, not_withheld, unstored
 from domain.settings import Settings
@@ -32,6 +32,7 @@ from jobs.folding import Folding
 from jobs.keeping import Keeping
 from jobs.saving import Saved, SaveEvent, Saving
 from jobs.undoing import SaveUndone, Undoing, Undone
+from jobs.withholding import meant_by
 from llm import Answered, Layers, Llm
 from memory import Memory
 from models.memories import marked_image
@@ -146,7 +147,7 @@ class Conversation:
         layers = self._layers(text, before, recollection)
         reply = yield from self._ask(layers, stop, stream, watched)
         plea = heard(text)
-        meant = spoken_of(plea, (*self._folded(), *before)) if plea else ()
+        meant = meant_by(self.memory, plea, self._present(), (*self._folded(), *before)) if plea else ()
         with self.memory.in_one_commit() if plea and not self.incognito else nullcontext():
             spoken = self._store(text, started, reply, replaced, recollection)
             if plea:

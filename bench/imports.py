@@ -159,7 +159,7 @@ def _rows(database: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
         "SELECT i.turns, i.due, i.role_play FROM imported_session i JOIN session s USING (session_id)"
         " ORDER BY s.position"
     )
-    yield from database.execute("SELECT hex(conversation), hex(message) FROM imported_message ORDER BY 1, 2")
+    yield from database.execute("SELECT conversation, message FROM imported_message ORDER BY 1, 2")
 
 
 def _say(line: str) -> None:

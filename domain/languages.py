@@ -237,6 +237,9 @@ _CALENDAR = frozenset(
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
 
+#: The names of so many texts are held: those of one statement are asked for again and again.
+_TEXTS_HELD = 256
+
 
 #: The names of so many texts are held: those of one statement are asked for again and again.
 _TEXTS_HELD = 256

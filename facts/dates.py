@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from facts.guarded import holds_any
 from facts.numbers import value_of
-from recall.times import DISTANT, windows, without_distances
+from recall.periods import DISTANT, windows, without_distances
 
 MONTH_NAMES = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",

@@ -134,18 +134,9 @@ class _Ground:
         self._of_turn[last.text_id] += 1
         start, end = self._times(draft, basis)
         fact = NewFact(
-            self._new_id(),
-            note,
-            dated_age(draft.restatement, slot.attribute, basis.sources[-1].said),
-            draft.subject,
-            draft.attribute,
-            draft.value,
-            slot,
-            single,
-            about,
-            basis.stance_in(slot, draft),
-            last.timestamp,
-            basis.turns,
+            self._new_id(), note, dated_age(draft.restatement, slot.attribute, basis.sources[-1].said),
+            draft.subject, draft.attribute, draft.value, slot, single,
+            about, basis.stance_in(slot, draft), last.timestamp, basis.turns,
             # A detail that does not hold costs only itself.
             keywords=tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
             persons=tuple(name for name in draft.persons if self._stands(name, basis)),
@@ -153,7 +144,7 @@ class _Ground:
             location=draft.location if draft.location and self._stands(draft.location, basis) else "",
             start=start,
             end=end,
-        )
+        )  # fmt: skip
         self.relations += self._relations(draft, fact, basis)
         return fact
 

@@ -172,38 +172,12 @@ _KIN = frozenset(
     doctor
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
-_PERSON_WORDS = frozenset(
-    {
-        "user",
-        "the user",
-        "person",
-        "the person",
-        "user name",
-        "user_name",
-        "用户",
-        "本人",
-        "我",
-        "i",
-        "me",
-        "self",
-        "对方",
-    }
-)
-_COMPANION_WORDS = frozenset(
-    {
-        "assistant",
-        "the assistant",
-        "companion",
-        "the companion",
-        "ai",
-        "助手",
-        "ai助手",
-        "老友",
-        "old friend",
-        "you",
-        "你",
-    }
-)
+_PERSON_WORDS = frozenset({
+    "user", "the user", "person", "the person", "user name", "user_name", "用户", "本人", "我", "i", "me", "self", "对方",
+})  # fmt: skip
+_COMPANION_WORDS = frozenset({
+    "assistant", "the assistant", "companion", "the companion", "ai", "助手", "ai助手", "老友", "old friend", "you", "你",
+})  # fmt: skip
 
 _SINGLE = """
 name: full name, first name, called | 姓名, 名字, 全名, 本名
@@ -304,15 +278,8 @@ _OF_HOME = (
 )  # fmt: skip
 _OF_WORK = ("salary", "boss", "colleague", "commute", "work hours", "job title", "project", "team", "office")
 _OF_PARTNER = (
-    "living with",
-    "relationship status",
-    "plan",
-    "trip",
-    "in law",
-    "engagement",
-    "wedding",
-    "partner job",
-)
+    "living with", "relationship status", "plan", "trip", "in law", "engagement", "wedding", "partner job",
+)  # fmt: skip
 _OF_LIFE = (
     "health", "medication", "weight", "age", "routine", "diet", "home", "living with", "plan", "partner", "job title",
     "employer", "doctor", "appointment", "treatment", "hobby", "likes", "status",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -136,8 +136,9 @@ def look(
 class Importing:
     """Brings files along into one memory."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, at_once: int = _AT_ONCE) -> None:
         self._past = memory.past
+        self._at_once = at_once
 
     def run(
         self, file: HistoryFile, name: str, sha256: str, who: Teller, stop: Stop
@@ -148,9 +149,9 @@ class Importing:
         """
         number = self._past.begin(name, file.source, sha256, READER)
         counts, turns, sessions = _Counts(), 0, 0
-        for pieces in _gathered(_pieces_of(file, who, counts)):
+        for gathered in self._gathered(file, who, counts):
             stop.check()
-            added = self._past.add(number, pieces)
+            added = self._past.add(number, gathered)
             turns, sessions = turns + added.turns, sessions + added.sessions
             yield FileProgress(file.done, file.size, counts.messages)
         self._past.end(number, counts.conversations)
@@ -159,39 +160,38 @@ class Importing:
             dict(counts.left_out), tuple(counts.unread), counts.unread_count,
         )  # fmt: skip
 
-
-def _pieces_of(file: HistoryFile, who: Teller, counts: _Counts) -> Iterator[PastPiece]:
-    """All that is to be stored of a file, in pieces; what is met is counted."""
-    for read in file.read():
-        if isinstance(read, Unread):
-            counts.miss(read)
-            continue
-        turns = past_turns(read, who)
-        counts.take(read, turns)
-        yield from pieces(read, turns)
-
-
-def _gathered(found: Iterable[PastPiece]) -> Iterator[list[PastPiece]]:
-    """Pieces that are stored in one commit."""
-    gathered: list[PastPiece] = []
-    size = 0
-    for piece in found:
-        if gathered and size + len(piece.turns) > _AT_ONCE:
+    def _gathered(self, file: HistoryFile, who: Teller, counts: _Counts) -> Iterator[list[PastPiece]]:
+        """All that is to be stored of a file, in lists that are stored in one commit; what is met is counted."""
+        gathered: list[PastPiece] = []
+        size = 0
+        for piece in self._pieces_of(file, who, counts):
+            if gathered and size + len(piece.turns) > self._at_once:
+                yield gathered
+                gathered, size = [], 0
+            gathered.append(piece)
+            size += len(piece.turns)
+        if gathered:
             yield gathered
-            gathered, size = [], 0
-        gathered.append(piece)
-        size += len(piece.turns)
-    if gathered:
-        yield gathered
+
+    def _pieces_of(self, file: HistoryFile, who: Teller, counts: _Counts) -> Iterator[PastPiece]:
+        for read in file.read():
+            if isinstance(read, Unread):
+                counts.miss(read)
+                continue
+            turns = past_turns(read, who)
+            counts.take(read, turns)
+            yield from pieces(read, turns, self._at_once)
 
 
-def pieces(conversation: PastConversation, turns: Sequence[PastTurn]) -> Iterator[PastPiece]:
+def pieces(
+    conversation: PastConversation, turns: Sequence[PastTurn], at_once: int = _AT_ONCE
+) -> Iterator[PastPiece]:
     """A conversation, some hundred turns at a time."""
     name = f"{conversation.source}\n{conversation.key}"
     title = " ".join(clean(conversation.title).split())
-    for start in range(0, len(turns), _AT_ONCE):
+    for start in range(0, len(turns), at_once):
         before = turns[start - 1] if start else None
-        part = tuple(turns[start : start + _AT_ONCE])
+        part = tuple(turns[start : start + at_once])
         yield PastPiece(name, title, bool(conversation.persona), part, before)
 
 

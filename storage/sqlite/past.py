@@ -35,7 +35,7 @@ _RESTING = "import_resting"
 _DUE = f"i.due AND NOT i.role_play AND s.status = 'archived' AND s.door = '{IMPORT_DOOR}'"
 #: Newest first, and of one month what was talked of most.
 _ORDER = "substr(s.start_timestamp, 1, 7) DESC, i.turns DESC, s.position DESC"
-_DIGEST = 8
+_DIGEST = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class _Import:
     """What stays the same for all turns of a piece."""
 
     source: int
-    conversation: bytes
+    conversation: str
     piece: PastPiece
     now: str
     new_id: Callable[[], str]
@@ -132,9 +132,9 @@ class ImportTables(TreeTables, RewritingTables):
     def _remove_emptied(self, session_id: str) -> list[str]:
         """A session that was brought along and holds no turn any more; one that still does has no summary of it."""
         gone = self._lose_summary(self.summary(session_id))
-        brought = "SELECT 1 FROM session WHERE session_id = ? AND door = ?"
-        empty = not self._read("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id)
-        if empty and self._read(brought, session_id, IMPORT_DOOR):
+        if self._read("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id):
+            self._settle_session(session_id, 0)
+        elif self._read("SELECT 1 FROM session WHERE session_id = ? AND door = ?", session_id, IMPORT_DOOR):
             self._delete_session(session_id)
         return gone
 
@@ -160,7 +160,7 @@ class ImportTables(TreeTables, RewritingTables):
         known = self._known_past(_digest(piece.conversation), piece)
         return sum(turn.key in known for turn in piece.turns)
 
-    def _known_past(self, conversation: bytes, piece: PastPiece) -> dict[str, int]:
+    def _known_past(self, conversation: str, piece: PastPiece) -> dict[str, int]:
         """The number of the turn of each message that was ever stored, by key."""
         turns = [*([piece.before] if piece.before else []), *piece.turns]
         keys = {_digest(turn.key): turn.key for turn in turns}
@@ -244,7 +244,7 @@ class ImportTables(TreeTables, RewritingTables):
         said = "(SELECT timestamp FROM conversation WHERE session_id = ?1 ORDER BY position {} LIMIT 1)"
         times = f"start_timestamp = {said.format('')}, end_timestamp = {said.format('DESC')}"
         with self._database.write() as sql:
-            sql(f"UPDATE session SET {times} WHERE session_id = ?1", (session_id,))
+            sql(f"UPDATE session SET {times} WHERE session_id = ?1 AND door = '{IMPORT_DOOR}'", (session_id,))
             longer = "UPDATE imported_session SET turns = turns + ?, due = 1 WHERE session_id = ?"
             sql(longer, (more, session_id))
 
@@ -362,5 +362,5 @@ def _standing_later(turns: Sequence[PastTurn], stretch: int, standing: Mapping[s
     return next(found, 0)
 
 
-def _digest(name: str) -> bytes:
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]

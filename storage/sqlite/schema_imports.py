@@ -37,8 +37,8 @@ CREATE INDEX imported_session_due ON imported_session (due) WHERE due;
 CREATE INDEX imported_session_of_source ON imported_session (source);
 
 CREATE TABLE imported_message (
-    conversation BLOB NOT NULL,
-    message BLOB NOT NULL,
+    conversation TEXT NOT NULL,
+    message TEXT NOT NULL,
     turn INTEGER NOT NULL,
     source INTEGER NOT NULL,
     PRIMARY KEY (conversation, message)

@@ -168,6 +168,15 @@ def _judge_migration(stage: Stage, before: Contents, wanted: Contents) -> Iterat
     yield from _different(stage, wanted)
 
 
+def _judge_import(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
+    """What was stored stays, nothing that was there has changed, and the same again ends as if it had not been cut."""
+    found = [row[2] for row in remembered(stage)["turns"]]
+    if found[: len(before["turns"])] != [row[2] for row in before["turns"]]:
+        yield "what was there has changed"
+    stage.bring()
+    yield from _different(stage, wanted)
+
+
 def _half(
     stage: Stage, before: Contents, wanted: Contents, noted: Sequence[str] = ("in flight", "stages")
 ) -> Iterator[str]:
@@ -197,4 +206,5 @@ JUDGES: dict[str, Callable[[Stage, Contents, Contents], Iterator[str]]] = {
     "reset": _judge_reset,
     "erase": _judge_erase,
     "migration": _judge_migration,
+    "import": _judge_import,
 }

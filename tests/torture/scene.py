@@ -23,10 +23,16 @@ from jobs.erasing import Erasing
 from llm import Llm
 from memory import Memory
 from tests.first_version import lay_first_version
+from tests.past import bring, talk
 
 #: Stands in the turns that the scene ``erase`` takes out, and nowhere else.
 MARKER = "Quintessenz-7731"
 TYPED = "The lighthouse keeper is called Ambrose."
+#: What the scene ``import`` brings along.
+BROUGHT = [
+    talk(f"c{number}", "P: The sails are new.", "C: White?", "... 9h later", "P: They tore.", "C: Oh no.")
+    for number in range(3)
+]
 
 
 class Stage:
@@ -80,6 +86,10 @@ class Stage:
     def erase(self) -> None:
         """``/forget`` of everything that holds the marker, and making anew what was made from it."""
         list(Erasing(self.memory, self.llm).run(self.memory.scope_of_words(MARKER), Stop()))
+
+    def bring(self) -> None:
+        """An import of some conversations, a few turns a commit."""
+        bring(self.memory, *BROUGHT, at_once=4)
 
     def indexed(self) -> list[str]:
         """Every text that the index holds."""
@@ -142,6 +152,7 @@ SCENES: dict[str, Callable[[Stage], object]] = {
     "reset": lambda stage: stage.talk.reset(),
     "erase": Stage.erase,
     "migration": lambda stage: None,
+    "import": Stage.bring,
 }
 
 
