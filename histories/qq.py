@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from domain.histories import PastConversation
-from histories import reasons
+from histories import omissions
 from histories.clocks import CLOCK, time_of_day
-from histories.reading import Found, Reading
+from histories.readings import Found, Reading
 from histories.talks import Talk, digest, same_name, spoken_by
 
 _HEAD = "消息记录（此消息记录为文本格式"
@@ -86,9 +86,9 @@ class _Chat:
         number = head["number"] or head["mail"] or ""
         speaker = head["name"].strip() or number
         if number in _SYSTEM_NUMBERS or speaker == "系统消息":
-            self._talk.leave(reasons.SYSTEM)
+            self._talk.leave(omissions.SYSTEM)
         elif _PICTURES.fullmatch(text):
-            self._talk.leave(reasons.ATTACHMENT)
+            self._talk.leave(omissions.ATTACHMENT)
         else:
             me = self._reading.options.me
             by = "person" if same_name(number, me) else spoken_by(speaker, me)

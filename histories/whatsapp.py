@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from histories import reasons
+from histories import omissions
 from histories.clocks import ODD_SPACES
-from histories.reading import Found, Reading
+from histories.readings import Found, Reading
 from histories.talks import Talk, digest, spoken_by
 from histories.whatsapp_lines import Dates, Head, head_of, parted, senders_of
 
@@ -83,7 +83,7 @@ def read(reading: Reading) -> Iterator[Found]:
     senders = senders_of(rests)
     order = dates.order(reading.options.day_first)
     if order is None:
-        yield reading.unread(reasons.DAY_OR_MONTH, example=dates.example)
+        yield reading.unread(omissions.DAY_OR_MONTH, example=dates.example)
         return
     title = chat_name(reading)
     talk = Talk(reading.source, digest(title), title)
@@ -111,7 +111,7 @@ def _begun(talk: Talk, head: Head, senders: frozenset[str]) -> _Said | None:
     """A new message, or a line of the program's own, which nobody said."""
     found = parted(head.rest, senders)
     if found is None:
-        talk.leave(reasons.SYSTEM)
+        talk.leave(omissions.SYSTEM)
         return None
     sender, words = found
     return _Said(head, sender, [words])
@@ -123,11 +123,11 @@ def _put_down(talk: Talk, said: _Said | None, order: str, reading: Reading) -> N
     words = _EDITED.sub("", _MARKS.sub("", "\n".join(said.lines)))
     first, _, others = words.strip().partition("\n")
     if _DELETED.fullmatch(first.strip()) and not others:
-        talk.leave(reasons.DELETED)
+        talk.leave(omissions.DELETED)
         return
     if _OMITTED.fullmatch(first.strip()) or _ATTACHED.fullmatch(first.strip()):
         if not others.strip():
-            talk.leave(reasons.ATTACHMENT)
+            talk.leave(omissions.ATTACHMENT)
             return
         words = others
     speaker = _name(said.sender)
