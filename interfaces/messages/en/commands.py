@@ -284,4 +284,7 @@ COMMANDS = {
     "batch.no_file": "{path} cannot be read ({reason}).",
     "batch.open_block": 'A block opened with """ never ends ({lines} lines), so it was not sent. End it with """ alone on a line.',
     "batch.needs_terminal": "{command} needs a terminal.",
+    "export.rows_done": "Wrote the whole memory to {path} ({rows} rows). --import reads it back. Keep it where only you can read it.",
+    "export.images": "The two images",
+    "export.image_version": "As it was on {when}",
 }

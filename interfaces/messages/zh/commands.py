@@ -281,4 +281,7 @@ COMMANDS = {
     "batch.no_file": "读不了 {path}（{reason}）。请检查文件名。",
     "batch.open_block": '用 """ 开始的一段没有结束（{lines} 行），所以没有发送。请用单独一行 """ 结束。',
     "batch.needs_terminal": "{command} 需要终端。请在终端里运行。",
+    "export.rows_done": "已把全部记忆写入 {path}（{rows} 行）。--import 可以读回。请放在只有你能读的地方。",
+    "export.images": "两份形象",
+    "export.image_version": "{when} 时的样子",
 }

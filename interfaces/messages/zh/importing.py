@@ -65,4 +65,9 @@ IMPORTING = {
     "count.messages": "{count} 条消息",
     "count.call": "{count} 次模型调用",
     "count.calls": "{count} 次模型调用",
+    "import.whole_done": "记忆已与 {path} 完全一致，每一行都在。词和向量会在下次启动时重新生成。",
+    "import.whole_elsewhere": (
+        "{path} 是一份完整的记忆，而这里已有对话：只带来其中的对话。要全部恢复：--data-dir 新文件夹 --import {path}"
+    ),
+    "import.whole_damaged": "{path} 不完整或已损坏（{reason}）。什么都没有改；请重新导出。",
 }
