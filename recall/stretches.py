@@ -2,7 +2,8 @@
 
     asked for a stretch? -> its days -> the nodes that cover them best -> turns and summaries of these days alone
 
-How well nodes cover a stretch is the share of turns they have in common with it, of all that either has. Nodes are
+How well nodes cover a stretch is the share of turns they have in common with it, of all that either has, those beside
+it counted twice: what was not asked for misleads more than what is missing. Nodes are
 taken as long as that share grows and their part of the budget lasts; one of a single session goes as its summary. A
 chapter is what was drawn from talk, and is never taken for what was said. A memory without chapters loses nothing, and
 is not even looked at here.
@@ -198,8 +199,9 @@ class Stretches:
 
 
 def _share(covered: Flags, wanted: Flags) -> float:
-    """The share of rows that two have in common, of all that either has."""
-    return float((covered & wanted).sum() / max(1, (covered | wanted).sum()))
+    """The share of rows that two have in common, of all that either has; what was not wanted weighs twice."""
+    common, beside = int((covered & wanted).sum()), int((covered & ~wanted).sum())
+    return common / max(1, int(wanted.sum()) + 2 * beside)
 
 
 def _recalled(chapter: Chapter, question: str, tokens: int) -> RecalledChapter:
