@@ -84,6 +84,7 @@ _NEUTRAL = re.compile(
     re.IGNORECASE,
 )
 
+_PLAIN = re.compile(r"(?P<year>(?:19|20)\d\d)年?(?:[-/.](?P<month>\d{1,2})|)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _COUNTS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -130,6 +131,24 @@ def asked(text: str, today: date) -> StretchAsked | None:
         return None
     period = Period(period.first, min(period.last, today))
     return StretchAsked(period) if (period.last - period.first).days + 1 >= _SHORTEST else None
+
+
+def named(text: str, today: date) -> Period | None:
+    """The days that somebody names: 2026, 2026-03, 2026-03-08, March, last summer, 去年夏天; None for anything else."""
+    if plain := _PLAIN.fullmatch(text.strip()):
+        year, month = int(plain["year"]), int(plain["month"] or 0)
+        if not month:
+            return Period(date(year, 1, 1), date(year, 12, 31))
+        return _from_month(year, month, month) if 1 <= month <= 12 else None
+    # The rules for talk want a word before a month.
+    found, _ = _period(f"in {text}", today)
+    return found
+
+
+def _from_month(year: int, first: int, last: int) -> Period:
+    """From the beginning of a month to the end of another, the same or a later one."""
+    over = date(year + (last < first), last, 1)
+    return Period(date(year, first, 1), date(over.year + (last == 12), last % 12 + 1, 1) - timedelta(1))
 
 
 def _is_neutral(text: str) -> bool:
@@ -225,9 +244,7 @@ def _this_season(found: re.Match[str], today: date) -> Period:
 def _from_to(found: re.Match[str], today: date) -> Period:
     """From a month to another, of the latest year in which the first of them has begun."""
     first, last = (_month(found[name]) for name in ("first", "last"))
-    year = int(found["year"] or 0) or today.year - (first > today.month)
-    began, over = date(year, first, 1), date(year + (last < first), last, 1)
-    return Period(began, date(over.year + (last == 12), last % 12 + 1, 1) - timedelta(1))
+    return _from_month(int(found["year"] or 0) or today.year - (first > today.month), first, last)
 
 
 def _month(name: str) -> int:
