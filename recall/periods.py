@@ -242,9 +242,11 @@ def _this_season(found: re.Match[str], today: date) -> Period:
 
 
 def _from_to(found: re.Match[str], today: date) -> Period:
-    """From a month to another, of the latest year in which the first of them has begun."""
+    """From a month to another: the latest that has begun, and over a new year the latest of which the end has."""
     first, last = (_month(found[name]) for name in ("first", "last"))
-    return _from_month(int(found["year"] or 0) or today.year - (first > today.month), first, last)
+    begun = today.year - (first > today.month)
+    latest = begun if last >= first else today.year - 1 - (last > today.month)
+    return _from_month(int(found["year"] or latest), first, last)
 
 
 def _month(name: str) -> int:
