@@ -24,7 +24,8 @@ def lived(tmp_path: Path) -> Path:
     )
     assert told.code == 0, told.err
     wrote = run(home, "--export", str(tmp_path / "all.json"), **ENGLISH)
-    assert wrote.code == 0 and "--import reads it back" in wrote.out
+    assert wrote.code == 0
+    assert "--import reads it back" in wrote.out
     return home
 
 
@@ -81,7 +82,8 @@ def test_everything_is_written_as_markdown_to_read(tmp_path: Path, lived: Path) 
     for said in ("I am allergic to peanuts", "My cat is called Momo.", "我的猫打碎了花瓶。"):
         assert said in written
     again = run(lived, "--export", str(tmp_path / "all.md"), **ENGLISH)
-    assert again.code != 0 and "exists already" in again.err
+    assert again.code != 0
+    assert "exists already" in again.err
 
 
 @pytest.mark.parametrize("name", ["all.json", "all.pdf"])
