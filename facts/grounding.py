@@ -133,28 +133,17 @@ class _Ground:
             self.rejected["too many"] += 1
             return None
         self._of_turn[last.text_id] += 1
-        start, end = self._times(draft, basis)
+        # A detail that does not hold costs only itself.
         fact = NewFact(
-            self._new_id(),
-            note,
-            dated_age(draft.restatement, slot.attribute, basis.sources[-1].said),
-            draft.subject,
-            draft.attribute,
-            draft.value,
-            slot,
-            single,
-            about,
-            basis.stance_in(slot, draft),
-            last.timestamp,
-            basis.turns,
-            # A detail that does not hold costs only itself.
-            keywords=tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
-            persons=tuple(name for name in draft.persons if self._stands(name, basis)),
-            entities=tuple(name for name in draft.entities if self._stands(name, basis)),
-            location=draft.location if draft.location and self._stands(draft.location, basis) else "",
-            start=start,
-            end=end,
-        )
+            self._new_id(), note, dated_age(draft.restatement, slot.attribute, basis.sources[-1].said),
+            draft.subject, draft.attribute, draft.value, slot, single, about, basis.stance_in(slot, draft),
+            last.timestamp, basis.turns,
+            tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
+            tuple(name for name in draft.persons if self._stands(name, basis)),
+            tuple(name for name in draft.entities if self._stands(name, basis)),
+            draft.location if draft.location and self._stands(draft.location, basis) else "",
+            *self._times(draft, basis),
+        )  # fmt: skip
         self.relations += self._relations(draft, fact, basis)
         return fact
 

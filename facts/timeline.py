@@ -159,7 +159,7 @@ def is_less_exact(one: str, other: str) -> bool:
     return bool(value.words) and value.words < beside.words and value.numbers <= beside.numbers
 
 
-class Told(Protocol):
+class Valued(Protocol):
     """A value and the statement that tells it: a fact, known or new, or its entry."""
 
     @property
@@ -171,7 +171,7 @@ class Told(Protocol):
         """The statement."""
 
 
-def same_matter(one: Told, other: Told) -> bool:
+def same_matter(one: Valued, other: Valued) -> bool:
     """Whether two statements of a slot say the same, and neither takes back what the other says."""
     equal = (
         same_value(one.value, other.value)
