@@ -87,7 +87,8 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
     try:
         if (done := _without_chat(settings, debug, options, streams, wishes)) is not None:
             return done
-        if options.say is not None and (said := say_beside(settings, options, streams, wishes)) is not None:
+        alone = options.say is not None or options.ask is not None
+        if alone and (said := say_beside(settings, options, streams, wishes)) is not None:
             return said
         with _opened(settings, debug, options, streams) as (conversation, lending):
             warm = warmer(debug.log, then=partial(_ready, conversation, lending))
@@ -224,7 +225,7 @@ def _import(
     wishes: Wishes,
 ) -> Exit:
     from interfaces.terminal.history_import import import_alone
-    from interfaces.terminal.reading import PlainReader
+    from interfaces.terminal.line_source import PlainReader
     from interfaces.terminal.screen import Screen, wants_plain
 
     llm = Llm(settings, debug.log, clock=_now)

@@ -55,11 +55,16 @@ class Sentence:
         """How it says what these terms tell: what stands in another clause than a plan or a wish is stated."""
         if self.stance not in ("planned", "wished"):
             return self.stance
-        scored = [(len(wanted & telling(clause)), stance_of(clause)) for clause in clauses(self.text)]
+        scored = [(len(wanted & terms), stance) for terms, stance in self._told_by_clause]
         most = max((score for score, _ in scored), default=0)
         return (
             "stated" if any(score == most and stance == "stated" for score, stance in scored) else self.stance
         )
+
+    @cached_property
+    def _told_by_clause(self) -> tuple[tuple[frozenset[str], Stance], ...]:
+        """The terms of each clause, with how it says them."""
+        return tuple((telling(clause), stance_of(clause)) for clause in clauses(self.text))
 
     @cached_property
     def ends_or_denies(self) -> bool:
@@ -244,14 +249,24 @@ def in_order(sources: Iterable[Source]) -> tuple[Source, ...]:
 
 def stays_as_it_was(statement: str, wanted: frozenset[str], sources: Sequence[Source]) -> bool:
     """Whether turns say that something is as it was, and so does a statement: "kept it" is "did not change it"."""
-    of_it = wanted - telling(stays) if (stays := words_of_staying(statement)) else frozenset()
+    if not (stays := words_of_staying(statement)):
+        return False
+    of_it = wanted - telling(stays)
     told = (one for source in sources for one in source.sentences if of_it & one.terms)
     return any(of_it & one.terms - telling(kept) for one in told if (kept := words_of_staying(one.text)))
 
 
 def telling(text: str) -> frozenset[str]:
     """The terms of a text that tell something: words, and pairs of characters where there are no spaces."""
-    return frozenset(term for term in terms(text) if len(term) > 1 or not is_unspaced(term))
+    found = terms(text)
+    if text.isascii():
+        return frozenset(found)
+    return frozenset([term for term in found if tells(term)])
+
+
+def tells(term: str) -> bool:
+    """Whether a term tells something by itself."""
+    return len(term) > 1 or term.isascii() or not is_unspaced(term)
 
 
 def stands_in(name: str, text: str) -> bool:

@@ -26,7 +26,7 @@ from facts.evidence import (
     stays_as_it_was,
     telling,
 )
-from facts.figures import Figures, first_wrong
+from facts.figures import Figures, ReadText, first_wrong
 from facts.numbers import mentioned
 from facts.slots import COMPANION, PERSON, Names, slot_of
 
@@ -132,12 +132,19 @@ class _Ground:
             self.rejected["too many"] += 1
             return None
         self._of_turn[last.text_id] += 1
-        restatement = dated_age(draft.restatement, slot.attribute, basis.sources[-1].said)
-        bare = NewFact(
-            self._new_id(), note, restatement, draft.subject, draft.attribute, draft.value, slot, single,
+        start, end = self._times(draft, basis)
+        fact = NewFact(
+            self._new_id(), note, dated_age(draft.restatement, slot.attribute, basis.sources[-1].said),
+            draft.subject, draft.attribute, draft.value, slot, single,
             about, basis.stance_in(slot, draft), last.timestamp, basis.turns,
+            # A detail that does not hold costs only itself.
+            keywords=tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
+            persons=tuple(name for name in draft.persons if self._stands(name, basis)),
+            entities=tuple(name for name in draft.entities if self._stands(name, basis)),
+            location=draft.location if draft.location and self._stands(draft.location, basis) else "",
+            start=start,
+            end=end,
         )  # fmt: skip
-        fact = self._with_details(bare, draft, basis)
         self.relations += self._relations(draft, fact, basis)
         return fact
 
@@ -193,7 +200,8 @@ class _Ground:
         asked: tuple[Source, ...] = ()
         wrong = first_wrong((statement, value), self._figures_of(sources))
         if wrong == "date" and (asked := self._window.answered(sources)):
-            questions = [question for each in asked for question in each.questions]
+            day = sources[-1].said
+            questions = [ReadText(question, day) for each in asked for question in each.questions]
             wrong = first_wrong((statement, value), Figures(sources, questions))
         if wrong:
             return wrong
@@ -201,7 +209,9 @@ class _Ground:
         if found is None:
             return "name"
         basis = self._judged(statement, value, found, of_companion, stance)
-        return basis if isinstance(basis, str) else replace(basis, sources=in_order((*asked, *basis.sources)))
+        if isinstance(basis, str) or not asked:
+            return basis
+        return replace(basis, sources=in_order((*asked, *basis.sources)))
 
     def _figures_of(self, sources: tuple[Source, ...]) -> Figures:
         """The figures of some turns, worked out once."""
@@ -261,27 +271,22 @@ class _Ground:
 
     # --- what goes with a fact
 
-    def _with_details(self, fact: NewFact, draft: FactDraft, basis: _Basis) -> NewFact:
-        """The fact with its details, as far as they hold; a detail that does not hold costs only itself."""
+    def _times(self, draft: FactDraft, basis: _Basis) -> tuple[str, str]:
+        """When what a fact tells begins and ends, as far as that holds."""
         figures = self._figures_of(basis.sources)
-        dates = [written.iso for written in written_dates(draft.restatement) if len(written.iso) == 10]
         start, end = (self._day(day, figures) for day in (draft.start, draft.end))
-        return replace(
-            fact,
-            keywords=tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
-            persons=tuple(name for name in draft.persons if self._stands(name, basis)),
-            entities=tuple(name for name in draft.entities if self._stands(name, basis)),
-            location=draft.location if draft.location and self._stands(draft.location, basis) else "",
-            start=start or (dates[0] if len(dates) == 1 and not end else ""),
-            end=end,
-        )
+        if start or end:
+            return start, end
+        dates = [written.iso for written in written_dates(draft.restatement) if len(written.iso) == 10]
+        return (dates[0] if len(dates) == 1 else ""), ""
 
     def _day(self, day: str, figures: Figures) -> str:
+        if not day:
+            return ""
         iso = iso_of(day)
         if iso and figures.bears(iso):
             return iso
-        if day:
-            self.rejected["start or end"] += 1
+        self.rejected["start or end"] += 1
         return ""
 
     def _relations(self, draft: FactDraft, fact: NewFact, basis: _Basis) -> Iterator[NewRelation]:

@@ -23,11 +23,12 @@ from domain import errors
 from domain.languages import is_unspaced, unspaced_share
 from domain.recollection import MissingPart, RecallLimits, Recollection
 from recall import questions, ranking, word_search, words
+from recall.budget import ENTRY, FRAME, RECORD
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
 from recall.known_facts import KnownFacts, SlotsAsked
 from recall.ranking import Evidence, bm25, from_neighbours, rarity
 from recall.searching import Hidden, Search, Searched
-from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
+from recall.selection import RankedSearch, Selector
 from recall.turn_table import TurnTable
 
 if TYPE_CHECKING:
@@ -282,7 +283,7 @@ class Finder:
             for searched in search.find(asked, vectors, backgrounds)
         ]
         kept = [
-            replace(each, ranked=_level(each.ranked)) if apart else each
+            replace(each, ranked=ranking.level(each.ranked)) if apart else each
             for each, query in zip(ranked, said if apart else said[-1:] * len(ranked), strict=True)
             if not gated or self._is_relevant(each, query, limits.tokens)
         ]
@@ -375,13 +376,6 @@ def _trusted(searched: Searched, ranked: ranking.Ranked, searches: int) -> ranki
     if searches == 1 or searched.asked.seeks or not searched.asked.by_itself:
         return ranked
     return replace(ranked, turns=ranked.turns * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
-
-
-def _level(ranked: ranking.Ranked) -> ranking.Ranked:
-    """What one of several questions found, so that its best stands as far above the rest as the best of the others."""
-    turns, sessions = ranked.turns, ranked.sessions
-    above = float(turns.max() - turns.mean()) if len(turns) else 0.0
-    return replace(ranked, turns=turns / above, sessions=sessions / above) if above > 0.0 else ranked
 
 
 def _apart(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:

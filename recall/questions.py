@@ -19,7 +19,7 @@ from typing import Literal
 
 from domain.languages import STOP_WORDS
 from domain.settings import Planning
-from recall import times, words
+from recall import periods, words
 
 _ASKS = re.compile(
     r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how)\b|什么|谁|哪|几|多少|怎|吗|呢|是否",
@@ -86,7 +86,7 @@ class Question:
 
     text: str
     terms: tuple[str, ...]
-    windows: tuple[times.Period, ...]
+    windows: tuple[periods.Period, ...]
     of_the_past: bool
     advice: bool
     remark: bool
@@ -107,7 +107,7 @@ def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
 
 def read(text: str, today: date) -> Question:
     """Read a question."""
-    seeks, windows = bool(_SEEKS.search(text)), times.windows(text, today)
+    seeks, windows = bool(_SEEKS.search(text)), periods.windows(text, today)
     terms = words.sought(text) if seeks else words.terms(text)
     return Question(
         text=text,
@@ -120,7 +120,7 @@ def read(text: str, today: date) -> Question:
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),
-        faint=frozenset(terms) - frozenset(words.terms(times.without_distances(text))),
+        faint=frozenset(terms) - frozenset(words.terms(periods.without_distances(text))),
         names=frozenset(_names(text)),
         goes_on=not _ASKS.search(_first_sentence(text)),
     )
@@ -135,7 +135,7 @@ def _names(text: str) -> Iterator[str]:
     """The terms of names: of Chinese ones the pairs, since a single character of one says nothing."""
     for found in _CAPITALISED.finditer(text):
         for word in found[1].split():
-            if word.casefold() not in times.CALENDAR | STOP_WORDS:
+            if word.casefold() not in periods.CALENDAR | STOP_WORDS:
                 yield from words.terms(word)
     for found in _CHINESE_SUBJECT.finditer(text):
         yield from (term for term in words.terms(found[1]) if len(term) > 1)

@@ -2,7 +2,7 @@
 
     chat        what was asked goes to the model with the memories that matter; stored before it is answered
     memories, delete, purge, clear_old
-    upkeep      cleaning, vectors and old age, in the background, one companion after another
+    upkeep      cleaning, vectors and old age, in the background of each, one companion after another
 
 Promises: a failed call stores nothing; what is due is noted in the commit that stores the reply, and is done once,
 also after a restart; each (person, system instruction) has memories of its own; what is deleted is recalled nowhere.
@@ -225,9 +225,9 @@ class ChatMemory:
         if instruction not in self._instructions(person, instruction):
             return None
         with (
-            self._upkeep.paused(),
             self._people.companion(person, instruction) as companion,
             companion.turns,
+            companion.background.paused(),
         ):
             chosen = companion.memory.doors.scope_of_memory(number)
             if not chosen:

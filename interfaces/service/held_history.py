@@ -28,9 +28,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from domain.held import HeldRound
-from domain.pleas import heard, spoken_of
+from domain.pleas import heard
 from domain.records import Finish, Quoted, Round
 from domain.text import clean
+from jobs.withholding import meant_by
 from memory import Memory
 
 #: A key of a client that is longer than this is known by its digest.
@@ -211,8 +212,8 @@ class HeldHistory:
     def _withhold_what_is_asked(self, spoken: Round) -> None:
         """Let no later prompt hold what the person asks to have forgotten."""
         if plea := heard(spoken.user.words):
-            *before, present = self._memory.rounds(spoken.user.session_id)
-            rounds = (*spoken_of(plea, before), present)
+            *before, present = self._memory.rounds(session_id := spoken.user.session_id)
+            rounds = (*meant_by(self._memory, plea, session_id, before), present)
             self._memory.withhold([turn.text_id for one in rounds for turn in one.turns])
 
 

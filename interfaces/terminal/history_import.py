@@ -21,8 +21,8 @@ from domain.settings import Settings
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder
+from interfaces.terminal.line_source import Reader
 from interfaces.terminal.pump import Beat, Pump
-from interfaces.terminal.reading import Reader
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning
 from jobs.importing import Brought, FileProgress, Importing, Teller, digest_of, look, plain_name, teller

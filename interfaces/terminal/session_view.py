@@ -15,7 +15,7 @@ from domain.facts import News
 from domain.records import Round, Turn
 from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext
-from interfaces.terminal.reading import PROMPT
+from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.reply import show_text
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import cells_of

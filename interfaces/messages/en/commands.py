@@ -157,7 +157,7 @@ COMMANDS = {
     "part.words": "the word index",
     "forget.what": "What should be forgotten? /forget last, /forget session N, /forget turn ID, /forget asked, or /forget WORDS",
     "forget.nothing_asked": "You asked for nothing to be forgotten. /forget WORDS erases what holds them.",
-    "plea.heard_of": "Will not be brought up again: {rounds}, this one and those of this session that speak of {matter}, in doubt also the one before. Still on the disk: /forget asked erases it for good, /remember lets it be.",
+    "plea.heard_of": "Will not be brought up again: {rounds}, this one and those that speak of {matter}, in doubt also the one before. Still on the disk: /forget asked erases it for good, /remember lets it be.",
     "plea.heard": "Will not be brought up again: {rounds}. Still on the disk: /forget asked erases it for good, /remember lets it be.",
     "remember.nothing": "Nothing is held back: you asked for nothing to be forgotten.",
     "remember.done": "May be brought up again: {turns}.",

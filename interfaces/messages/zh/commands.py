@@ -157,7 +157,7 @@ COMMANDS = {
     "part.words": "词语索引",
     "forget.what": "要忘掉什么？/forget last、/forget session N、/forget turn ID、/forget asked，或 /forget 词语",
     "forget.nothing_asked": "你没有请它忘掉什么。/forget 词语 会抹去含有这些词的内容。",
-    "plea.heard_of": "不会再提起：{rounds}，即这一轮和本次会话中说到{matter}的，拿不准时连同前一轮。磁盘上还有：/forget asked 彻底抹去，/remember 则照旧记着。",
+    "plea.heard_of": "不会再提起：{rounds}，即这一轮和说到{matter}的，拿不准时连同前一轮。磁盘上还有：/forget asked 彻底抹去，/remember 则照旧记着。",
     "plea.heard": "不会再提起：{rounds}。磁盘上还有：/forget asked 彻底抹去，/remember 则照旧记着。",
     "remember.nothing": "没有什么被按下不提：你没有请它忘掉什么。",
     "remember.done": "又可以提起了：{turns}。",

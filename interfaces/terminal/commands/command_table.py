@@ -19,9 +19,9 @@ from interfaces.terminal.commands import (
     memory_view,
     models,
     persona,
-    reasons,
     switches,
     talk,
+    why,
 )
 
 
@@ -52,7 +52,7 @@ TABLE: tuple[Command, ...] = (
         "facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.facts, choices=fact_list.fact_choices
     ),
     Command("ask", "QUESTION", memory_view.ask),
-    Command("why", "[full]", reasons.why, choices=_first("full")),
+    Command("why", "[full]", why.why, choices=_first("full")),
     Command(
         "forget",
         "last|asked|session N|turn ID|WORDS",
