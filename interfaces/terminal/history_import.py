@@ -73,6 +73,9 @@ class HistoryImport:
         files = recognise(path, ReadingOptions(zone=MachineZone()))
         sha256 = "" if order.only_look else self._digest(path)
         for file in files:
+            if not file.source:  # it only tells what was passed over
+                self._show_left_out({}, [one for one in file.read() if isinstance(one, Unread)])
+                continue
             who = teller(order.me, path, self.clock())
             seen, who = self._clear(file, path, who)
             if order.only_look:
@@ -164,7 +167,7 @@ class HistoryImport:
             self._tell("import.known", messages=count("message", brought.known))
         self._show_left_out(brought.left_out, brought.unread, brought.unread_count)
 
-    def _show_left_out(self, left_out: Mapping[str, int], unread: Sequence[Unread], count: int) -> None:
+    def _show_left_out(self, left_out: Mapping[str, int], unread: Sequence[Unread], count: int = 0) -> None:
         """What was not taken over, each with its reason."""
         for reason in sorted(left_out, key=lambda reason: -left_out[reason]):
             self._tell(
@@ -196,7 +199,7 @@ class HistoryImport:
 
     def _source(self, kind: str) -> str:
         """What a format is called."""
-        key = f"import.source.{kind}"
+        key = f"import.source.{kind.replace('-', '_')}"
         return self.words.say(key) if self.words.has(key) else kind
 
     def _tell(self, key: str, meaning: Meaning = "words", /, **details: object) -> None:
