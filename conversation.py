@@ -99,7 +99,6 @@ class Conversation:
     def open(self) -> Opening:
         """The session as it stands, for showing it."""
         rounds = self.memory.rounds(self.session.session_id, self.settings.max_conv_num)
-        sessions_kept, rounds_kept = self.memory.session_counts()
         return Opening(
             self.session,
             self._resumed,
@@ -107,8 +106,7 @@ class Conversation:
             self.memory.summary(self.session.session_id),
             self.memory.in_flight(self.session.session_id),
             self._gap(rounds),
-            sessions_kept,
-            rounds_kept,
+            *self.memory.session_counts(),
             self.memory.last_spoken(),
             len(self._keeping.due()),
             News() if rounds else self.memory.news_before(self.session.session_id),
