@@ -22,6 +22,9 @@ from jobs.noting import names_of_both
 from llm import Llm
 from memory import Memory
 from models.chapter_prompts import Material
+from recall.asked_periods import named as days_named
+
+__all__ = ["ChapterEvent", "Chapters", "Grown", "days_named", "first_group", "shortened"]
 
 #: So many calls are made at once; what is left, in a memory that is old when it first gets chapters, comes later.
 _MOST_AT_ONCE = 20

@@ -54,6 +54,7 @@ class Options:
     check: bool = False
     backup: Path | None = None
     restore: Path | None = None
+    export: str | None = None
     bring: ImportOrder | None = None
     stream: bool = True
     debug: bool = False
@@ -195,6 +196,7 @@ def _parser(words: Words) -> argparse.ArgumentParser:
     add("--check", action="store_true")
     add("--backup", metavar="FILE", type=Path)
     add("--restore", metavar="FILE", type=Path)
+    add("--export", metavar="FILE")
     add("--import", nargs="+", metavar="FILE", type=Path)
     add("--me", action="append", metavar="NAME")
     add("--dry-run", action="store_true")

@@ -15,15 +15,20 @@ IMPORTING = {
     "import.source.claude": "Claude",
     "import.source.deepseek": "DeepSeek",
     "import.source.gemini": "Gemini",
+    "import.source.grok": "Grok",
+    "import.source.copilot": "Copilot",
     "import.source.open_webui": "Open WebUI",
     "import.source.librechat": "LibreChat",
     "import.source.sillytavern": "SillyTavern",
+    "import.source.character_ai": "Character.AI",
     "import.source.llm": "llm",
     "import.source.whatsapp": "WhatsApp",
     "import.source.telegram": "Telegram",
     "import.source.wechat": "WeChat",
-    "import.source.openai": "OpenAI messages",
-    "import.source.old_friend": "Old Friend",
+    "import.source.qq": "QQ",
+    "import.source.sharegpt": "ShareGPT",
+    "import.source.messages": "Messages by role",
+    "import.source.notes": "Notes",
     "import.person": "you",
     "import.companion": "assistant",
     "import.looking": "Looking  {bar} {share} · {messages} messages",
@@ -65,4 +70,10 @@ IMPORTING = {
     "count.messages": "{count} messages",
     "count.call": "{count} call",
     "count.calls": "{count} calls",
+    "import.whole_done": "The memory is that of {path}: every row of it. Words and vectors are made anew at the next start.",
+    "import.whole_elsewhere": (
+        "{path} is a whole memory, and this one holds conversations already: only its conversations are brought along."
+        " For all of it: --data-dir NEW --import {path}"
+    ),
+    "import.whole_damaged": "{path} is cut off or damaged ({reason}). Nothing was changed; export it again.",
 }

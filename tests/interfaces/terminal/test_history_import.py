@@ -47,6 +47,17 @@ def test_an_export_is_brought_along_once_and_found_at_once(tmp_path: Path, expor
     assert "remind me to ask about the flat with number" in found.err
 
 
+def test_a_folder_is_looked_through_and_what_was_passed_over_is_told(tmp_path: Path, export: Path) -> None:
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    export.rename(folder / export.name)
+    (folder / "strange.json").write_text('{"what": 1}', encoding="utf-8")
+    told = run(tmp_path, "--import", str(folder), **ENGLISH)
+    assert told.code == 0
+    assert DONE in told.out
+    assert "strange.json" in told.out
+
+
 def test_the_counts_are_told_in_chinese_too(tmp_path: Path, export: Path) -> None:
     told = run(tmp_path, "--import", str(export), LANGUAGE="zh")
     assert "ChatGPT：从 2 次谈话带来 40 条消息" in told.out
