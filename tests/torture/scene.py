@@ -94,7 +94,9 @@ class Stage:
     def write_chapters(self) -> None:
         """All chapters that are due, by a model that always writes the same."""
         writer = Writer()
-        llm = models_at("http://model.invalid/v1", transport=lambda: writer.transport, stream=False, group_size=2)
+        llm = models_at(
+            "http://model.invalid/v1", transport=lambda: writer.transport, stream=False, group_size=2
+        )
         list(Chapters(self.memory, llm).run(Stop()))
         llm.close()
 
@@ -144,7 +146,9 @@ def prepare(folder: Path, scene: str) -> None:
     if scene == "erase":
         stage.say(f"Never repeat {MARKER} to anyone.")
     if scene == "chapters":
-        stage.keep_alone("The sails are patched.", "I bought a compass.", "The anchor is rusty.", "We sail in June.")
+        stage.keep_alone(
+            "The sails are patched.", "I bought a compass.", "The anchor is rusty.", "We sail in June."
+        )
     if scene == "reset":
         stage.say(TYPED)
         stage.memory.keep_stage(stage.talk.session.session_id, "summary", "{}")
