@@ -70,7 +70,8 @@ class HistoryImport:
     def _file(self, path: Path, order: ImportOrder) -> None:
         from histories import MachineZone, ReadingOptions, recognise
 
-        files = recognise(path, ReadingOptions(zone=MachineZone()))
+        me, day_first = "".join(order.me[:1]), None if order.dates is None else order.dates == "day"
+        files = recognise(path, ReadingOptions(me, MachineZone(), day_first))
         sha256 = "" if order.only_look else self._digest(path)
         for file in files:
             if not file.source:  # it only tells what was passed over
