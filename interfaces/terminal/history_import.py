@@ -7,8 +7,10 @@ where somebody can be asked, and else ``--me`` must say it. Ctrl-C stops between
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,6 +27,7 @@ from interfaces.terminal.line_source import Reader
 from interfaces.terminal.pump import Beat, Pump
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning
+from interfaces.terminal.whole_export import bring_back
 from jobs.importing import Brought, FileProgress, Importing, Teller, digest_of, look, plain_name, teller
 from memory import Memory
 
@@ -67,9 +70,13 @@ class HistoryImport:
     def _file(self, path: Path, order: ImportOrder) -> None:
         from histories import MachineZone, ReadingOptions, recognise
 
-        files = recognise(path, ReadingOptions(zone=MachineZone()))
+        me, day_first = "".join(order.me[:1]), None if order.dates is None else order.dates == "day"
+        files = recognise(path, ReadingOptions(me, MachineZone(), day_first))
         sha256 = "" if order.only_look else self._digest(path)
         for file in files:
+            if not file.source:  # it only tells what was passed over
+                self._show_left_out({}, [one for one in file.read() if isinstance(one, Unread)])
+                continue
             who = teller(order.me, path, self.clock())
             seen, who = self._clear(file, path, who)
             if order.only_look:
@@ -161,7 +168,7 @@ class HistoryImport:
             self._tell("import.known", messages=count("message", brought.known))
         self._show_left_out(brought.left_out, brought.unread, brought.unread_count)
 
-    def _show_left_out(self, left_out: Mapping[str, int], unread: Sequence[Unread], count: int) -> None:
+    def _show_left_out(self, left_out: Mapping[str, int], unread: Sequence[Unread], count: int = 0) -> None:
         """What was not taken over, each with its reason."""
         for reason in sorted(left_out, key=lambda reason: -left_out[reason]):
             self._tell(
@@ -193,7 +200,7 @@ class HistoryImport:
 
     def _source(self, kind: str) -> str:
         """What a format is called."""
-        key = f"import.source.{kind}"
+        key = f"import.source.{kind.replace('-', '_')}"
         return self.words.say(key) if self.words.has(key) else kind
 
     def _tell(self, key: str, meaning: Meaning = "words", /, **details: object) -> None:
@@ -222,6 +229,10 @@ def import_alone(
     def ask(question: str, names: Sequence[str]) -> str | None:
         return reader.ask(question, choices=names) if reader else None
 
+    if not order.only_look and len(order.paths) == 1:
+        empty = partial(_holds_nothing, open_memory)
+        if bring_back(order.paths[0], settings.data_dir, empty, words, screen, clock):
+            return Exit.OK
     memory = None if order.only_look else open_memory()
     try:
         asking = ask if reader else None
@@ -234,3 +245,9 @@ def import_alone(
     finally:
         if memory:
             memory.close()
+
+
+def _holds_nothing(open_memory: Callable[[], Memory]) -> bool:
+    """Whether nothing was ever said in a memory."""
+    with closing(open_memory()) as memory:
+        return memory.session_counts()[1] == 0

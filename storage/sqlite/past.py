@@ -108,8 +108,8 @@ class ImportTables(TreeTables, RewritingTables):
     def turns_of_import(self, number: int, most: int) -> list[str]:
         """Up to ``most`` turns that this import brought along and that are still there."""
         query = (
-            "SELECT c.text_id FROM imported_message m JOIN conversation c ON c.seq = m.turn"
-            " WHERE m.source = ? LIMIT ?"
+            "SELECT text_id FROM conversation c WHERE EXISTS (SELECT 1 FROM imported_message m"
+            " WHERE m.turn = c.seq AND m.source = ?) ORDER BY c.seq LIMIT ?"
         )
         return [str(row[0]) for row in self._read(query, number, most)]
 

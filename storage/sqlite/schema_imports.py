@@ -43,4 +43,5 @@ CREATE TABLE imported_message (
     source INTEGER NOT NULL,
     PRIMARY KEY (conversation, message)
 ) WITHOUT ROWID;
+CREATE INDEX imported_message_of_turn ON imported_message (turn);
 """

@@ -31,10 +31,12 @@ def sessions(context: CommandContext, argument: str) -> Next:
         return None
     earlier = _earlier(context, count)
     for at in range(len(earlier), 0, -1):
-        context.aside.one_row(f"{at:>3}  {_row(context, earlier[at - 1])}")
+        context.aside.one_row(f"{at:>3}  {session_row(context, earlier[at - 1])}")
     if context.memory.rounds(context.session_id, 1):
         present = context.conversation.session
-        context.aside.one_row(f"  ·  {_row(context, present)} · {context.words.say('sessions.present')}")
+        context.aside.one_row(
+            f"  ·  {session_row(context, present)} · {context.words.say('sessions.present')}"
+        )
     context.tell("sessions.how" if earlier else "sessions.nothing", "quiet")
     return None
 
@@ -46,7 +48,7 @@ def _earlier(context: CommandContext, count: int = -1) -> list[Session]:
     return earlier[:count] if count >= 0 else earlier
 
 
-def _row(context: CommandContext, session: Session) -> str:
+def session_row(context: CommandContext, session: Session) -> str:
     """Day, length and title of a session."""
     rounds = context.memory.rounds(session.session_id)
     alone = 0 if rounds else len(context.memory.turns_of(session.session_id))
@@ -100,7 +102,7 @@ def show(context: CommandContext, argument: str) -> Next:
     """``/show N|last|ID``"""
     session = found_session(context, argument)
     memory = context.memory
-    context.aside.line(_row(context, session), "title")
+    context.aside.line(session_row(context, session), "title")
     if summary := memory.summary(session.session_id):
         context.aside.line(summary.summary, "quiet")
     context.aside.line()

@@ -47,6 +47,17 @@ def test_an_export_is_brought_along_once_and_found_at_once(tmp_path: Path, expor
     assert "remind me to ask about the flat with number" in found.err
 
 
+def test_a_folder_is_looked_through_and_what_was_passed_over_is_told(tmp_path: Path, export: Path) -> None:
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    export.rename(folder / export.name)
+    (folder / "strange.json").write_text('{"what": 1}', encoding="utf-8")
+    told = run(tmp_path, "--import", str(folder), **ENGLISH)
+    assert told.code == 0
+    assert DONE in told.out
+    assert "strange.json" in told.out
+
+
 def test_the_counts_are_told_in_chinese_too(tmp_path: Path, export: Path) -> None:
     told = run(tmp_path, "--import", str(export), LANGUAGE="zh")
     assert "ChatGPT：从 2 次谈话带来 40 条消息" in told.out
@@ -188,3 +199,12 @@ def test_the_names_of_files_are_completed(chat: Chat, export: Path) -> None:
     terminal.send("\t")
     terminal.see(f"/import {export}")
     terminal.send("\x03")
+
+
+def test_a_date_that_may_be_read_in_two_ways_is_asked_for(tmp_path: Path) -> None:
+    chat = tmp_path / "WhatsApp Chat with Ann.txt"
+    chat.write_text("1/4/23, 19:02 - Ann: hi\n1/4/23, 19:03 - Bob: hello\n", encoding="utf-8")
+    unclear = run(tmp_path, "--import", str(chat), "--me", "Bob", **ENGLISH)
+    assert "--dates day or --dates month" in unclear.out + unclear.err
+    clear = run(tmp_path, "--import", str(chat), "--me", "Bob", "--dates", "day", "--dry-run", **ENGLISH)
+    assert "From 2023-04-01 to 2023-04-01." in clear.out
