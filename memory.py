@@ -20,7 +20,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -31,11 +31,13 @@ from domain.facts import Fact, ImageDraft
 from domain.files import make_private_folder
 from domain.recollection import FactMark, RecallLimits, Recollection
 from domain.records import Finish, Image, Quoted, Round, Session
+from domain.settings import ExternalMemory
 from domain.vectors import Embedder
 from domain.workers import Workers
 from facts.asking import slots_asked
-from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
+from recall.embedding import key_in
 from recall.marks import marks_of_lines
+from recall.others import Others
 from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
@@ -90,6 +92,7 @@ class Memory(Serving, Listening):
         also_searched: Sequence[Path] = (),
         scrubbers: Sequence[Scrub] = (),
         workers: Workers | None = None,
+        external: Sequence[ExternalMemory] = (),
     ) -> None:
         self.folder = folder
         self._embedder = embedder
@@ -109,9 +112,10 @@ class Memory(Serving, Listening):
             self._owner.release()
             raise
         self._images = Images(folder / "persona", self._store, clock, log)
-        searched, others = [folder, *also_searched], of_others(folder)
+        self.others = Others(external, folder, embedder, log)
+        searched, besides = [folder, *also_searched], of_others(folder)
         self.eraser = Eraser(
-            self._store, self._images, searched, self._scrub_index, tokens, scrubbers, others
+            self._store, self._images, searched, self._scrub_index, tokens, scrubbers, besides
         )
 
     # -- opening and closing -------------------------------------------------------------------------------------
@@ -143,6 +147,7 @@ class Memory(Serving, Listening):
 
         It may run in a thread of its own, and is cut off by ``close``; the next start does what is left.
         """
+        self.others.start()
         try:
             self.start_index()
             self.finish_erasing()
@@ -156,6 +161,7 @@ class Memory(Serving, Listening):
         if settle and self._search:
             self._search.index.settle(settle)
         self._closed = True
+        self.others.close(patience)
         with self._opening:
             if self._search:
                 self._search.index.close(patience)
@@ -301,29 +307,32 @@ class Memory(Serving, Listening):
         with ``besides_session``. ``recent`` are the messages before the input, oldest first, for what "she" means.
         Without ``gated`` the best are handed over however weak they are; an empty recollection is a good answer.
         Queries that stand ``apart`` are several questions, searched side by side, that share one budget. An index that
-        just opens is waited for, a little.
+        just opens is waited for, a little. What memories of others hold stands beside it, inside the same budget.
         """
+        offered = self.others.found(queries, now, limits, recent=recent, gated=gated, apart=apart)
         search = self._opened_search()
         if search.vectors.state != "ready":
             self.start_index()
             search.index.await_open(_OPENING)
         rounds = self.context(session_id) if besides_context else ()
         in_context = [turn.seq for spoken in rounds for turn in spoken.turns]
-        return search.finder.recall(
+        own = search.finder.recall(
             queries,
             self._embedder.embed,
             session_id=session_id,
             now=now,
-            limits=limits,
+            limits=offered.left,
             hidden=None if besides_session else in_context,
             recent=recent,
             gated=gated,
             apart=apart,
         )
+        return offered.beside(own)
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
         """The memories that hold these words in any of their forms; empty when nobody ever said them."""
-        return self._opened_search().finder.search(words, limits)
+        own = self._opened_search().finder.search(words, limits)
+        return replace(own, others=self.others.search(words, limits))
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
@@ -377,14 +386,7 @@ class Memory(Serving, Listening):
 
     def key_of(self, text_id: str) -> str | None:
         """The text whose vector stands for a turn or a summary; None when there is none, or it is withheld."""
-        if turns := self._store.turns_with_ids([text_id]):
-            if turns[0].withheld:
-                return None
-            before = self._store.before(turns[0], TURNS_BEFORE)[::-1]
-            return turn_key(turns[0], before, style_for(self._embedder.model))
-        if summaries := self._store.summaries_with_ids([text_id]):
-            return summary_key(summaries[0])
-        return None
+        return key_in(self._store, text_id, self._embedder.model)
 
     def _tell_index(self, gone: Sequence[str]) -> None:
         """Texts are new or gone. An index that is not open yet is compared with the store when it is opened."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from domain.languages import Language
 from domain.recollection import Became
+from domain.records import Role
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,10 @@ class Templates:
     """boundary, notes, memories"""
     recalled_notes: str
     """What the marks of records mean, where any has one."""
+    recalled_others: str
+    """What is to be known of records from memories of others, where there are any."""
+    others_speakers: Mapping[Role, str]
+    """What the two who talk in a memory of others are called."""
     became: Mapping[Became, str]
     """when, text: what became of what a line of an image tells, behind that line"""
     unanswered: str
@@ -94,6 +99,9 @@ A record with "known" is a note of what was once said, not to be quoted; "only" 
 supposed or said in jest. "changed" and "corrected" tell since when something else is so, "until" when it ended, "untrue" \
 that it never was; what is "doubtful_since" may not hold any more: ask, or say so. The day that something "was_planned_for" \
 has passed: never tell it as still to come.""",
+    recalled_others="""
+A record with "from" is no memory of your own: it stands in the notes, or the memory, of that name. "I" and "you" in it are its own people. When you use or quote it, say where it is from, and never tell it as something {person} said to you.""",
+    others_speakers={"user": "its person", "assistant": "its companion"},
     became={
         "changed": " [changed since {when}: {text}]",
         "until": " [until {when}: {text}]",
@@ -150,6 +158,9 @@ _ZH = Templates(
 带 "known" 的记录是对曾经说过的事的笔记，不要引用；"only" 表示那只是打算（planned）、愿望（wished）、推测（supposed）或玩笑（joked）。\
 "changed" 和 "corrected" 说明从何时起是另一样，"until" 说明到何时为止，"untrue" 说明从来不是这样；\
 "doubtful_since" 表示从那时起可能不再如此：要问一问，或说明这一点。"was_planned_for" 是原定的日子，已经过去：不要说成还没到的事。""",
+    recalled_others="""
+带 "from" 的记录不是你自己的记忆：它在那个名字的笔记或记忆里。其中的“我”“你”是那里的人。用到或引用它时要说明出自哪里，绝不说成是{person}对你说过的话。""",
+    others_speakers={"user": "那里的人", "assistant": "那里的伙伴"},
     became={
         "changed": "【{when} 起变了：{text}】",
         "until": "【到 {when} 为止：{text}】",

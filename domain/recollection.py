@@ -103,6 +103,24 @@ class RecalledSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class RecalledOther:
+    """A text of a memory that is not ours and is only read: from which ``source``, and at what ``place`` in it.
+
+    ``timestamp`` is "" where nobody knows when it is from, ``role`` None where it is a note and nobody spoke.
+    """
+
+    text_id: str
+    source: str
+    place: str
+    timestamp: str
+    role: Role | None
+    text: str
+    why: Why
+    cut: bool = False
+    whole: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """What must be known to answer, and what is looked for therefore. A question may be its own plan."""
 
@@ -137,6 +155,7 @@ class Recollection:
 
     ``facts`` and ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
     ``degraded`` names the parts that could not take part. ``steps`` tell how it was found, where that took a plan.
+    ``others`` are from memories that are not ours, best first.
     """
 
     summaries: tuple[RecalledSummary, ...] = ()
@@ -147,6 +166,7 @@ class Recollection:
     degraded: tuple[MissingPart, ...] = ()
     steps: tuple[SearchStep, ...] = ()
     facts: tuple[RecalledFact, ...] = ()
+    others: tuple[RecalledOther, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.summaries or self.turns or self.facts)
+        return bool(self.summaries or self.turns or self.facts or self.others)

@@ -27,6 +27,14 @@ Source = Literal["flag", "environment", ".env", "default"]
 Planning = Literal["off", "auto", "always"]
 
 
+@dataclass(frozen=True, slots=True)
+class ExternalMemory:
+    """A memory of others that may be read: what it is called, and where it is."""
+
+    name: str
+    path: Path
+
+
 @dataclass(frozen=True)
 class Settings:
     """All settings. ``sources`` tells where each came from, ``notices`` what should be pointed out once."""
@@ -44,6 +52,7 @@ class Settings:
     recall_planning: Planning
     reflection_rounds: int
     recall_tokens: int
+    external_memories: tuple[ExternalMemory, ...]
     window_size: int
     image_tokens: int
     open_memories: int
@@ -192,6 +201,22 @@ def _folder(value: str) -> Path:
     return Path(value).expanduser()
 
 
+def _external(value: str) -> tuple[ExternalMemory, ...]:
+    """``work=~/notes, Ann=/backups/ann.db``: names of their own, and paths without a comma."""
+    found = [_named(one) for one in value.split(",") if one.strip()]
+    if len({one.name for one in found}) < len(found):
+        raise Wrong("external")
+    return tuple(found)
+
+
+def _named(value: str) -> ExternalMemory:
+    name, separator, path = value.partition("=")
+    name = " ".join(name.split())
+    if not separator or not path.strip() or not name.isprintable() or not 0 < len(name) <= 40 or "\0" in path:
+        raise Wrong("external")
+    return ExternalMemory(name, Path(path.strip()).expanduser())
+
+
 @dataclass(frozen=True)
 class Setting:
     """One row of the table of settings: its name, how it is read, and what holds while nobody gives it."""
@@ -219,6 +244,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_SESSION_NUM", _count, "3"),
     Setting("RECALL_CONV_NUM", _count, "30"),
     Setting("RECALL_TOKENS", _count, "2000"),
+    Setting("EXTERNAL_MEMORIES", _external),
     Setting("RECALL_PLANNING", _planning, "auto"),
     Setting("REFLECTION_ROUNDS", _few, "2"),
     Setting("WINDOW_SIZE", _count, "40"),

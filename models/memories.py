@@ -4,7 +4,8 @@ images with what became of their lines.
 Of what was recalled first what is known, a line a fact with the day on which it was said; then what was said, a line
 for each day of each conversation: its date, weekday and age, its summary where that was recalled, and its turns, each
 with its speaker. Beside a summary, and in a turn, stands what became of what it says. A conversation of several days
-has a number. Where an hour and more passed between two turns the later one has its time. Each part stands oldest first.
+has a number. Where an hour and more passed between two turns the later one has its time. At last what memories of
+others hold, a line a text, each with the name of its source. Each part stands oldest first.
 
 Promises: whatever was said stays inside its line, and nothing in it can act (``domain.text.harmless``).
 """
@@ -19,7 +20,14 @@ from datetime import datetime, timedelta
 
 from domain.held import KeptMemory
 from domain.languages import Language, language_of, when_in
-from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
+from domain.recollection import (
+    FactMark,
+    RecalledFact,
+    RecalledOther,
+    RecalledSummary,
+    RecalledTurn,
+    Recollection,
+)
 from domain.records import PREFIX, Role
 from domain.text import date_of, harmless, record
 from prompts import TEMPLATES
@@ -66,6 +74,8 @@ def records(found: Recollection, how: Telling) -> Iterator[str]:
         summary = _summary(day.summaries, how) if day.summaries else {}
         turns = {"turns": list(_turns(day.turns, how))} if day.turns else {}
         yield record(**number, **how.when(day.timestamp), **summary, **turns)
+    for other in sorted(found.others, key=lambda one: one.timestamp):
+        yield record(**_of_others(other, how))
 
 
 def kept_records(memories: Iterable[KeptMemory], how: Telling) -> Iterator[str]:
@@ -76,10 +86,12 @@ def kept_records(memories: Iterable[KeptMemory], how: Telling) -> Iterator[str]:
         yield record(**how.when(one.created_at), **told, **(points if points["key_points"] else {}))
 
 
-def needs_notes(found: Recollection) -> bool:
-    """Whether any record has a mark that has to be explained."""
+def notes_for(found: Recollection, language: Language) -> str:
+    """What has to be explained of these records: their marks, and that some are from memories of others."""
+    templates = TEMPLATES[language]
     marks = [*(turn.marks for turn in found.turns), *(summary.marks for summary in found.summaries)]
-    return bool(found.facts) or any(marks)
+    explained = templates.recalled_notes if found.facts or any(marks) else ""
+    return explained + (templates.recalled_others if found.others else "")
 
 
 def marked_image(image: str, marks: Mapping[str, Iterable[FactMark]]) -> str:
@@ -150,6 +162,14 @@ def _known(fact: RecalledFact, how: Telling) -> dict[str, object]:
     since = {"since": fact.since[:10]} if fact.since and not planned else {}
     doubt = {"doubtful_since": fact.doubtful_since[:10]} if fact.doubtful_since else {}
     return {"known": how.said(fact.text), **how_said, **how.when(fact.said[:10]), **since, **planned, **doubt}
+
+
+def _of_others(other: RecalledOther, how: Telling) -> dict[str, object]:
+    """A text of a memory that is not ours: always with the name of its source."""
+    place = {"place": how.said(other.place)} if other.place else {}
+    speaker = {"speaker": TEMPLATES[how.language].others_speakers[other.role]} if other.role else {}
+    when = how.when(other.timestamp) if other.timestamp else {}
+    return {"from": how.said(other.source), **place, **when, **speaker, "text": how.said(other.text)}
 
 
 def _moment(timestamp: str) -> datetime:

@@ -46,7 +46,7 @@ _TEXTS = {
 
 
 class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
-    """A ``Store`` in one file. Safe to use from several threads.
+    """A ``Store`` in one file, or without a path in memory alone. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
 
@@ -55,7 +55,9 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
     >>> store.store_round("s1", (said, answered), "stop", now)
     """
 
-    def __init__(self, path: Path, tokens: Callable[[str], Sequence[str]], log: logging.Logger) -> None:
+    def __init__(
+        self, path: Path | None, tokens: Callable[[str], Sequence[str]], log: logging.Logger
+    ) -> None:
         super().__init__(Database(path, log), tokens)
 
     def problems(self) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from domain import errors
-from domain.recollection import RecalledSummary, RecalledTurn, RecallLimits, Recollection
+from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, RecallLimits, Recollection
 from domain.records import IMAGES, Image, ImageVersion, Role
 from domain.text import holds, one_line, source_of
 from interfaces.terminal.command_context import CommandContext, Next
@@ -110,16 +110,33 @@ def _search(context: CommandContext, query: str) -> None:
         return
     found = context.memory.search(query, context.settings.recall_limits)
     hits: list[RecalledTurn | RecalledSummary] = [*found.summaries, *(one for one in found.turns if one.hit)]
-    if not hits:
+    if not hits and not found.others:
         context.tell("memory.found_nothing", query=query)
     for memory in sorted(hits, key=lambda memory: moment(memory.timestamp), reverse=True):
         _show_hit(context, memory, query)
+    for other in found.others:
+        _show_other(context, other, query)
 
 
 def _show_hit(context: CommandContext, memory: RecalledTurn | RecalledSummary, query: str) -> None:
     words, text = [*memory.why.words, *query.split()], words_of(memory)
     context.aside.line(f"{local(memory.timestamp)} · {who(context, memory)}", "quiet")
     context.aside.excerpt("  ", lambda cells: excerpt(text, words, cells, plain=context.aside.plain), rows=2)
+
+
+def _show_other(context: CommandContext, other: RecalledOther, query: str) -> None:
+    words = [*other.why.words, *query.split()]
+    context.aside.line(" · ".join(head_of_other(context, other)), "quiet")
+    context.aside.excerpt(
+        "  ", lambda cells: excerpt(other.text, words, cells, plain=context.aside.plain), rows=2
+    )
+
+
+def head_of_other(context: CommandContext, other: RecalledOther) -> list[str]:
+    """When a text of a memory of others is from, as far as is known, from which, and where it stands in it."""
+    when = [f"{moment(other.timestamp):%Y-%m-%d}"] if other.timestamp else []
+    place = [one_line(other.place, _SNIPPET)] if other.place else []
+    return [*when, context.words.say("why.other", source=other.source), *place]
 
 
 def said_here(context: CommandContext) -> list[str]:
@@ -142,7 +159,7 @@ def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) 
     except errors.StorageError:
         return True
     older = tuple(one for one in found.turns if one.session_id != context.session_id)
-    return source_of(quotation, Recollection(found.summaries, older)) is not None
+    return source_of(quotation, Recollection(found.summaries, older, others=found.others)) is not None
 
 
 def _wide(limits: RecallLimits) -> RecallLimits:

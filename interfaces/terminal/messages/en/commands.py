@@ -115,6 +115,7 @@ COMMANDS = {
     "why.query": "looked for: {query}",
     "why.resolved": "  understood as: {query}",
     "why.summary": "summary",
+    "why.other": "from {source}",
     "why.score": "score {score} ({parts})",
     "why.words": "words: {words}",
     "why.for": "for: {query}",

@@ -30,6 +30,7 @@ FAILURES = {
     "settings.hours": "{name}={value}: must be hours, 0 (never) to 100000.",
     "settings.seconds": "{name}={value}: must be seconds, above 0 and at most 86400.",
     "settings.few": "{name}={value}: must be a whole number from 0 to 9.",
+    "settings.external": "{name}={value}: must be name=path, with commas between, each name once.",
     "settings.planning": "{name}={value}: must be off, auto or always.",
     "settings.switch": "{name}={value}: must be 1 or 0.",
     "settings.language": "{name}={value}: must be auto, en or zh.",

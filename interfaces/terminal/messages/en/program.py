@@ -48,6 +48,7 @@ PROGRAM = {
     "setting.requests_at_once": "Requests of one token that a server answers at the same time, at most.",
     "setting.server_names": "Names that a server may be called by beside its addresses, with commas between: memory.example.org, host.docker.internal.",
     "setting.recall_tokens": "Tokens that recalled memories may take in a prompt.",
+    "setting.external_memories": "Memories of others that are found too and never written: name=path, with commas between. An Old Friend's folder or backup, a LanceDB table, a Milvus Lite collection, a folder of notes.",
     "setting.data_dir": "Where everything is remembered. Copy it, keep the friend.",
     "setting.log_dir": "Where logs are written.",
     "setting.debug": "1 writes every prompt and all database traffic to logs/debug.log.",

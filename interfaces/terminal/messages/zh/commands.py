@@ -114,6 +114,7 @@ COMMANDS = {
     "why.nothing": "上一条回复没有回忆任何内容。",
     "why.query": "查找：{query}",
     "why.resolved": "  理解为：{query}",
+    "why.other": "出自 {source}",
     "why.summary": "摘要",
     "why.score": "得分 {score}（{parts}）",
     "why.words": "共有的词：{words}",

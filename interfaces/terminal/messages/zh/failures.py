@@ -30,6 +30,7 @@ FAILURES = {
     "settings.hours": "{name}={value}：应是小时数，0（从不）到 100000。",
     "settings.seconds": "{name}={value}：应是秒数，大于 0，不超过 86400。",
     "settings.few": "{name}={value}：必须是 0 到 9 的整数。",
+    "settings.external": "{name}={value}：必须写成 名字=路径，用逗号分隔，名字不得重复。",
     "settings.planning": "{name}={value}：必须是 off、auto 或 always。",
     "settings.switch": "{name}={value}：应是 1 或 0。",
     "settings.language": "{name}={value}：应是 auto、en 或 zh。",

@@ -48,6 +48,7 @@ PROGRAM = {
     "setting.requests_at_once": "服务器最多同时应答一个令牌的多少次请求。",
     "setting.server_names": "除地址之外，可以用来称呼服务器的名字，用逗号分隔：memory.example.org, host.docker.internal。",
     "setting.recall_tokens": "回忆内容在提示中最多占用的词元数。",
+    "setting.external_memories": "一并查找、从不写入的别处记忆：名字=路径，用逗号分隔。可以是另一个老友的文件夹或备份、LanceDB 表、Milvus Lite 集合、笔记文件夹。",
     "setting.data_dir": "一切记忆所在的文件夹。复制它，就留住了朋友。",
     "setting.log_dir": "日志所在的文件夹。",
     "setting.debug": "设为 1 时把每个提示和数据库读写记入 logs/debug.log。",
