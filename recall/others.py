@@ -68,8 +68,9 @@ class Offered:
 
     def beside(self, own: Recollection) -> Recollection:
         """Our own recollection with what was found of others; all of that where our own memory holds nothing."""
-        told = self._share if own else within(self.found, self.limits.tokens)
-        return replace(own, others=told) if told else own
+        if not self.found:
+            return own
+        return replace(own, others=self._share if own else within(self.found, self.limits.tokens))
 
 
 def within(found: Sequence[RecalledOther], budget: int) -> tuple[RecalledOther, ...]:
