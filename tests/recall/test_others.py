@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from domain.languages import estimate
-from domain.recollection import RecalledOther, RecallLimits, Recollection, Why
+from domain.recollection import RecalledOther, RecalledSummary, RecallLimits, Recollection, Why
 from domain.settings import ExternalMemory
 from domain.text import checked, source_of, with_references
 from llm import Layers, assemble
 from memory import Memory, back_up
 from prompts import TEMPLATES
 from recall.embedding import HashedEmbedder
-from recall.others import LEGEND, Others, cost_of, within
+from recall.others import LEGEND, Offered, Others, cost_of, within
 from tests.house import House, Mind, friend, house
 from tests.server import ScriptedServer
 
@@ -138,14 +138,23 @@ def test_a_backup_is_read_where_it_lies_even_where_nothing_can_be_written(anothe
 
 
 def test_what_is_being_written_is_never_taken_for_whole(another, tmp_path, clock, log):
-    journal = another / "memory.db-journal"
+    database, journal = another / "memory.db", another / "memory.db-journal"
+    whole = database.read_bytes()
     journal.write_bytes(b"a write is under way")
+    database.write_bytes(whole.replace(b"dandelions", b"thunderers"))
+
+    def take_back() -> None:
+        database.write_bytes(whole)
+        journal.write_bytes(b"")
+
     others = Others([ExternalMemory("Ann's", another)], tmp_path / "own", HashedEmbedder(), log)
-    threading.Timer(0.6, lambda: journal.write_bytes(b"")).start()
+    threading.Timer(0.6, take_back).start()
     with closing(others):
         others.start()
         assert others.settle(60)
-        assert texts(others, "What does the tortoise eat?", clock)
+        assert texts(others, "What does the tortoise eat?", clock) == [
+            ("Ann's", "My tortoise Egon eats dandelions.")
+        ]
 
 
 def test_a_table_of_lancedb_is_read_whatever_its_columns_are_called(tmp_path, clock, log):
@@ -244,6 +253,14 @@ def test_they_stay_within_their_share_of_the_budget_and_take_all_of_it_where_we_
     share, everything = within(found, int(budget * 0.3)), within(found, budget)
     assert 0 < len(share) < len(everything) < 40
     assert LEGEND + sum(map(cost_of, everything)) <= budget
+    offered, own = (
+        Offered(LIMITS, found),
+        Recollection((RecalledSummary("s", "s", "2024-05-01", "We met.", why),)),
+    )
+    assert offered.beside(own).others == share
+    assert offered.left.tokens + LEGEND + sum(map(cost_of, share)) == budget
+    assert offered.beside(Recollection()).others == everything
+    assert Offered(LIMITS).left == LIMITS
 
 
 def prompt(server: ScriptedServer) -> str:
