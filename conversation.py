@@ -254,7 +254,7 @@ class Conversation:
             return self.memory.store_round(
                 self.session.session_id, text, reply.text, started, reply.finish,
                 instead_of=replaced, quoted=checked(reply.text, recollection),
-                standin=self.llm.describe().standin,
+                standin=self.llm.describe().standin, served=recollection.served,
             )  # fmt: skip
         if replaced in self._unwritten:
             self._unwritten.remove(replaced)

@@ -49,6 +49,7 @@ from storage.serving import Serving
 from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn, Store
+from storage.tree import Tree
 
 if TYPE_CHECKING:
     from recall.finder import Finder
@@ -111,12 +112,12 @@ class Memory(Serving, Listening):
         except BaseException:
             self._owner.release()
             raise
+        self.tree = Tree(self._store, clock, new_id)
         self._images = Images(folder / "persona", self._store, clock, log)
         self.others = Others(external, folder, embedder, log)
-        searched, besides = [folder, *also_searched], of_others(folder)
-        self.eraser = Eraser(
-            self._store, self._images, searched, self._scrub_index, tokens, scrubbers, besides
-        )
+        besides = (scrubbers, of_others(folder))
+        searched = [folder, *also_searched]
+        self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
 
     # -- opening and closing -------------------------------------------------------------------------------------
 
@@ -212,11 +213,12 @@ class Memory(Serving, Listening):
         before: Round | None = None,
         quoted: Sequence[Quoted] = (),
         standin: bool = False,
+        served: Sequence[str] = (),
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
         ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may stand ``before`` a round.
-        ``quoted`` are the quotations of the reply that were found in a memory.
+        ``quoted`` are the quotations of the reply found in a memory; what was handed over and ``served`` it is visited.
         ``standin``: the built-in stand-in answered, and no model is ever told of that as the companion's words.
         """
         now = self._now()
@@ -227,7 +229,7 @@ class Memory(Serving, Listening):
         replaced = [turn.text_id for turn in instead_of.turns] if instead_of else []
         with self._lines_taken_along(replaced) if replaced else nullcontext():
             spoken = self._store.store_round(
-                session_id, turns, finish, now, instead_of=instead_of, before=before
+                session_id, turns, finish, now, instead_of=instead_of, before=before, served=served
             )
         self._tell_index(replaced)
         return spoken

@@ -170,3 +170,9 @@ class Recollection:
 
     def __bool__(self) -> bool:
         return bool(self.summaries or self.turns or self.facts or self.others)
+
+    @property
+    def served(self) -> tuple[str, ...]:
+        """The turns and summaries that were handed over, and the turns that facts among it rest on, each once."""
+        told = [*(one.text_id for one in self.summaries), *(one.text_id for one in self.turns)]
+        return tuple(dict.fromkeys([*told, *(turn for fact in self.facts for turn in fact.turns)]))

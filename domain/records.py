@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from domain.facts import Fact, Note, Relation
+from domain.tree import Chapter
 
 Role = Literal["user", "assistant"]
 Kind = Literal["conversation", "summary"]
@@ -199,7 +200,8 @@ class ErasureScope:
     """What an erasure would take. ``words`` is set when everything that holds certain words was chosen.
 
     ``versions`` lose the ``lines`` that hold it, and ``left`` is what stays of each of them. ``in_flight`` names the
-    sessions whose message in flight goes. With ``facts`` go the ``relations`` that stand in them.
+    sessions whose message in flight goes. With ``facts`` go the ``relations`` that stand in them. The ``chapters`` lose
+    their text, which is asked for anew.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -214,9 +216,10 @@ class ErasureScope:
     notes: tuple[Note, ...] = ()
     facts: tuple[Fact, ...] = ()
     relations: tuple[Relation, ...] = ()
+    chapters: tuple[Chapter, ...] = ()
 
     def __bool__(self) -> bool:
-        told = self.turns or self.summaries or self.notes or self.facts
+        told = self.turns or self.summaries or self.notes or self.facts or self.chapters
         return bool(told or self.versions or self.pins or self.in_flight or self.sessions)
 
     @property
@@ -230,6 +233,7 @@ class ErasureScope:
     def texts(self) -> tuple[str, ...]:
         """Every text that must be in no file afterwards."""
         spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
+        spoken += [chapter.text for chapter in self.chapters]
         written = [*self.lines, *self.pins, *self._known()]
         return tuple(
             dict.fromkeys(

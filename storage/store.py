@@ -34,6 +34,7 @@ from domain.records import (
 from domain.vectors import VectorRow
 from storage.door_store import DoorStore
 from storage.fact_store import FactStore
+from storage.tree_store import TreeStore
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,8 +165,12 @@ class SessionStore(Protocol):
         *,
         instead_of: Round | None = None,
         before: Round | None = None,
+        served: Sequence[str] = (),
     ) -> Round:
-        """A round at the end of its session, or right before another; what was in flight there is settled."""
+        """A round at the end of its session, or right before another; what was in flight there is settled.
+
+        The turns, summaries and chapters that ``served`` it are visited with that.
+        """
         ...
 
     def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
@@ -380,6 +385,7 @@ class Store(
     VectorStore,
     ErasureStore,
     DoorStore,
+    TreeStore,
     Protocol,
 ):
     """All of one person's memory but files and indexes that are made from it."""

@@ -28,6 +28,7 @@ from storage.sqlite.lexicon import TurnReader
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import WordTable
 from storage.sqlite.served import ServedTables
+from storage.sqlite.tree import TreeTables
 from storage.store import ErasureNote, ImageDrafts, NewSummary, NewTurn, Postings
 
 #: Notes what is being erased.
@@ -36,6 +37,7 @@ _ERASING = "erasing"
 _TEXTS = {
     "conversation": ("text",),
     "summary": ("summary",),
+    "chapter": ("text",),
     "persona": ("text",),
     "pin": ("text",),
     "note": ("text", "topic"),
@@ -45,7 +47,7 @@ _TEXTS = {
 }
 
 
-class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
+class SqliteStore(TreeTables, ServedTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
     """A ``Store`` in one file, or without a path in memory alone. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
@@ -89,8 +91,12 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
         *,
         instead_of: Round | None = None,
         before: Round | None = None,
+        served: Sequence[str] = (),
     ) -> Round:
-        """A round at the end of its session, or right before another; what was in flight there is settled."""
+        """A round at the end of its session, or right before another; what was in flight there is settled.
+
+        The turns, summaries and chapters that ``served`` it are visited with that.
+        """
         with self._database.write():
             if instead_of:
                 self._remove_turns(instead_of.turns)
@@ -100,6 +106,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
                 self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
             self.drop_in_flight(session_id)
             self.drop_stages(session_id)
+            self._count_round(served)
         return spoken
 
     def fold(self, session_id: str, upto: int, summary: NewSummary) -> list[str]:
@@ -115,6 +122,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
         with self._database.write():
             present = self.summary(session_id)
             gone = self.renew_summary(session_id, summary, present.upto_round if present else 0)
+            self._void_above(session_id)
             self.drop_stages(session_id)
             self._drop_summary_renewal(session_id)
         return gone
@@ -132,7 +140,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
         with self._database.write():
             removed = Removed(session_id, tuple(self.turns_of(session_id)), self.summary(session_id))
             self._remove_turns(removed.turns)
-            self._remove_summary(removed.summary)
+            self._lose_summary(removed.summary)
             self.drop_in_flight(session_id)
             self.drop_stages(session_id)
             self._drop_summary_renewal(session_id)
@@ -141,7 +149,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
     def put_back(self, removed: Removed) -> list[str]:
         """Put back what a reset removed; a summary gives way, rounds that stand there follow. Returns what is gone."""
         with self._database.write():
-            gone = self._remove_summary(self.summary(removed.session_id))
+            gone = self._lose_summary(self.summary(removed.session_id))
             self._make_room(removed.turns)
             self._restore(removed.turns, removed.summary)
             self._index_turns(removed.turns)
@@ -208,7 +216,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
                 newest = self.newest_version(image)
                 if newest and newest.version == version:
                     self._bring_back(image, version, now)
-            gone = self._remove_summary(self.summary(session_id))
+            gone = self._lose_summary(self.summary(session_id))
             if was.summary:
                 self._restore([], was.summary)
                 self._index_summary(was.summary)
@@ -246,7 +254,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
                 self.drop_stages(session_id)
             for session_id in {turn.session_id for turn in turns if turn.folded}:
                 if summary := self.summary(session_id):
-                    gone += self._remove_summary(summary)
+                    gone += self._lose_summary(summary)
                     self._ask_anew("summary", session_id, summary.timestamp)
                 self._ask_again(session_id)
         return gone
@@ -277,7 +285,8 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._ask_for_what_goes(chosen)
             self._remove_turns(chosen.turns)
             for summary in chosen.summaries:
-                self._remove_summary(summary)
+                self._lose_summary(summary)
+            self.void_chapters([chapter.text_id for chapter in chosen.chapters])
             self._take_out_known(chosen)
             self._leave_of_versions(zip(chosen.versions, chosen.left, strict=True))
             self._leave_of_evidence(chosen.lines)
