@@ -29,7 +29,7 @@ from models.chat import ChatModel, Message, Patience, kept_reply, merged
 from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
 from models.memories import Telling, notes_for, records
-from models.noting import NotingTasks
+from models.note_tasks import NotingTasks
 from models.relaying import Relay
 from models.replies import summary_of
 from models.search_prompts import SearchTask

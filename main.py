@@ -29,6 +29,7 @@ from domain import errors
 from domain.errors import Exit
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
+from interfaces.interrupting import Wishes, heard
 from interfaces.socket.lending import Lending
 from interfaces.socket.line import gave_way
 from interfaces.terminal import arguments, history_file
@@ -36,7 +37,6 @@ from interfaces.terminal.arguments import Options, TokenOrder
 from interfaces.terminal.batch import run_batch
 from interfaces.terminal.beside import say_beside
 from interfaces.terminal.command_context import Restart
-from interfaces.terminal.interrupting import Wishes, heard
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import is_gone
 from interfaces.terminal.wiring import Streams, steady, warmer, wired, words_for
@@ -187,7 +187,7 @@ def _scrubbers(debug: DebugLog, folder: Path) -> list[Scrub]:
 
 
 def _back_up_or_restore(settings: Settings, options: Options, streams: Streams) -> Exit:
-    from interfaces.terminal.upkeep import back_up_to, restore_from
+    from interfaces.terminal.check_and_backup import back_up_to, restore_from
 
     words = words_for(settings, streams.environment)
     if options.backup:
@@ -198,8 +198,8 @@ def _back_up_or_restore(settings: Settings, options: Options, streams: Streams) 
 
 
 def _check(settings: Settings, debug: DebugLog, streams: Streams, options: Options, wishes: Wishes) -> Exit:
+    from interfaces.terminal.check_and_backup import Check
     from interfaces.terminal.screen import Screen, wants_plain
-    from interfaces.terminal.upkeep import Check
 
     llm = Llm(settings, debug.log, clock=_now)
     screen = Screen(streams.stdout, plain=wants_plain(streams.stdout, streams.environment, options.plain))
@@ -208,11 +208,10 @@ def _check(settings: Settings, debug: DebugLog, streams: Streams, options: Optio
 
 
 def _tokens(settings: Settings, order: TokenOrder, streams: Streams) -> Exit:
-    from interfaces.http.serving import registry_of
     from interfaces.terminal import tokens
+    from people import Registry, registry_in
 
-    registry = registry_of(settings.data_dir, _now)
-    with closing(registry):
+    with closing(Registry(registry_in(settings.data_dir), _now)) as registry:
         return tokens.do(order, registry, words_for(settings, streams.environment), streams.stdout)
 
 

@@ -34,18 +34,18 @@ from domain.records import Finish, Image, Quoted, Round, Session
 from domain.settings import ExternalMemory
 from domain.vectors import Embedder
 from domain.workers import Workers
-from facts.asking import slots_asked
+from facts.slots import slots_asked
 from recall.embedding import key_in
-from recall.marks import marks_of_lines
+from recall.known_facts import marks_of_lines
 from recall.others import Others
 from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
+from storage.door_verbs import Serving
 from storage.erasure import Eraser, Scrub
 from storage.images import Images, image_draft
 from storage.listening import Listening
 from storage.owner import Owner
-from storage.serving import Serving
 from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn, Store
@@ -115,8 +115,7 @@ class Memory(Serving, Listening):
         self.tree = Tree(self._store, clock, new_id)
         self._images = Images(folder / "persona", self._store, clock, log)
         self.others = Others(external, folder, embedder, log)
-        besides = (scrubbers, of_others(folder))
-        searched = [folder, *also_searched]
+        besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
         self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
 
     # -- opening and closing -------------------------------------------------------------------------------------
@@ -308,8 +307,8 @@ class Memory(Serving, Listening):
         Never what stands in the context of ``session_id``, unless ``besides_context`` is false; nothing at all of it
         with ``besides_session``. ``recent`` are the messages before the input, oldest first, for what "she" means.
         Without ``gated`` the best are handed over however weak they are; an empty recollection is a good answer.
-        Queries that stand ``apart`` are several questions, searched side by side, that share one budget. An index that
-        just opens is waited for, a little. What memories of others hold stands beside it, inside the same budget.
+        Queries that stand ``apart`` are several questions, searched side by side, that share one budget, as what
+        memories of others hold does. An index that just opens is waited for, a little.
         """
         offered = self.others.found(queries, now, limits, recent=recent, gated=gated, apart=apart)
         search = self._opened_search()

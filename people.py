@@ -20,20 +20,21 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from importlib import import_module
 from itertools import repeat
 from pathlib import Path
 from threading import Condition, Lock, RLock
 
 from conversation import Conversation
-from domain.errors import UsageError
+from domain.errors import EmbeddingError, UsageError
 from domain.events import Stop
 from domain.recollection import Recollection
 from domain.records import Session
 from domain.settings import Settings
-from domain.workers import Workers
+from domain.workers import AT_ONCE, Again, Worker, Workers
 from jobs.background import Background
 from jobs.keeping import Keeping
 from llm import Llm
@@ -42,7 +43,6 @@ from recall.questions import queries
 from storage.erasure import Scrub
 from storage.proof import Needles
 from storage.sqlite.registry import EVERYBODY, PEOPLE, REGISTRY, Instruction, Registry, Token
-from storage.vectors.worker import AT_ONCE, Again, Worker
 
 __all__ = [
     "EVERYBODY",
@@ -250,7 +250,9 @@ class People:
         from storage.vectors import lance
 
         lance.load()
-        self.llm.prepare()
+        import_module("openai")
+        with suppress(EmbeddingError):  # recall goes on by words, and says so
+            self.llm.prepare()
         # What is loaded stays; looking through all of it for garbage would stop every thread, again and again.
         gc.collect()
         gc.freeze()

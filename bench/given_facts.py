@@ -1,6 +1,6 @@
 """The facts that a set gives for its sessions, as they are learned: with what they name, and the days they tell of.
 
-The sets say neither; both follow by the rules that check what a model draws (``facts.naming``, ``facts.dates``).
+The sets say neither; both follow by the rules that check what a model draws (``domain.languages``, ``facts.dates``).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from domain.facts import Learned, NewFact, NewNote, Slot, Window
+from domain.languages import names_in
 from domain.records import Turn
 from facts.dates import told_days
-from facts.naming import names_in
 
 
 def learned(

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from domain.languages import Language
 from domain.settings import TABLE as SETTINGS
+from interfaces.messages import Words
+from interfaces.terminal.commands.command_table import TABLE as COMMANDS
 from interfaces.terminal.commands.helping import usage
-from interfaces.terminal.commands.table import TABLE as COMMANDS
-from interfaces.terminal.messages import Words
 
 ROOT = Path(__file__).resolve().parents[1]
 READMES: dict[Language, str] = {"en": "README.md", "zh": "README.zh.md"}
@@ -30,7 +30,7 @@ def commands_page() -> str:
     lines = [
         "# Commands · 命令",
         "",
-        "Made from the table in `interfaces/terminal/commands/table.py` by `make docs`.",
+        "Made from the table in `interfaces/terminal/commands/command_table.py` by `make docs`.",
         "",
         "| command · 命令 | what it does | 作用 | asks first · 先问 |",
         "|---|---|---|---|",

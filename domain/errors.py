@@ -26,7 +26,7 @@
         └── ReadOnly                  1   make the folder writable
 
 An error carries a message key and its details, never a sentence: the words a person reads stand in
-``interfaces/terminal/messages``, one table a language. ``str(error)`` is for logs only.
+``interfaces/messages``, one table a language. ``str(error)`` is for logs only.
 """
 
 from __future__ import annotations

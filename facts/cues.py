@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from domain.facts import Stance
-from facts.naming import whole_names
+from domain.languages import whole_names
 
 _SENTENCE = re.compile(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 _CLAUSE = re.compile(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")

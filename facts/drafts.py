@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from domain.facts import About, MemoryType, Stance, Verdict
-from facts.reading import Entries, entries, first_of, handles_of, line_of, objects, truth_of, words_of
+from facts.reply_json import Entries, entries, first_of, handles_of, line_of, objects, truth_of, words_of
 
 _Draft = TypeVar("_Draft")
 #: Longer than this a statement is no single matter, and a value no value.

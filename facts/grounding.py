@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from domain.facts import About, NewFact, NewNote, NewRelation, Slot, Stance
-from domain.languages import language_of, unspaced_length
+from domain.languages import language_of, latin_names, names_in, unspaced_length, whole_names
 from domain.records import Turn
 from facts.ages import birth_years, dated_age
 from facts.cues import denies, ends_or_denies, is_relative, leaves_open, promises, tells_birthday
@@ -27,7 +27,6 @@ from facts.evidence import (
     telling,
 )
 from facts.figures import Figures, first_wrong
-from facts.naming import latin_names, names_in, whole_names
 from facts.numbers import mentioned
 from facts.slots import COMPANION, PERSON, Names, slot_of
 

@@ -16,16 +16,15 @@ from datetime import date
 from typing import Literal
 
 from domain.facts import LineEvidence
-from domain.languages import STOP_WORDS, Language, estimate, unspaced_length
+from domain.languages import STOP_WORDS, Language, estimate, names_in, unspaced_length
 from domain.records import Turn
 from facts.ages import without_ages
 from facts.cues import ends_or_denies, hedges, stance_of
 from facts.dates import iso_of
 from facts.evidence import Source, SpokenWindow, best_sentences, stands_in, telling
 from facts.figures import Figures, wrong_figure
-from facts.naming import names_in
 from facts.numbers import mentioned
-from facts.reading import entries, first_of, handles_of, line_of
+from facts.reply_json import entries, first_of, handles_of, line_of
 from facts.slots import Names, folded
 
 Deed = Literal["add", "change", "end", "correct", "drop"]

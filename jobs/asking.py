@@ -25,7 +25,7 @@ from domain.languages import Language, language_of
 from domain.recollection import Looked, Planned, Recollection, Reflected, SearchStep
 from domain.settings import Settings
 from domain.text import admitted, checked, holds, one_line
-from facts.reading import first_of, objects, truth_of
+from facts.reply_json import first_of, objects, truth_of
 from llm import Llm
 from memory import Memory
 from models.search_prompts import SEARCH_TEMPLATES, SearchTask

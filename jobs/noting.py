@@ -38,6 +38,8 @@ _BEFORE = 2
 _OWN_NAMES = (Slot(PERSON, "name"), Slot(COMPANION, "name"))
 #: A model that answered a window so often without any JSON is not asked again.
 _MOST_TRIES = 3
+#: The calls that a window takes at the most.
+_CALLS_A_WINDOW = 2
 _UNREADABLE = "model.no_json"
 #: What a comparison does that takes a statement back.
 _TAKES_BACK = ("changes", "ends", "corrects")
@@ -93,6 +95,8 @@ class Noting:
         self._memory = memory
         self._llm = llm
         self._log = llm.log
+        #: How often a model was asked so far, also in vain.
+        self.calls = 0
 
     def due(self, session_id: str) -> str:
         """The name of a full window of a session that has left its context unread; "" when there is none."""
@@ -100,14 +104,24 @@ class Noting:
         return window[-1].text_id if window else ""
 
     def run(
-        self, session_id: str, stop: Stop, *, all_of_it: bool, only: Container[str] | None = None
+        self,
+        session_id: str,
+        stop: Stop,
+        *,
+        all_of_it: bool,
+        only: Container[str] | None = None,
+        most_calls: int | None = None,
     ) -> Generator[NotingEvent, None, bool]:
         """Read a session: all that was not read yet, of ``only`` these turns, or full windows that left the context.
 
-        Returns whether nothing is left for later. Raises Interrupted, StorageError.
+        ``most_calls``: no window is begun whose two calls would be more than so many; what is left waits, without a
+        notice. Returns whether nothing is left for later. Raises Interrupted, StorageError.
         """
+        allowed = None if most_calls is None else self.calls + most_calls
         try:
             while window := self._next(session_id, all_of_it=all_of_it, only=only):
+                if allowed is not None and self.calls + _CALLS_A_WINDOW > allowed:
+                    return False
                 noted = yield from self._read(window, stop)
                 if noted is None:
                     return False
@@ -227,6 +241,7 @@ class Noting:
         kept = self._memory.kept_reply(work.window.name, stage, base)
         if kept is not None:
             return read(kept)
+        self.calls += 1
         reply = ask()
         found = read(reply)
         self._memory.keep_reply(work.window.name, stage, base, reply)

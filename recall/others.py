@@ -29,12 +29,12 @@ from domain.text import encoded
 from recall.embedding import BACKGROUND, HashedEmbedder, key_in, query_key
 from recall.weights import SENTENCE_MODEL
 from recall.words import tokens
-from storage.others.texts import is_within, located
+from storage.others.other_texts import is_within, located
 
 if TYPE_CHECKING:
     from domain.vectors import Embedder
     from recall.finder import Finder
-    from storage.others.held import HeldTexts
+    from storage.others.held_texts import HeldTexts
 
 #: The share of the budget that they may take while our own memory holds anything; and of the number of turns.
 _SHARE, _MOST = 0.3, 8
@@ -161,7 +161,7 @@ class Others:
     def _read(self) -> None:
         from recall.finder import Finder
         from recall.ranking import weigher
-        from storage.others.held import HeldTexts
+        from storage.others.held_texts import HeldTexts
 
         embedder = self._own_embedder()
         self._held = HeldTexts(embedder, tokens, lambda one, of: key_in(of, one, embedder.model), self._log)
@@ -172,7 +172,7 @@ class Others:
                 self._read_one(source, self._held)
 
     def _read_one(self, source: ExternalMemory, held: HeldTexts) -> None:
-        from storage.others.opening import read_source
+        from storage.others.sources import read_source
 
         try:
             read = read_source(source.path)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from domain import errors
 from domain.languages import unspaced_share
 from domain.recollection import MissingPart
-from recall import known_facts, ranking, times, turn_table, words
+from recall import ranking, times, turn_table, words
 from recall.questions import Question
 from recall.ranking import Evidence, Flags, Floats, Numbers
 from recall.turn_table import FoundTurns, Pool, TurnTable
@@ -245,7 +245,7 @@ class Search:
         """(P,) the score of the best fact that was drawn from each turn."""
         if not found:
             return None
-        return known_facts.best_of_turns(
+        return turn_table.best_fact_of_turns(
             found, self._archive.turns_of_facts(list(found)), self._table.seq[rows]
         )
 
@@ -256,7 +256,7 @@ class Search:
 
     def _facts_held(self, asked: Question, terms: Sequence[str]) -> dict[int, float]:
         """How much of what these terms weigh the facts hold that hold most of it."""
-        return known_facts.held(terms, self._postings("fact", asked.terms), self._totals["fact"])
+        return turn_table.facts_held(terms, self._postings("fact", asked.terms), self._totals["fact"])
 
     # -- vectors -----------------------------------------------------------------------------------------
 

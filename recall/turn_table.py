@@ -10,7 +10,7 @@ that the close look costs the same at a million turns as at five thousand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import date
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from recall.ranking import Flags, Floats, Numbers, from_neighbours
+from recall.ranking import Flags, Floats, Numbers, from_neighbours, rarity
 
 if TYPE_CHECKING:
     from storage.store import Postings, TurnRow
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 WHOLE = 3000
 #: How many turns the vectors, and the words, may bring into the pool of a larger one.
 BY_VECTORS, _BY_WORDS = 200, 400
+#: So many facts are told apart by how much they hold.
+_FACTS_HELD = 600
 
 #: Rows there is room for at first.
 _FIRST_ROOM = 1024
@@ -330,3 +332,27 @@ def _positions(ascending: Numbers, wanted: Numbers) -> tuple[Numbers, Flags]:
     known = at < len(ascending)
     known[known] = ascending[at[known]] == wanted[known]
     return at[known], known
+
+
+# -- facts as keys of turns
+
+
+def facts_held(terms: Sequence[str], postings: Mapping[str, Postings], total: int) -> dict[int, float]:
+    """How much of what these terms weigh the facts hold that hold most of it, by number."""
+    seqs = [postings[term].seqs for term in terms if term in postings]
+    counts = [len(postings[term].seqs) if term in postings else 0 for term in terms]
+    if not sum(counts):
+        return {}
+    rare = rarity(np.array(counts, np.float32), total)
+    facts, at = np.unique(np.concatenate(seqs), return_inverse=True)
+    share = np.bincount(at, np.repeat(rare / rare.sum(), counts))
+    best = np.argsort(-share, kind="stable")[:_FACTS_HELD]
+    return dict(zip(facts[best].tolist(), share[best].tolist(), strict=True))
+
+
+def best_fact_of_turns(found: Mapping[int, float], drawn: Iterable[tuple[int, int]], seqs: Numbers) -> Floats:
+    """(P,) the score of the best fact that was ``drawn`` from each turn; 0 where none was."""
+    best: dict[int, float] = {}
+    for fact, turn in drawn:
+        best[turn] = max(best.get(turn, 0.0), found[fact])
+    return np.array([best.get(seq, 0.0) for seq in seqs.tolist()], np.float32)

@@ -30,22 +30,27 @@ def back_up(folder: Path, target: Path) -> int:
 
     Raises StorageError (``backup.exists``, ``backup.nothing``), Damaged, DiskFull, ReadOnly.
     """
+    unfinished = target.with_name(f".{target.name}.new")
+    try:
+        copy_of(folder, target, unfinished)
+        put_in_place(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return target.stat().st_size
+
+
+def copy_of(folder: Path, target: Path, copy: Path) -> None:
+    """Copy the database of a data directory, of one moment and examined, on the way to a new ``target``."""
     source = folder / _DATABASE
     if not source.exists():
         raise errors.StorageError("backup.nothing", path=str(folder))
     if target.exists():
         raise errors.StorageError("backup.exists", path=str(target))
-    unfinished = target.with_name(f".{target.name}.new")
-    unfinished.unlink(missing_ok=True)
-    make_private(unfinished)
-    try:
-        with as_ours(source):
-            _copy(source, unfinished)
-            _examine(unfinished)
-        put_in_place(unfinished, target)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return target.stat().st_size
+    copy.unlink(missing_ok=True)
+    make_private(copy)
+    with as_ours(source):
+        _copy(source, copy)
+        _examine(copy)
 
 
 def restore(backup: Path, folder: Path, clock: Callable[[], datetime]) -> Path | None:
@@ -61,11 +66,16 @@ def restore(backup: Path, folder: Path, clock: Callable[[], datetime]) -> Path |
         unfinished = folder / f".{_DATABASE}.restored"
         shutil.copyfile(backup, unfinished)
         make_private(unfinished)
-        descriptor = os.open(unfinished, os.O_RDONLY)
-        os.fsync(descriptor)
-        os.close(descriptor)
-        former = _set_aside(folder)
-        put_in_place(unfinished, folder / _DATABASE)
+        return lay_in_place(unfinished, folder)
+
+
+def lay_in_place(unfinished: Path, folder: Path) -> Path | None:
+    """Let a database that lies whole in a folder be its memory. Returns where the former one lies now, if there was."""
+    descriptor = os.open(unfinished, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+    former = _set_aside(folder)
+    put_in_place(unfinished, folder / _DATABASE)
     return former
 
 

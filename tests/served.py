@@ -34,10 +34,10 @@ from domain import errors
 from interfaces.http.app import add_door, make_app
 from interfaces.http.callers import Calling, Stopping
 from interfaces.http.limits import Text
-from interfaces.http.serving import Running, listening, registry_of
+from interfaces.http.serving import Running, listening
 from jobs.keeping import session_to_open
 from llm import Llm
-from people import People, Registry
+from people import People, Registry, registry_in
 from tests.interfaces.terminal.pseudo import ROOT, environment
 from tests.warm import Piped
 
@@ -160,7 +160,10 @@ def here(
         folder, {"EMBEDDING_MODEL": "built-in", **settings}, {"DATA_DIR": str(folder / "data")}
     )
     llm = Llm(chosen, log, clock=_now)
-    with closing(registry_of(chosen.data_dir, _now)) as registry, listening("127.0.0.1", 0) as bound:
+    with (
+        closing(Registry(registry_in(chosen.data_dir), _now)) as registry,
+        listening("127.0.0.1", 0) as bound,
+    ):
         people = People(
             chosen, llm, registry, log, clock=_now, new_id=lambda: uuid.uuid4().hex, most_open=chosen.open_memories
         )  # fmt: skip

@@ -146,6 +146,28 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
+#: One subject may have one name in each of these: what is said of it, its verbs, its tables, its index.
+LAYERS = ("domain", "storage", "storage.sqlite", "storage.vectors")
+
+
+def test_a_file_has_a_name_of_its_own() -> None:
+    """But where one subject goes by one name through the layers of what is stored, or through the languages."""
+    places: dict[str, set[str]] = defaultdict(set)
+    for name, path in MODULES.items():
+        room, _, file = name.rpartition(".")
+        if path.name != "__init__.py" and not room.startswith("interfaces.messages"):
+            places[file].add("a layer" if room in LAYERS else room)
+    assert {file: rooms for file, rooms in places.items() if len(rooms) > 1} == {}
+
+
+def test_both_languages_have_the_same_files_of_messages() -> None:
+    english, chinese = (
+        {path.name for path in (ROOT / "interfaces" / "messages" / language).iterdir()}
+        for language in ("en", "zh")
+    )
+    assert english - {"__pycache__"} == chinese - {"__pycache__"}
+
+
 def test_sql_stands_in_one_room() -> None:
     statement = re.compile(r"""["'](?:SELECT|INSERT|UPDATE|DELETE|CREATE TABLE|PRAGMA|BEGIN|VACUUM) """)
     found = [

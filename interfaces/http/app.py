@@ -11,15 +11,15 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
 from domain.events import Stop
-from interfaces.http import chat_api, docs_page, health, memory_service, openai_api, page_api
-from interfaces.http.errors import Detail, ErrorBody, Problems, detail, documented
+from interfaces.http import chat_api, docs_page, health, memory_api, openai_api, page_api
+from interfaces.http.error_answers import Detail, ErrorBody, Problems, detail, documented
 from interfaces.http.guards import Guards, HostNames
 from interfaces.http.limits import Limits
 from interfaces.http.page import router as page_files
 from interfaces.mcp.over_http import add_mcp, mcp_running
+from interfaces.messages import Words, choose
 from interfaces.service.bodies import ErrorResponse
 from interfaces.service.memory_service import MemoryService
-from interfaces.terminal.messages import Words, choose
 from people import People
 
 #: Path operations block while a model answers: so many may wait at the same time.
@@ -54,7 +54,7 @@ def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI
     app.include_router(page_files.router())
     # The doors, a line each: add_door(app, x.router(people)), with the form of its errors where it has one of its own.
     add_door(app, chat_api.router(people))
-    add_door(app, memory_service.router(app.state.service), memory_service.error_form, ErrorResponse)
+    add_door(app, memory_api.router(app.state.service), memory_api.error_form, ErrorResponse)
     add_door(app, openai_api.router(people), openai_api.refused, openai_api.Refused)
     add_door(app, page_api.router(people))
     add_mcp(app, people, app.state.service, version)

@@ -18,7 +18,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interfaces.http.callers import Caller
-from interfaces.http.errors import Problem, Problems
+from interfaces.http.error_answers import Problem, Problems
 from interfaces.http.page import router as page_files
 from people import Registry
 

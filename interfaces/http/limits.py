@@ -20,7 +20,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interfaces.http.callers import Caller
-from interfaces.http.errors import Problem, Problems
+from interfaces.http.error_answers import Problem, Problems
 
 #: Bytes of a body, characters of one text, and messages of one request, at most.
 LARGEST_BODY = 8 * 1024 * 1024

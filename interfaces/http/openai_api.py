@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from domain import errors
 from domain.events import Stop
 from interfaces.http.callers import Caller, Calling, Leaving
-from interfaces.http.errors import Problem, Problems
+from interfaces.http.error_answers import Problem, Problems
 from interfaces.service.chat_requests import read_request
 from interfaces.service.relayed_chats import OWN_MODEL, Prepared, RelayedChats
 from models.relaying import Answer, Heard, Relay

@@ -23,9 +23,9 @@ from domain.text import admitted
 from interfaces.http import page_shapes as shapes
 from interfaces.http.callers import Caller, Calling, Stopping
 from interfaces.http.limits import Text
-from interfaces.http.page.languages import preferred
+from interfaces.http.page.preferred_language import preferred
 from interfaces.http.page_chat import PageChat, PageReply
-from interfaces.terminal.messages import Words
+from interfaces.messages import Words
 from jobs.erasing import Erased
 from jobs.keeping import session_to_open
 from people import Companion, People

@@ -22,9 +22,9 @@ from starlette.types import Receive, Scope, Send
 
 from domain import errors
 from domain.events import Notice, Recalled, Replied, Retrying, Stop, TextDelta, TurnEvent
-from interfaces.http.errors import Problems
+from interfaces.http.error_answers import Problems
 from interfaces.http.page_shapes import recalled_shape, turn_shape
-from interfaces.terminal.messages import Words
+from interfaces.messages import Words
 from jobs.keeping import session_to_open
 from people import People
 

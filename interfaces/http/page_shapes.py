@@ -14,7 +14,7 @@ from domain.facts import About, Fact, FactEvent, Relation
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection, Why
 from domain.records import PREFIX, ErasureScope, Finish, Role, Session, Turn
 from domain.text import one_line
-from interfaces.terminal.messages import Words
+from interfaces.messages import Words
 from jobs.erasing import Erased
 
 _TITLE, _SNIPPET = 120, 240

@@ -21,7 +21,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -32,10 +32,10 @@ from domain import errors
 from domain.errors import Exit
 from domain.events import Stop
 from domain.settings import Settings
-from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.messages import Words
+from interfaces.interrupting import Wishes
+from interfaces.messages import Words
 from llm import Llm
-from people import ME, People, Registry, Scrub
+from people import ME, People, Registry, Scrub, registry_in
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -50,7 +50,6 @@ GRACE = 30.0
 #: Seconds that are left afterwards for hanging up, and then for closing memories.
 _HANGING_UP, _CLOSING = 5.0, 10.0
 _PACKAGES = ("fastapi", "uvicorn", "mcp")
-_HEAVY = ("numpy", "openai", "pyarrow", "lancedb")
 #: Connections at the same time, and seconds that one may stay silent between two requests.
 _CONNECTIONS, _KEEP_ALIVE = 1000, 15
 _BACKLOG = 256
@@ -80,16 +79,11 @@ class Served:
         self.tell(self.words.say(key, **details))
 
 
-def registry_of(data_dir: Path, clock: Callable[[], datetime]) -> Registry:
-    """Who is served from this data folder."""
-    return Registry(data_dir / "registry.db", clock)
-
-
 def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GRACE) -> Exit:
     """Serve until somebody asks to end. Raises OldFriendError where it cannot begin."""
     needed(*_PACKAGES)
     settings = served.settings
-    registry = registry_of(settings.data_dir, served.clock)
+    registry = Registry(registry_in(settings.data_dir), served.clock)
     try:
         with listening(host, port) as bound:
             only_here = _is_here(bound)
@@ -169,21 +163,19 @@ def _who(served: Served, names: list[str], registry: Registry) -> str:
 @contextmanager
 def _people(served: Served, registry: Registry) -> Iterator[People]:
     served.say("serve.loading")
-    for name in _HEAVY:
-        importlib.import_module(name)
     settings = served.settings
     llm = Llm(settings, served.log, clock=served.clock)
     try:
-        with suppress(errors.EmbeddingError):  # recall goes on by words; /health says so
-            llm.prepare()
-        served.say("serve.opening", path=settings.data_dir)
-        if llm.describe().standin:
-            served.say("serve.standin")
-        yield People(
+        people = People(
             settings, llm, registry, served.log,
             clock=served.clock, new_id=served.new_id, most_open=settings.open_memories,
             scrubbers_of=served.scrubbers_of,
         )  # fmt: skip
+        people.prepare()
+        served.say("serve.opening", path=settings.data_dir)
+        if llm.describe().standin:
+            served.say("serve.standin")
+        yield people
     finally:
         llm.close()
 

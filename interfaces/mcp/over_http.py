@@ -15,9 +15,9 @@ from starlette.routing import Route
 
 from interfaces.http.callers import Caller
 from interfaces.mcp.server import Ctx, make_server
+from interfaces.messages import Words, choose
 from interfaces.service.memory_service import MemoryService
 from interfaces.socket.verbs import HeldHere
-from interfaces.terminal.messages import Words, choose
 from people import People
 
 #: The guards look at Host and Origin of every request, and know the names that this server may be called by.

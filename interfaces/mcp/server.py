@@ -20,9 +20,9 @@ from pydantic import BaseModel, Field
 
 from domain import errors
 from interfaces.mcp import descriptions
+from interfaces.messages import Words
 from interfaces.service import bodies
 from interfaces.socket.verbs import Memories
-from interfaces.terminal.messages import Words
 
 Ctx = Context[Any, Any]
 #: Whose memory a request means that names somebody, or "" for nobody. Raises LookupError where it may not be used.

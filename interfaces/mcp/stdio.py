@@ -11,10 +11,10 @@ import threading
 
 from domain.errors import Exit
 from domain.events import Stop
+from interfaces.interrupting import Wishes
 from interfaces.mcp.server import Ctx, make_server
+from interfaces.messages import Words
 from interfaces.socket.verbs import Memories
-from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.messages import Words
 from people import ME
 
 

@@ -27,10 +27,10 @@ from domain.text import admitted
 from interfaces.debug_log import DebugLog
 from interfaces.service.bodies import EndSessionResponse, ProcessResponse, Remembered, SessionStatusResponse
 from interfaces.service.memory_service import MemoryService
+from interfaces.socket.opening import opened_people
 from jobs.consolidating import consolidate
 from jobs.keeping import session_to_open
-from llm import Llm
-from people import ME, People, Registry, registry_in
+from people import ME
 
 #: The door of dialogues that are brought to it.
 _DIALOGUES = "dialogue"
@@ -66,16 +66,12 @@ class Friend:
         with ExitStack() as opened:
             debug = DebugLog(self.settings.log_dir, self.settings.secrets, on=self.settings.debug)
             opened.callback(debug.close)
-            llm = Llm(self.settings, debug.log, clock=clock)
-            opened.callback(llm.close)
-            registry = Registry(registry_in(self.settings.data_dir), clock)
-            opened.callback(registry.close)
-            self._people = People(
-                self.settings, llm, registry, debug.log, clock=clock, new_id=new_id,
-                most_open=self.settings.open_memories,
-                scrubbers_of=lambda folder: [lambda gone: debug.scrub(gone.held_by)],
+            self._people = opened.enter_context(
+                opened_people(
+                    self.settings, debug.log, clock=clock, new_id=new_id,
+                    scrubbers_of=lambda folder: [lambda gone: debug.scrub(gone.held_by)],
+                )
             )  # fmt: skip
-            opened.callback(self._people.close)
             self._service = MemoryService(self._people)
             opened.callback(self._service.close)
             self._companion = opened.enter_context(self._people.companion(person))

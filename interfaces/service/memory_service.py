@@ -38,7 +38,7 @@ from interfaces.service.bodies import (
     SessionStatusResponse,
 )
 from interfaces.service.memories_told import ToldMemory, moment, shown
-from interfaces.service.sessions import DOOR, ServiceSessions
+from interfaces.service.service_sessions import DOOR, ServiceSessions
 from interfaces.service.watch import Watch
 from jobs.consolidating import Consolidating, Workplace
 from memory import Memory, pronouns, resolve

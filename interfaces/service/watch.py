@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from domain import errors
-from interfaces.service.sessions import ServiceSessions
+from interfaces.service.service_sessions import ServiceSessions
 from jobs.consolidating import Consolidating
 from people import Companion, People
 

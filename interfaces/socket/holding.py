@@ -19,12 +19,12 @@ from typing import Any
 
 from domain import errors
 from domain.events import Stop
+from interfaces.messages import Words
 from interfaces.service.memory_service import MemoryService
 from interfaces.socket import line
 from interfaces.socket.line import Gone
 from interfaces.socket.saying import say
 from interfaces.socket.verbs import HeldHere
-from interfaces.terminal.messages import Words
 from people import People
 
 #: Seconds for a request to come, once somebody is on the line.

@@ -18,9 +18,9 @@ from interfaces.socket.line import Gone
 from people import ME, Companion, People, Registry, registry_in
 
 if TYPE_CHECKING:
+    from interfaces.messages import Words
     from interfaces.service.memory_service import MemoryService
     from interfaces.socket.holding import Holding
-    from interfaces.terminal.messages import Words
 
 #: Seconds that what is under way for others has when the chat ends.
 _SETTLE = 2.0

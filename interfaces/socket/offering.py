@@ -10,10 +10,10 @@ from contextlib import ExitStack
 
 from domain import errors
 from domain.events import Stop
+from interfaces.messages import Words
 from interfaces.service.memory_service import MemoryService
 from interfaces.socket.holding import Holding
 from interfaces.socket.line import gave_way
-from interfaces.terminal.messages import Words
 from people import ME, People
 
 #: Seconds between two looks at whether the memory is free, and for making way.

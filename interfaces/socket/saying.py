@@ -13,8 +13,8 @@ from dataclasses import asdict
 from conversation import Conversation, Recalled, Replied, TurnEvent
 from domain.events import Notice, ReasoningDelta, Retrying, Stop, TextDelta
 from domain.text import one_line
+from interfaces.messages import Words
 from interfaces.terminal.batch import recalled
-from interfaces.terminal.messages import Words
 from interfaces.terminal.reply import counts_of
 from people import ME, Companion, People
 

@@ -22,13 +22,13 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from domain import errors
+from interfaces.messages import Words
 from interfaces.service.memory_service import MemoryService
-from interfaces.service.sessions import OF_A_DOOR
+from interfaces.service.service_sessions import OF_A_DOOR
 from interfaces.socket import line
 from interfaces.socket.holding import Holding
 from interfaces.socket.line import Gone
 from interfaces.socket.verbs import VERBS, HeldHere
-from interfaces.terminal.messages import Words
 from people import ME, People
 
 #: Seconds for a memory to be held by somebody who can be asked, and between two looks.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
 from domain import errors
-from interfaces.terminal.messages import Words
+from interfaces.messages import Words
 from people import ME
 
 #: Where a server listens while nobody says otherwise: this machine alone.

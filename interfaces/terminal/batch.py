@@ -18,9 +18,9 @@ from domain.events import Reply
 from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
 from domain.records import Kind
 from domain.text import clean, one_line
+from interfaces.interrupting import Wishes
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext, explain
-from interfaces.terminal.interrupting import Wishes
 from interfaces.terminal.parsing import Farewell, Typed, TypedCommand, TypedMessage, is_block_mark, parse
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.wiring import Streams

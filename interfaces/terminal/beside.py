@@ -14,13 +14,13 @@ from domain.events import MemoryAnswer, Reply
 from domain.recollection import Recollection
 from domain.settings import Settings
 from domain.text import clean
+from interfaces.interrupting import Wishes
+from interfaces.messages import Words
 from interfaces.socket import line
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.attaching import with_files
 from interfaces.terminal.batch import said, write_reply
-from interfaces.terminal.commands.table import BY_NAME
-from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.messages import Words
+from interfaces.terminal.commands.command_table import BY_NAME
 from interfaces.terminal.parsing import Farewell, Typed, TypedMessage, parse
 from interfaces.terminal.reply import ReplyView, counted_line
 from interfaces.terminal.screen import Screen, wants_plain

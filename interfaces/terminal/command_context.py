@@ -14,8 +14,8 @@ from domain import errors
 from domain.events import Stop
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
-from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.messages import Words
+from interfaces.interrupting import Wishes
+from interfaces.messages import Words
 from interfaces.terminal.pump import PATIENCE, Beat, Pump, waited
 from interfaces.terminal.reading import Reader
 from interfaces.terminal.screen import Screen

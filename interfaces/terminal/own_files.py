@@ -15,8 +15,8 @@ from domain import errors
 from domain.facts import Fact
 from domain.records import Session, Turn
 from domain.text import clean, one_line
+from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext
-from interfaces.terminal.messages import Words
 from interfaces.terminal.session_view import day_here, local
 from memory import Memory
 

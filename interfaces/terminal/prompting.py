@@ -20,9 +20,9 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Attrs, Style
 
 from domain.text import clean, inert
+from interfaces.interrupting import Wishes
 from interfaces.terminal.attaching import begun_path
 from interfaces.terminal.command_context import Choices
-from interfaces.terminal.interrupting import Wishes
 from interfaces.terminal.keys import PasteHearingInput, Pasting, bindings, select_all, teach_new_line_keys
 from interfaces.terminal.parsing import Typed, block_of
 from interfaces.terminal.prompt_sources import ListCompleter, MessageCompleter, PromptHistory

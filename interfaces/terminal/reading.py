@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TextIO
 
 from domain.text import clean
-from interfaces.terminal.interrupting import Wishes
+from interfaces.interrupting import Wishes
 from interfaces.terminal.parsing import Typed, is_block_mark
 from interfaces.terminal.screen import Screen
 

@@ -26,8 +26,8 @@ from interfaces.terminal.command_context import (
     explain,
     is_no,
 )
-from interfaces.terminal.commands.memories import said_anywhere, said_here
-from interfaces.terminal.commands.saving import begin_anew
+from interfaces.terminal.commands.ending import begin_anew
+from interfaces.terminal.commands.memory_view import said_anywhere, said_here
 from interfaces.terminal.context_use import heard_limit, tell_much
 from interfaces.terminal.parsing import Entered, Farewell, TypedCommand, TypedMessage, Unknown, parse
 from interfaces.terminal.pump import Beat

@@ -13,8 +13,8 @@ from conversation import Recalled, Replied, TurnEvent
 from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply, Retrying, TextDelta
 from domain.recollection import Looked, Planned, Recollection, Reflected, SearchStep
 from domain.text import Piece, QuotationSplitter, source_of, tells_enough
+from interfaces.messages import Words
 from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
-from interfaces.terminal.messages import Words
 from interfaces.terminal.pump import Beat
 from interfaces.terminal.screen import Screen
 

@@ -13,8 +13,8 @@ from itertools import takewhile
 from conversation import LARGE_GAP, Opening
 from domain.facts import News
 from domain.records import Round
+from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext
-from interfaces.terminal.messages import Words
 from interfaces.terminal.reading import PROMPT
 from interfaces.terminal.reply import show_text
 from interfaces.terminal.screen import Screen

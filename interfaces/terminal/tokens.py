@@ -6,8 +6,8 @@ from typing import TextIO
 
 from domain import errors
 from domain.errors import Exit
+from interfaces.messages import Words
 from interfaces.terminal.arguments import TokenOrder
-from interfaces.terminal.messages import Words
 from people import EVERYBODY, ME, Registry
 
 

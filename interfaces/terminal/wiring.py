@@ -14,12 +14,12 @@ from typing import TextIO
 from conversation import Conversation
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
+from interfaces.interrupting import Wishes
+from interfaces.messages import Words, choose
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext
-from interfaces.terminal.commands.table import BY_NAME, choices_for
+from interfaces.terminal.commands.command_table import BY_NAME, choices_for
 from interfaces.terminal.commands.talk import last_said
-from interfaces.terminal.interrupting import Wishes
-from interfaces.terminal.messages import Words, choose
 from interfaces.terminal.reading import PlainReader, Reader
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain

@@ -93,7 +93,7 @@ class Database:
         born.unlink(missing_ok=True)
         make_private(born)
         with as_ours(self.path):
-            written = _newborn(migrations.STEPS)
+            written = newborn(migrations.STEPS)
         write_file(born, written)
         put_in_place(born, self.path)
 
@@ -204,11 +204,11 @@ class Database:
 
 
 @cache
-def _newborn(steps: Sequence[str]) -> bytes:
-    """The file of a database that has taken these steps and holds nothing."""
+def newborn(steps: Sequence[str]) -> bytes:
+    """The file of a database that has taken these steps, the first ones of all, and holds nothing."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.execute("PRAGMA page_size=8192")
-        migrations.migrate(connection, Path())
+        migrations.migrate(connection, Path(), len(steps))
         shape.mend(connection)
         return connection.serialize()
 

@@ -18,7 +18,7 @@ from domain.facts import Change, Learned, NewFact, NewNote, NewRelation, Window
 from domain.records import Turn
 from storage.fact_states import EVENT_OF, Event, FactState, Happened, Told, settled, state_of
 from storage.sqlite.database import Row, Sql
-from storage.sqlite.facts import BETWEEN, FactReader
+from storage.sqlite.fact_reader import BETWEEN, FactReader
 from storage.sqlite.sessions import SessionTables
 
 _STATE = tuple(field.name for field in fields(FactState))

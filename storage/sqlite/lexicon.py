@@ -22,12 +22,17 @@ from dataclasses import replace
 from domain.records import PREFIX, Kind, Summary, Turn
 from domain.text import own_words, with_references
 from storage.sqlite.database import Database, Sql, Tables
-from storage.sqlite.embeddings import EmbeddingTables
+from storage.sqlite.kept_vectors import EmbeddingTables
 from storage.sqlite.learning import FactTables
 from storage.sqlite.saves import SaveTables
 from storage.sqlite.schema import WORD_TABLES, WordTable
 from storage.sqlite.sessions import SUMMARY, TURN, turn_of
 from storage.store import Postings, TurnRow
+
+#: In ``meta`` while the rows of a store that was filled from elsewhere have no words yet.
+UNINDEXED = "unindexed"
+#: So many turns are read at once for that.
+_AT_ONCE = 2_000
 
 #: Tokens that say what a text is; the place in this list is the bit in the column ``marks``.
 MARKS = ("@asks", "@time", "@number", "@named")
@@ -42,6 +47,10 @@ _UNCOMMON = (
     " WHERE (SELECT 1 FROM {0}_words WHERE {0}_words MATCH '\"' || replace(value, '\"', '\"\"') || '\"'"
     " LIMIT 1 OFFSET ?) IS NULL"
 )
+
+
+#: What a fact is found by.
+_WORDS_OF_FACT = "text || ' ' || keywords || ' ' || persons || ' ' || entities || ' ' || location"
 
 
 class Lexicon:
@@ -161,6 +170,21 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
         with self._database.write() as sql:
             self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
             self._enqueue(summary.text_id, "summary")
+
+    def index_what_came(self) -> None:
+        """Make the words of a store that was filled with rows, and ask for their vectors; once, in one commit."""
+        if self._meta(UNINDEXED) is None:
+            return
+        with self._database.write() as sql:
+            last = 0
+            while turns := self.turns_after(last, _AT_ONCE):
+                self._index_turns(turns)
+                last = turns[-1].seq
+            for summary in self.every_summary():
+                self._index_summary(summary)
+            for row in self._read(f"SELECT seq, {_WORDS_OF_FACT} FROM fact"):
+                self._index_fact(sql, row[0], row[1])
+            self._set_meta(UNINDEXED, None)
 
     def _refer_to_memories(self, turn: Turn) -> None:
         """Of quotations that were found in a memory leave a reference to it."""

@@ -44,12 +44,12 @@ def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
         raise errors.Damaged(path=str(path), reason="no tables")
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Take every step that is missing, each with its number in one transaction."""
-    taken = version_of(connection)
-    if 0 < taken < len(STEPS):
+def migrate(connection: sqlite3.Connection, path: Path, upto: int | None = None) -> None:
+    """Take every step that is missing, or of the first ``upto``, each with its number in one transaction."""
+    taken, steps = version_of(connection), len(STEPS) if upto is None else upto
+    if 0 < taken < steps:
         _copy_beside(connection, path, taken)
-    for number in range(taken + 1, len(STEPS) + 1):
+    for number in range(taken + 1, steps + 1):
         _take(connection, number)
 
 

@@ -61,6 +61,7 @@ class SqliteStore(TreeTables, ServedTables, RewritingTables, EvidenceTables, Tur
         self, path: Path | None, tokens: Callable[[str], Sequence[str]], log: logging.Logger
     ) -> None:
         super().__init__(Database(path, log), tokens)
+        self.index_what_came()
 
     def problems(self) -> list[str]:
         """What an examination of the database finds; empty when all is well."""

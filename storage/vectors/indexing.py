@@ -24,13 +24,12 @@ from typing import Literal
 
 from domain import errors
 from domain.vectors import Embedder
-from domain.workers import Workers
+from domain.workers import AT_ONCE, Again, Backoff, Worker, Workers
 from storage.store import SetAside, VectorStore
 from storage.vectors.lance import HOPELESS
 from storage.vectors.pending import PendingEmbedder
 from storage.vectors.reconcile import Reconciler
 from storage.vectors.table import Vectors
-from storage.vectors.worker import AT_ONCE, Again, Backoff, Worker
 
 #: After so many commits the small files are folded together.
 _UPKEEP_EVERY = 32

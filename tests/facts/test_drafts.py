@@ -7,7 +7,7 @@ import json
 import pytest
 
 from facts.drafts import DoubtDraft, VerdictDraft, read_comparison, read_notes
-from facts.reading import handles_of
+from facts.reply_json import handles_of
 
 LEEDS = {
     "text": "Mara lives in Leeds.", "topic": "home", "importance": 7, "memory_type": "active", "private": True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from facts.naming import names_in
+from domain.languages import names_in
 from facts.slots import Names
 from tests.facts.talk import CHEN, checked, fact_draft, reason, talk
 

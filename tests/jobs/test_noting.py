@@ -508,3 +508,42 @@ def test_what_is_no_name_or_was_said_in_jest_is_put_into_no_prompt(opened, mind,
         assert any(one.slot.attribute == "name" for one in home.memory.facts())
         for request in (*mind.asked("notes"), *mind.asked("user")):
             assert value not in request["messages"][0]["content"]
+
+
+def test_a_session_is_read_by_its_id_within_a_number_of_calls_and_goes_on_from_there(opened, mind):
+    mind.answers("notes", notes(HAS_A_CAT), notes(LIVES_IN_LYON))
+    with opened(WINDOW_SIZE="2") as home:
+        for said in (CAT, MOVE, "I like tea.", "I like rain."):
+            home.say(said)
+        session = home.talk.session.session_id
+        home.memory.archive(session, "They talked.", {})
+        noting = Noting(home.memory, home.llm)
+
+        def read(most_calls: int) -> int:
+            events = list(noting.run(session, Stop(), all_of_it=True, most_calls=most_calls))
+            assert keys(events) == []
+            return len(events)
+
+        assert (read(1), noting.calls) == (0, 0)
+        # A window may take two calls, so that the third of four waits where only one call is left.
+        assert (read(3), noting.calls) == (2, 2)
+        assert known(home) == ["the user has a cat called Momo.", "the user lives in Lyon."]
+        assert (read(10), noting.calls) == (2, 4)
+        assert home.memory.unread(session) == []
+
+
+def test_reading_a_session_can_be_stopped_between_windows_and_what_was_read_stays(opened, mind):
+    mind.answers("notes", notes(HAS_A_CAT), notes(LIVES_IN_LYON))
+    with opened(WINDOW_SIZE="2") as home:
+        for said in (CAT, MOVE):
+            home.say(said)
+        session, stop = home.talk.session.session_id, Stop()
+        reading = Noting(home.memory, home.llm).run(session, stop, all_of_it=True)
+        assert isinstance(next(reading), Noted)
+        stop.set()
+        with pytest.raises(errors.Interrupted):
+            next(reading)
+        assert known(home) == ["the user has a cat called Momo."]
+        assert len(home.memory.unread(session)) == 2
+        list(Noting(home.memory, home.llm).run(session, Stop(), all_of_it=True))
+        assert known(home) == ["the user has a cat called Momo.", "the user lives in Lyon."]

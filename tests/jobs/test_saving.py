@@ -11,7 +11,7 @@ import pytest
 
 from domain import errors
 from domain.events import Stop
-from interfaces.terminal.messages import Words
+from interfaces.messages import Words
 from interfaces.terminal.own_files import exported
 from jobs.saving import NothingToSave
 from tests.house import House, friend, house

@@ -223,7 +223,7 @@ OF_ASKING: tuple[Break, ...] = (
     Break(
         "a title shows what is withheld",
         "P22",
-        "interfaces/terminal/commands/sessions.py",
+        "interfaces/terminal/commands/earlier_sessions.py",
         'next((turn.words for turn in said if not turn.withheld), "")',
         'next((turn.words for turn in said), "")',
         (WITHHELD + "test_a_title_never_shows_what_is_withheld",),

@@ -10,7 +10,7 @@ import pytest
 from domain.facts import Change, Learned, NewFact, NewNote, Slot, Window
 from domain.languages import estimate
 from domain.recollection import FactMark
-from facts.asking import slots_asked
+from facts.slots import slots_asked
 from llm import Layers, assemble
 from memory import Memory
 from recall.embedding import HashedEmbedder

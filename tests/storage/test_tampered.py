@@ -13,7 +13,7 @@ import pytest
 
 from domain import errors
 from domain.errors import Exit
-from interfaces.terminal.messages import LANGUAGES, Words
+from interfaces.messages import LANGUAGES, Words
 from storage.backup import restore
 from storage.sqlite.database import Database
 from tests.house import friend, house

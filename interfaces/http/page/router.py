@@ -11,7 +11,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
 
-from interfaces.http.page.languages import LANGUAGE_IN_PAGE, preferred
+from interfaces.http.page.preferred_language import LANGUAGE_IN_PAGE, preferred
 
 _FILES = {
     "/page/page.css": "text/css",

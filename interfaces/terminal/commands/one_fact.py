@@ -11,7 +11,7 @@ from domain.facts import Fact, FactEvent, NewFact
 from domain.records import IMAGES, Turn
 from domain.text import one_line
 from interfaces.terminal.command_context import CommandContext
-from interfaces.terminal.commands.memories import speaker
+from interfaces.terminal.commands.memory_view import speaker
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.session_view import day_here, local
 

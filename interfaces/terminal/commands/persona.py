@@ -7,7 +7,7 @@ import difflib
 from domain.records import IMAGES, Image
 from interfaces.terminal import own_files
 from interfaces.terminal.command_context import Choice, CommandContext, Next
-from interfaces.terminal.commands.memories import numbered_versions, version_line
+from interfaces.terminal.commands.memory_view import numbered_versions, version_line
 from interfaces.terminal.commands.talk import number
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning

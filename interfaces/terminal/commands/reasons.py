@@ -14,7 +14,7 @@ from domain.recollection import (
 )
 from domain.text import one_line, quotations, source_of
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.commands.memories import head_of_other, said_anywhere, said_here, who, words_of
+from interfaces.terminal.commands.memory_view import head_of_other, said_anywhere, said_here, who, words_of
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.reply import step_line
 from interfaces.terminal.session_view import day_here, local, moment

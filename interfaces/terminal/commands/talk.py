@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from domain.records import Round
 from domain.text import one_line
 from interfaces.terminal.command_context import CommandContext, Leave, Next, Offer, Say
-from interfaces.terminal.commands.facts import show_row
+from interfaces.terminal.commands.fact_list import show_row
 from interfaces.terminal.reading import PROMPT
 from interfaces.terminal.session_view import show_rounds
 from jobs.undoing import DecisionUndone, SaveUndone

@@ -17,7 +17,7 @@ from pathlib import Path
 from domain.files import replace_file, storage_error
 from domain.languages import Language
 from domain.settings import TABLE, Setting
-from interfaces.terminal.messages import Words
+from interfaces.messages import Words
 
 
 def write(path: Path, values: Mapping[str, str], language: Language) -> None:

@@ -103,8 +103,9 @@ class _Wizard:
         }
         values |= self._embedding(server, embedding_of(provider, names))
         values["COMPANION_NAME"] = self._line("setup.companion", default=self._companion())
-        values["USER_NAME"] = self._line("setup.person", default=self._context.settings.user_name)
-        return Answers(values, self._line("setup.image"))
+        person, image = self._context.settings.user_name, self._context.memory.image("self")
+        values["USER_NAME"] = self._line("setup.person_kept" if person else "setup.person", default=person)
+        return Answers(values, self._line("setup.image_kept" if image else "setup.image"))
 
     def _line(self, key: str, *, default: str = "", **details: object) -> str:
         question = self._context.words.say(key, default=default, **details)

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from interfaces.http.errors import Problem
+from interfaces.http.error_answers import Problem
 from interfaces.http.limits import LARGEST_BODY, LONGEST_TEXT
 from tests.served import Server, here, trying, until
 

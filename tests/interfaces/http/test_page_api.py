@@ -15,7 +15,7 @@ import pytest
 
 from domain.languages import Language
 from interfaces.http.page import router as page_files
-from interfaces.http.page.languages import preferred
+from interfaces.http.page.preferred_language import preferred
 from tests.interfaces.http.remembered import remember
 from tests.served import Server, here, until
 from tests.server import ScriptedServer, delta, hang, say, status, stream

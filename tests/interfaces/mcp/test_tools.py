@@ -17,8 +17,8 @@ from pydantic import BaseModel
 
 from domain import errors
 from interfaces.mcp.server import make_server
+from interfaces.messages import Words
 from interfaces.socket.verbs import HeldHere, Memories
-from interfaces.terminal.messages import Words
 from people import EVERYBODY
 from tests.conftest import Count, SetClock
 from tests.house import Mind

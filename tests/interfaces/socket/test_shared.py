@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from domain import errors
+from interfaces.messages import Words
 from interfaces.socket import line
 from interfaces.socket.shared import SharedMemory
 from interfaces.socket.verbs import HeldHere
-from interfaces.terminal.messages import Words
 from tests.conftest import Count, SetClock
 from tests.interfaces.service.opened import OpenedService, opened_people
 from tests.interfaces.terminal.pseudo import ROOT

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from domain.languages import Language
+from interfaces.messages import LANGUAGES
+from interfaces.terminal.commands.command_table import TABLE
 from interfaces.terminal.commands.examples import examples_of
 from interfaces.terminal.commands.helping import DAILY, GROUPS
-from interfaces.terminal.commands.table import TABLE
 from interfaces.terminal.excerpts import excerpt
-from interfaces.terminal.messages import LANGUAGES
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
 from tests.server import ScriptedServer

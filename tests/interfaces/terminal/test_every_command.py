@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.terminal.commands.table import TABLE
+from interfaces.terminal.commands.command_table import TABLE
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
 from tests.server import ScriptedServer

@@ -26,7 +26,7 @@ from domain.facts import (
 )
 from domain.languages import Language
 from domain.records import Round
-from interfaces.terminal.commands.facts import _shares
+from interfaces.terminal.commands.fact_list import _shares
 from memory import Memory
 from recall.embedding import HashedEmbedder
 from tests.conftest import SetClock

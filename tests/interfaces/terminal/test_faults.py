@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from domain import errors
-from interfaces.terminal.messages.en import MESSAGES
+from interfaces.messages.en import MESSAGES
 from tests.faults import FAULTS, HELLO, Fault
 from tests.interfaces.terminal.pseudo import Terminal, chatting
 from tests.program import KEY, Ran, asked, connected, in_flight, interrupted, run, started, stored

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.terminal.interrupting import Wishes
+from interfaces.interrupting import Wishes
 from interfaces.terminal.prompt_sources import PromptHistory
 from interfaces.terminal.prompting import EditorLine
 from interfaces.terminal.typeahead import TypeAhead

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import config
 from domain import errors
 from domain.settings import TABLE
+from interfaces.messages import Words
 from interfaces.terminal import history_file
-from interfaces.terminal.messages import Words
 from interfaces.terminal.prompt_sources import PromptHistory
 from interfaces.terminal.setup.envfile import write
 from interfaces.terminal.typeahead import Ahead, lines_typed

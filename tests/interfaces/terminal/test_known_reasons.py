@@ -9,8 +9,8 @@ import pytest
 from domain.facts import Slot
 from domain.languages import Language
 from domain.recollection import FactMark, RecalledFact, RecalledTurn, Recollection, Why
+from interfaces.messages import Words
 from interfaces.terminal.batch import recalled
-from interfaces.terminal.messages import Words
 from interfaces.terminal.reply import recalled_line
 from tests.contract.test_knowing import new_fact
 from tests.interfaces.terminal.conftest import Chat

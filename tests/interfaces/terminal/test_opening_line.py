@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.terminal.messages import Words
+from interfaces.messages import Words
 from interfaces.terminal.session_view import spoken_when
 from tests.house import friend
 from tests.interfaces.terminal.conftest import Chat

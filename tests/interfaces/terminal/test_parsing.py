@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interfaces.terminal.commands.table import BY_NAME
+from interfaces.terminal.commands.command_table import BY_NAME
 from interfaces.terminal.parsing import (
     ALIASES,
     Entered,

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain import errors
+from interfaces.interrupting import Wishes
 from interfaces.terminal.batch import inputs_of, lines_of
-from interfaces.terminal.interrupting import Wishes
 from interfaces.terminal.parsing import Typed
 
 

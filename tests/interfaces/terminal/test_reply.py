@@ -15,7 +15,7 @@ from domain.languages import Language
 from domain.recollection import RecalledTurn, Recollection, Why
 from domain.records import Round, Turn
 from domain.text import source_of
-from interfaces.terminal.messages import Words
+from interfaces.messages import Words
 from interfaces.terminal.pump import Beat
 from interfaces.terminal.reply import ReplyView, show_text
 from interfaces.terminal.screen import Screen

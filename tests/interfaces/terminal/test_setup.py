@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
+from domain.languages import Language
+from interfaces.messages import Words
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
 from tests.server import Exchange, ScriptedServer, closed_port, status
@@ -75,6 +77,36 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     terminal.see("You said: hello Ada")
     assert server.chats[-1]["model"] == "chat-small"
     assert "Ada is calm" in server.chats[-1]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("language", "person", "image"),
+    [
+        ("en", "What should it call you? (Enter keeps Ann):", "(Enter keeps its image as it is):"),
+        ("zh", "它怎么称呼你？（按 Enter 沿用“Ann”）：", "（按 Enter 则形象不变）："),
+    ],
+)
+def test_what_is_set_already_is_kept_by_enter_and_the_question_says_so(
+    chat: Chat, server: ScriptedServer, tmp_path: Path, language: Language, person: str, image: str
+) -> None:
+    (tmp_path / "env").write_text(f"USER_NAME=Ann\nLANGUAGE={language}\n")
+    (tmp_path / "data/persona").mkdir(parents=True)
+    (tmp_path / "data/persona/self_image.txt").write_text("Calm.\n", encoding="utf-8")
+    say = Words(language).say
+    terminal = chat(columns=110, rows=40)
+    terminal.prompt()
+    terminal.say("/setup")
+    terminal.see(say("setup.choose", default=1))
+    terminal.send(re.findall(rf"(\d+)  {re.escape(say('setup.other'))}", terminal.text())[-1] + "\r")
+    terminal.see(say("setup.base"))
+    terminal.send(f"{server.base}\r")
+    called = say("setup.companion", default="")[:6]
+    for question in (say("setup.key")[:6], say("setup.model", default="")[:3], called, person, image):
+        terminal.see(question)
+        terminal.send("\r")
+    terminal.see(say("setup.written", path="")[-10:])
+    assert env(tmp_path)["USER_NAME"] == "Ann"
+    assert (tmp_path / "data/persona/self_image.txt").read_text(encoding="utf-8") == "Calm.\n"
 
 
 class ListsAnywhere(ScriptedServer):

@@ -6,7 +6,7 @@ from domain import errors
 from domain.records import Session
 from domain.text import one_line
 from interfaces.terminal.command_context import Choice, CommandContext, Next
-from interfaces.terminal.commands.saving import save_session
+from interfaces.terminal.commands.ending import save_session
 from interfaces.terminal.commands.talk import number
 from interfaces.terminal.own_files import FORMATS, exported, write_new
 from interfaces.terminal.session_view import moment, show_opening, show_rounds

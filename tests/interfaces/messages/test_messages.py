@@ -12,9 +12,9 @@ import pytest
 from domain import errors
 from domain.events import Notice
 from domain.settings import TABLE as SETTINGS
-from interfaces.terminal.commands.table import TABLE
-from interfaces.terminal.messages import LANGUAGES, Words, choose, table
-from interfaces.terminal.messages.en import MESSAGES
+from interfaces.messages import LANGUAGES, Words, choose, table
+from interfaces.messages.en import MESSAGES
+from interfaces.terminal.commands.command_table import TABLE
 from recall.weights import WITH_HASHED, WITH_SENTENCES, WITH_VECTORS, WORDS_ALONE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -51,7 +51,7 @@ def used_keys() -> set[str]:
 
 
 def subject_table(language: str, subject: str) -> dict[str, str]:
-    module = importlib.import_module(f"interfaces.terminal.messages.{language}.{subject}")
+    module = importlib.import_module(f"interfaces.messages.{language}.{subject}")
     return getattr(module, subject.upper())
 
 
@@ -171,8 +171,7 @@ def test_the_language_is_the_setting_or_the_locale(
 
 def test_no_message_is_left_over() -> None:
     text = "\n".join(
-        path.read_text(encoding="utf-8")
-        for path in [*sources(), ROOT / "interfaces/terminal/messages/__init__.py"]
+        path.read_text(encoding="utf-8") for path in [*sources(), ROOT / "interfaces/messages/__init__.py"]
     )
     text = text.replace("'", '"')
     built = re.compile(

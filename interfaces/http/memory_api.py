@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 
 from interfaces.http.callers import Calling
-from interfaces.http.errors import Problem
+from interfaces.http.error_answers import Problem
 from interfaces.service.bodies import (
     LONGEST_ID,
     DebugRequest,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
-from storage.others.tables import texts_of_rows
-from storage.others.texts import MOST_TEXTS, SourceTexts
+from storage.others.foreign_rows import texts_of_rows
+from storage.others.other_texts import MOST_TEXTS, SourceTexts
 from storage.vectors import lance
 
 _ENDING = ".lance"

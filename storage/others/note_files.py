@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from domain import errors
-from storage.others.texts import LARGEST_FILE, MOST_TEXTS, OtherText, SourceTexts, pieces, stamp
+from storage.others.other_texts import LARGEST_FILE, MOST_TEXTS, OtherText, SourceTexts, pieces, stamp
 
 _ENDINGS = (".md", ".markdown", ".txt")
 #: So many files are looked at.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from domain.facts import About, Fact
 from interfaces.terminal.command_context import Choice, CommandContext, Next
-from interfaces.terminal.commands.memories import speaker
+from interfaces.terminal.commands.memory_view import speaker
 from interfaces.terminal.commands.one_fact import KEEP, WRONG, change_fact, show_fact
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.session_view import day_here

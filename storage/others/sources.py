@@ -10,11 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from domain import errors
-from storage.others.notes import holds_notes, read_notes
-from storage.others.tables import is_milvus, read_milvus
-from storage.others.texts import DATABASE, SourceTexts, located
-from storage.sqlite.foreign import is_a_memory, read_memory
-from storage.vectors.foreign import is_lance, read_lance
+from storage.others.foreign_rows import is_milvus, read_milvus
+from storage.others.note_files import holds_notes, read_notes
+from storage.others.other_texts import DATABASE, SourceTexts, located
+from storage.sqlite.foreign_memory import is_a_memory, read_memory
+from storage.vectors.foreign_table import is_lance, read_lance
 
 
 def read_source(path: Path) -> SourceTexts:

@@ -15,7 +15,7 @@ from domain import errors
 from domain.errors import Exit
 from domain.events import Stop
 from domain.settings import Settings
-from interfaces.terminal.messages import Words
+from interfaces.messages import Words
 from interfaces.terminal.pump import waited
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning, cells_of

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from domain.workers import Workers
+from domain.workers import AT_ONCE, Again, Worker, Workers
 from storage.vectors.indexing import Indexing
-from storage.vectors.worker import AT_ONCE, Again, Worker
 from tests.domain.test_workers import PATIENCE, threads_of, until
 from tests.storage.vectors.indexed import DELAYS, IndexedStore
 

@@ -1,7 +1,10 @@
-"""``/memory``: what is remembered, on one screen; and where certain words were said."""
+"""``/memory``: what is remembered, on one screen, and where certain words were said; ``/ask``: a question answered from
+it alone, with its quotations checked.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +14,7 @@ from domain.records import IMAGES, Image, ImageVersion, Role
 from domain.text import holds, one_line, source_of
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.excerpts import excerpt
+from interfaces.terminal.reply import ReplyView
 from interfaces.terminal.session_view import local, moment
 
 _LINES_OF_IMAGE = 6
@@ -29,6 +33,23 @@ def memory(context: CommandContext, argument: str) -> Next:
         _search(context, argument.strip())
     else:
         _overview(context)
+    return None
+
+
+def ask(context: CommandContext, argument: str) -> Next:
+    """``/ask QUESTION``"""
+    if not argument.strip():
+        context.tell("ask.what")
+        return None
+    context.begin()
+    whole = not context.interactive and not context.screen.file.isatty()
+    here = said_here(context)
+    view = ReplyView(
+        context.screen, context.aside, context.words, time.monotonic,
+        whole=whole, said=lambda quotation: said_anywhere(context, quotation, here),
+    )  # fmt: skip
+    asking = context.conversation.asking
+    view.show(context.pumped(asking.answer(argument, context.session_id, context.stop)))
     return None
 
 

@@ -8,8 +8,8 @@ from domain.events import Notice
 from domain.records import ErasureScope, Turn
 from domain.text import one_line
 from interfaces.terminal.command_context import Choice, CommandContext, Next
-from interfaces.terminal.commands.memories import speaker
-from interfaces.terminal.commands.sessions import found_session, session_choices
+from interfaces.terminal.commands.earlier_sessions import found_session, session_choices
+from interfaces.terminal.commands.memory_view import speaker
 from interfaces.terminal.pump import Beat
 from interfaces.terminal.session_view import local
 from jobs.erasing import Erased, Step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.facts import Slot
-from facts.asking import slots_asked
+from facts.slots import slots_asked
 
 
 @pytest.mark.parametrize(

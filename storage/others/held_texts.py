@@ -15,7 +15,7 @@ import numpy as np
 
 from domain.records import Kind
 from domain.vectors import Embedder, Hit
-from storage.others.texts import OtherText, SourceTexts
+from storage.others.other_texts import OtherText, SourceTexts
 from storage.sqlite.store import SqliteStore
 from storage.store import NewTurn, SessionStore
 from storage.vectors.in_memory import InMemoryRows

@@ -29,7 +29,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from domain import errors
-from interfaces.terminal.messages import Words
+from interfaces.messages import Words
 
 #: Seconds after which it is worth trying again where nobody knows better.
 _SOON = 2

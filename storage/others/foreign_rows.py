@@ -9,7 +9,7 @@ from typing import Any
 
 from domain import errors
 from domain.records import PREFIX, Role
-from storage.others.texts import LONGEST_TEXT, MOST_TEXTS, OtherText, SourceTexts, copied, stamp
+from storage.others.other_texts import LONGEST_TEXT, MOST_TEXTS, OtherText, SourceTexts, copied, stamp
 
 #: What the columns of such tables are called, the likeliest first.
 _TEXT = (

@@ -89,9 +89,9 @@ class Words:
 def table(language: Language) -> Mapping[str, str]:
     """All messages of a language."""
     if language == "zh":
-        from interfaces.terminal.messages.zh import MESSAGES
+        from interfaces.messages.zh import MESSAGES
     else:
-        from interfaces.terminal.messages.en import MESSAGES
+        from interfaces.messages.en import MESSAGES
     return MESSAGES
 
 

@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 
 from interfaces.terminal.command_context import Choice, Choices, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
-    asking,
-    facts,
-    forgetting,
+    earlier_sessions,
+    ending,
+    fact_list,
+    forget,
     helping,
     inspecting,
-    memories,
+    memory_view,
     models,
     persona,
     reasons,
-    saving,
-    sessions,
     switches,
     talk,
 )
@@ -38,8 +37,8 @@ def _setup(context: CommandContext, argument: str) -> Next:
 
 
 TABLE: tuple[Command, ...] = (
-    Command("save", "", saving.save),
-    Command("reset", "", saving.reset, destructive=True),
+    Command("save", "", ending.save),
+    Command("reset", "", ending.reset, destructive=True),
     Command("exit", "", talk.leave),
     Command("help", "[COMMAND|all]", helping.show_help, choices=helping.command_names),
     Command("retry", "", talk.retry),
@@ -47,31 +46,38 @@ TABLE: tuple[Command, ...] = (
     Command("undo", "[n]", talk.undo),
     Command("redo", "", talk.redo),
     Command("history", "[n]", talk.history),
-    Command("memory", "[search] [WORDS]", memories.memory, choices=_first("search")),
-    Command("facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", facts.facts, choices=facts.fact_choices),
-    Command("ask", "QUESTION", asking.ask),
+    Command("memory", "[search] [WORDS]", memory_view.memory, choices=_first("search")),
+    Command(
+        "facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.facts, choices=fact_list.fact_choices
+    ),
+    Command("ask", "QUESTION", memory_view.ask),
     Command("why", "[full]", reasons.why, choices=_first("full")),
     Command(
         "forget",
         "last|asked|session N|turn ID|WORDS",
-        forgetting.forget,
+        forget.forget,
         destructive=True,
-        choices=forgetting.forget_choices,
+        choices=forget.forget_choices,
     ),
-    Command("remember", "", forgetting.remember),
+    Command("remember", "", forget.remember),
     Command("pin", "[self|user] [TEXT|N]", persona.pin, choices=persona.pin_choices),
     Command(
         "persona", "[self|user] [show|edit|diff|restore N]", persona.persona, choices=persona.persona_choices
     ),
-    Command("sessions", "[n]", sessions.sessions),
+    Command("sessions", "[n]", earlier_sessions.sessions),
     Command(
         "show",
         "N|last|ID",
-        sessions.show,
-        choices=lambda context, words: ["last", *sessions.session_choices(context, words)],
+        earlier_sessions.show,
+        choices=lambda context, words: ["last", *earlier_sessions.session_choices(context, words)],
     ),
-    Command("resume", "N|last|ID", sessions.resume, choices=sessions.session_choices),
-    Command("export", "[N|ID|all] [md|json] [FILE]", sessions.export, choices=sessions.export_choices),
+    Command("resume", "N|last|ID", earlier_sessions.resume, choices=earlier_sessions.session_choices),
+    Command(
+        "export",
+        "[N|ID|all] [md|json] [FILE]",
+        earlier_sessions.export,
+        choices=earlier_sessions.export_choices,
+    ),
     Command("copy", "", inspecting.copy),
     Command("summary", "[edit]", inspecting.summary, choices=_first("edit")),
     Command("context", "", inspecting.context),
