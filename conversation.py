@@ -308,6 +308,7 @@ class Conversation:
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
+                    self._keeping.grow()
                 yield event
 
     def keep_silent(self) -> None:

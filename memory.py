@@ -43,6 +43,7 @@ from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
 from storage.door_verbs import Serving
 from storage.erasure import Eraser, Scrub
+from storage.fading_verbs import FadingVerbs
 from storage.images import Images, image_draft
 from storage.listening import Listening
 from storage.owner import Owner
@@ -52,8 +53,8 @@ from storage.store import NewSummary, NewTurn, Store
 from storage.tree import Tree
 
 if TYPE_CHECKING:
+    from recall.faint import FaintMemories
     from recall.finder import Finder
-    from recall.ranking import Weigh
     from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
     from storage.vectors.table import Vectors
 
@@ -72,6 +73,7 @@ class _Search:
     vectors: Vectors
     index: Indexing
     finder: Finder
+    faint: FaintMemories
 
 
 class Memory(Serving, Listening):
@@ -117,6 +119,7 @@ class Memory(Serving, Listening):
         self.others = Others(external, folder, embedder, log)
         besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
         self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
+        self.fading = FadingVerbs(self._store, self.eraser, clock, self._tell_index)
 
     # -- opening and closing -------------------------------------------------------------------------------------
 
@@ -130,6 +133,7 @@ class Memory(Serving, Listening):
             return self._search
 
     def _open_search(self) -> _Search:
+        from recall.faint import FaintMemories
         from recall.finder import Finder
         from recall.ranking import weigher
         from storage.vectors.indexing import Indexing
@@ -138,9 +142,8 @@ class Memory(Serving, Listening):
         vectors = Vectors(self.folder / "vectors", self._log)
         index = Indexing(self._store, vectors, self._embedder, self.key_of, self._log, workers=self._workers)
         weigh = weigher(lambda: self._embedder.model)
-        return _Search(
-            vectors, index, Finder(self._store, vectors, self._store, self._log, weigh, slots_asked)
-        )
+        finder = Finder(self._store, vectors, self._store, self._log, weigh, slots_asked)
+        return _Search(vectors, index, finder, FaintMemories(self._store, self._store))
 
     def start(self) -> None:
         """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short.
@@ -328,11 +331,13 @@ class Memory(Serving, Listening):
             gated=gated,
             apart=apart,
         )
+        own = search.faint.beside(own, queries if apart else queries[-1:], now, offered.left, session_id)
         return offered.beside(own)
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
         """The memories that hold these words in any of their forms; empty when nobody ever said them."""
-        own = self._opened_search().finder.search(words, limits)
+        search = self._opened_search()
+        own = search.faint.added(search.finder.search(words, limits), words, limits)
         return replace(own, others=self.others.search(words, limits))
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
@@ -345,13 +350,9 @@ class Memory(Serving, Listening):
         return marks_of_lines(self._store.line_evidence(image), self._store)
 
     @property
-    def weigh(self) -> Weigh:
-        """How the ranking weighs its parts; it may be replaced when recall is measured."""
-        return self._opened_search().finder.weigh
-
-    @weigh.setter
-    def weigh(self, weigh: Weigh) -> None:
-        self._opened_search().finder.weigh = weigh
+    def finder(self) -> Finder:
+        """What finds memories; its ``weigh`` may be replaced when recall is measured."""
+        return self._opened_search().finder
 
     # -- the index of vectors ------------------------------------------------------------------------------------
 
@@ -391,10 +392,8 @@ class Memory(Serving, Listening):
 
     def _tell_index(self, gone: Sequence[str]) -> None:
         """Texts are new or gone. An index that is not open yet is compared with the store when it is opened."""
-        if self._search and gone:
-            self._search.index.drop(gone)
-        elif self._search:
-            self._search.index.wake()
+        if self._search:
+            self._search.index.drop(gone) if gone else self._search.index.wake()
 
     def _session_id(self) -> str:
         return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[-6:]}"

@@ -286,14 +286,14 @@ class LivedHistory:
 
     def watch(self) -> None:
         """Look at what is weighed from now on, and at the weights it gets."""
-        of_life = self.memory.weigh
+        of_life = self.memory.finder.weigh
 
         def noticed(evidence: Evidence, parts: ScoreParts) -> Mapping[str, float]:
             weights = of_life(evidence, parts)
             self.seen.append((evidence, parts, weights))
             return weights
 
-        self.memory.weigh = noticed
+        self.memory.finder.weigh = noticed
 
 
 def lived(

@@ -53,7 +53,7 @@ class RecalledTurn:
     """A turn of an older session. ``hit`` is false for a neighbour handed over for its context.
 
     ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it. ``marks``
-    tell what of it does not hold any more, or may not.
+    tell what of it does not hold any more, or may not. One that has ``faded`` was found in the archive alone.
     """
 
     text_id: str
@@ -66,6 +66,7 @@ class RecalledTurn:
     cut: bool = False
     whole: str = ""
     marks: tuple[FactMark, ...] = ()
+    faded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

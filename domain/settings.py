@@ -14,6 +14,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from domain.events import Notice
+from domain.fading import ForgetLimit, ForgetMode
 from domain.recollection import RecallLimits
 
 OPENAI_BASE = "https://api.openai.com/v1"
@@ -55,6 +56,9 @@ class Settings:
     external_memories: tuple[ExternalMemory, ...]
     window_size: int
     image_tokens: int
+    max_memories: int
+    forget_percentage: int
+    forget_mode: ForgetMode
     open_memories: int
     session_timeout: float
     session_max_duration: float
@@ -106,6 +110,11 @@ class Settings:
         return RecallLimits(self.recall_session_num, self.recall_conv_num, self.recall_tokens)
 
     @property
+    def forget_limit(self) -> ForgetLimit:
+        """How many memories are searched, and what becomes of those beyond."""
+        return ForgetLimit(self.max_memories, self.forget_percentage, self.forget_mode)
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """What must never be written anywhere."""
         return tuple(key for key in (self.openai_api_key, self.embedding_api_key) if key)
@@ -149,6 +158,26 @@ def _few(value: str) -> int:
     if not re.fullmatch(r"[0-9]", value.strip()):
         raise Wrong("few")
     return int(value)
+
+
+def _most(value: str) -> int:
+    """A number of which 0 is no limit."""
+    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()):
+        raise Wrong("most")
+    return int(value)
+
+
+def _percentage(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 1 <= int(value) <= 100:
+        raise Wrong("percentage")
+    return int(value)
+
+
+def _forget_mode(value: str) -> str:
+    word = value.strip().lower()
+    if word not in ("fade", "delete"):
+        raise Wrong("forget_mode")
+    return word
 
 
 def _planning(value: str) -> str:
@@ -249,6 +278,9 @@ TABLE: tuple[Setting, ...] = (
     Setting("REFLECTION_ROUNDS", _few, "2"),
     Setting("WINDOW_SIZE", _count, "40"),
     Setting("IMAGE_TOKENS", _count, "800"),
+    Setting("MAX_MEMORIES", _most, "0"),
+    Setting("FORGET_PERCENTAGE", _percentage, "10"),
+    Setting("FORGET_MODE", _forget_mode, "fade"),
     Setting("OPEN_MEMORIES", _count, "200"),
     Setting("SESSION_TIMEOUT", _seconds, "1800"),
     Setting("SESSION_MAX_DURATION", _seconds, "86400"),

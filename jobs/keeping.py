@@ -1,4 +1,5 @@
-"""Keeping by itself: in the background sessions that fell silent are saved, and what left the context is noted.
+"""Keeping by itself: in the background sessions that fell silent are saved, what left the context is noted, and what is
+too much to be searched fades.
 
 Promises: a session that has been silent for longer than the settings say is not gone on with, and is saved just as with
 ``/save``, but that no other session is opened; what fails is tried again at the next start, and nothing is lost by it;
@@ -15,6 +16,7 @@ from domain.events import Notice, Stop
 from domain.records import Session
 from domain.settings import Settings
 from jobs.background import Background
+from jobs.fading_out import Fading
 from jobs.noting import Noting
 from jobs.renewing import renew
 from jobs.saving import Saved, Saving
@@ -55,6 +57,7 @@ class Keeping:
         self._present = present
         self._held = held
         self._noting = Noting(memory, llm)
+        self._fading = Fading(memory, settings.forget_limit)
         #: The windows that were left for later.
         self._left: set[str] = set()
         self._background = background
@@ -72,6 +75,11 @@ class Keeping:
     def begin(self) -> None:
         """Start making anew and keeping what is due, unless that is under way."""
         self._background.begin(self.keep_all)
+
+    def grow(self) -> None:
+        """The same, where anything has to fade."""
+        if self._fading.due():
+            self.begin()
 
     def note_ahead(self) -> None:
         """Start noting what has left the context of the present session, once it is a full window."""
@@ -107,6 +115,7 @@ class Keeping:
         finally:
             if kept:
                 self.notices.append(Notice("opening.kept", {"sessions": kept}))
+        self.notices += self._fading.run(stop)
 
     def _keep(self, session: Session, stop: Stop) -> bool:
         """Save a session; false where there is nothing to save."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from domain.held import KeptMemory
-from domain.languages import Language, language_of, when_in
+from domain.languages import Language, language_of, vague_age_in, when_in
 from domain.recollection import (
     FactMark,
     RecalledFact,
@@ -91,7 +91,8 @@ def notes_for(found: Recollection, language: Language) -> str:
     templates = TEMPLATES[language]
     marks = [*(turn.marks for turn in found.turns), *(summary.marks for summary in found.summaries)]
     explained = templates.recalled_notes if found.facts or any(marks) else ""
-    return explained + (templates.recalled_others if found.others else "")
+    faint = templates.recalled_faint if any(turn.faded for turn in found.turns) else ""
+    return explained + faint + (templates.recalled_others if found.others else "")
 
 
 def marked_image(image: str, marks: Mapping[str, Iterable[FactMark]]) -> str:
@@ -144,6 +145,7 @@ def _turns(turns: Iterable[RecalledTurn], how: Telling) -> Iterator[dict[str, ob
             "speaker": how.speakers[turn.role],
             "text": said,
             **_became(turn.marks, how),
+            **(_faint(turn, how) if turn.faded else {}),
         }
 
 
@@ -154,6 +156,12 @@ def _became(marks: Iterable[FactMark], how: Telling) -> dict[str, str]:
         about = f": {how.said(mark.text)}" if mark.text else ""
         told.setdefault(mark.became, []).append((mark.when[:10] + about).removeprefix(": "))
     return {became: "; ".join(each) for became, each in told.items()}
+
+
+def _faint(turn: RecalledTurn, how: Telling) -> dict[str, str]:
+    """In which tone something is to be told that has faded."""
+    age = vague_age_in(how.language, _moment(turn.timestamp).date(), how.now.date())
+    return {"faint": TEMPLATES[how.language].faint.format(age=age)}
 
 
 def _known(fact: RecalledFact, how: Telling) -> dict[str, object]:

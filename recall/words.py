@@ -23,9 +23,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cache
 
 from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced, unspaced_length
 
@@ -157,6 +159,32 @@ def _covered(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
         elif not holds and start is not None:
             yield run[start:at]
             start = None
+
+
+def folded(text: str) -> str:
+    """A text as its words are compared: without case, accents and wide forms."""
+    return _folded(text)
+
+
+def beginnings(term: str) -> tuple[str, ...]:
+    """What a folded text holds that holds a word of this term: its irregular forms, and what its endings leave.
+
+    >>> beginnings("buy"), beginnings("stori"), beginnings("北京")
+    (('buy', 'bought'), ('stor',), ('北京',))
+    """
+    if term[:1].isdigit():
+        return (term[0],)
+    whole = len(term) <= 3 or is_unspaced(term) or term[-1] not in "ie"
+    return (term if whole else term[:-1], *_irregular_forms().get(term, ()))
+
+
+@cache
+def _irregular_forms() -> Mapping[str, tuple[str, ...]]:
+    """The irregular forms of each term."""
+    stem, forms_of = _stemmer(), defaultdict[str, list[str]](list)
+    for form, base in _BASE.items():
+        forms_of[stem(base)].append(form)
+    return {term: tuple(forms) for term, forms in forms_of.items()}
 
 
 def speaker_term(term: str) -> str:

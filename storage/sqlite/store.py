@@ -23,12 +23,12 @@ from domain.records import (
 )
 from storage.sqlite.database import Database
 from storage.sqlite.doors import DoorTables
+from storage.sqlite.faded import FadedTables
 from storage.sqlite.images import EvidenceTables
 from storage.sqlite.lexicon import TurnReader
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import WordTable
 from storage.sqlite.served import ServedTables
-from storage.sqlite.tree import TreeTables
 from storage.store import ErasureNote, ImageDrafts, NewSummary, NewTurn, Postings
 
 #: Notes what is being erased.
@@ -47,7 +47,7 @@ _TEXTS = {
 }
 
 
-class SqliteStore(TreeTables, ServedTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
+class SqliteStore(FadedTables, ServedTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
     """A ``Store`` in one file, or without a path in memory alone. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
@@ -212,6 +212,7 @@ class SqliteStore(TreeTables, ServedTables, RewritingTables, EvidenceTables, Tur
             said = self.turns_of(present) or self.in_flight(present)
             if was is None or session is None or session.status != "archived" or said:
                 return None
+            faded = self._faded_since_save(session_id)
             self.unlearn(was.windows)
             for image, version in was.images.items():
                 newest = self.newest_version(image)
@@ -226,6 +227,7 @@ class SqliteStore(TreeTables, ServedTables, RewritingTables, EvidenceTables, Tur
             self._count(session_id)
             self.resume(session_id, present, now)
             self._drop_undoable_saves()
+            self.unfade(faded)
         return gone
 
     def undo_decision(self, fact: str) -> bool:

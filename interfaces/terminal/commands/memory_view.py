@@ -13,6 +13,7 @@ from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Re
 from domain.records import IMAGES, Image, ImageVersion, Role
 from domain.text import holds, one_line, source_of
 from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.commands.fading_view import keep, show_fading
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.reply import ReplyView
 from interfaces.terminal.session_view import local, moment
@@ -25,10 +26,14 @@ _LOOKED_THROUGH = 200
 
 
 def memory(context: CommandContext, argument: str) -> Next:
-    """``/memory [search] [WORDS]``: any word that is no subcommand is looked for."""
+    """``/memory [search|fading|keep ID] [WORDS]``: any word that is no subcommand is looked for."""
     first, _, rest = argument.strip().partition(" ")
     if first.lower() == "search":
         _search(context, rest.strip())
+    elif first.lower() == "fading" and not rest.strip():
+        show_fading(context)
+    elif first.lower() == "keep" and rest.strip():
+        keep(context, rest.strip())
     elif first:
         _search(context, argument.strip())
     else:

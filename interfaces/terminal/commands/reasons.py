@@ -87,7 +87,9 @@ def _in_short(context: CommandContext, memory: RecalledTurn | RecalledSummary, q
 
 
 def _marks(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> None:
-    """What became of that which a recalled turn or summary says, a row each."""
+    """That it is faint, and what became of that which a recalled turn or summary says, a row each."""
+    if isinstance(memory, RecalledTurn) and memory.faded:
+        context.aside.one_row(f"    {context.words.say('why.faint')}", "quiet")
     for mark in memory.marks:
         became = context.words.say(f"why.became.{mark.became}", day=day_here(mark.when))
         told = f"{became} · {mark.text}" if mark.text else became
