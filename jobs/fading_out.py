@@ -1,7 +1,7 @@
 """Fading: where more is searched than may be, the least important leaves go, a part of all at a time.
 
-Promises: each step is one commit, and is looked for anew whenever this runs, so that it may be killed anywhere; what is
-kept never goes; where a step would have to take what is kept, it ends.
+Promises: what goes is looked for anew whenever this runs, so that it may be killed anywhere; what is kept never goes;
+where nothing is left but what is kept, it ends.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 from domain.events import Notice, Stop
 from domain.fading import ForgetLimit, Leaf
 from memory import Memory
+
+#: So many fade in one commit, so that nobody waits long for it.
+_AT_ONCE = 500
 
 
 class Fading:
@@ -19,9 +22,10 @@ class Fading:
         self._memory = memory
         self._limit = limit
 
-    def due(self) -> bool:
-        """Whether anything has to go."""
-        return bool(self._limit.most) and bool(self._fading.next(self._limit))
+    @property
+    def limited(self) -> bool:
+        """Whether anything may ever have to go; whether it has to is counted in the background."""
+        return bool(self._limit.most)
 
     def run(self, stop: Stop) -> list[Notice]:
         """Let go of what has to. Raises StorageError, Interrupted."""
@@ -36,7 +40,8 @@ class Fading:
     def _let_go(self, leaves: list[Leaf]) -> int:
         """Returns how many went."""
         if self._limit.mode == "fade":
-            self._fading.fade(leaves)
+            for start in range(0, len(leaves), _AT_ONCE):
+                self._fading.fade(leaves[start : start + _AT_ONCE])
             return len(leaves)
         scopes = self._fading.scopes_of(leaves)
         for chosen in scopes:

@@ -77,8 +77,8 @@ class Keeping:
         self._background.begin(self.keep_all)
 
     def grow(self) -> None:
-        """The same, where anything has to fade."""
-        if self._fading.due():
+        """The same, where anything may have to fade."""
+        if self._fading.limited:
             self.begin()
 
     def note_ahead(self) -> None:

@@ -9,7 +9,8 @@ recollection as a turn that is ``faded``, inside the same budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Protocol
@@ -22,7 +23,7 @@ from recall import questions, words
 from recall.finder import needs_memory
 from recall.ranking import rarity
 from recall.selection import ENTRY, FRAME, RECORD
-from recall.times import Period
+from recall.times import CALENDAR, Period
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,17 +36,22 @@ _RARE, _RARE_SHARE = 12, 0.02
 _MOST_WORDS, _MOST = 12, 6
 #: Days that a question may speak of to be precise.
 _MOST_DAYS = 31
-#: The share of a question's weight that a turn must hold, where it does not hold its rarest word.
-_ENOUGH = 0.6
+#: The share of the budget that they have even where what was found would fill it.
+_SHARE = 0.25
 #: How long a turn may be that is handed over; tokens of what marks it as faint, and of what explains that.
 _LONGEST, MARK, LEGEND = 400, 14, 60
+#: So many turns that seem to fit are read word by word.
+_READ_CLOSELY = 300
+_OF_THAT_DAY = "@day"
 
 
 class FadedStore(Protocol):
     """What has faded."""
 
     def any_faded(self) -> bool: ...
-    def faded_turns(self) -> Iterator[list[Turn]]: ...
+    def faded_turns(
+        self, pieces: Sequence[str], days: tuple[str, str] | None = None
+    ) -> Iterator[list[Turn]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +66,16 @@ class _Sought:
     def score(self, turn: Turn) -> tuple[float, frozenset[str]]:
         """How well a turn fits, 0 for not at all, and which of the terms it holds."""
         held = frozenset(words.terms(turn.words)) & self.weights.keys()
-        weight, whole = sum(self.weights[term] for term in held), sum(self.weights.values())
-        fits = self.of_the_days(turn) or bool(held & set(self.rare)) or weight >= _ENOUGH * whole > 0
-        return (max(weight, 1e-3) if fits else 0.0), held
+        fits = self.of_the_days(turn) or not held.isdisjoint(self.rare)
+        return (max(sum(self.weights[term] for term in held), 1e-3) if fits else 0.0), held
+
+    @property
+    def between(self) -> tuple[str, str] | None:
+        """The first and the last day to be looked through; those of every year for days that are meant of any."""
+        if self.days is None:
+            return None
+        days = self.days
+        return ("", "~") if days.yearly else (days.first.isoformat(), days.last.isoformat())
 
     def of_the_days(self, turn: Turn) -> bool:
         """Whether it was said on one of the days that are meant."""
@@ -116,7 +129,9 @@ class FaintMemories:
         meant = _days(read)
         if meant and any(_is_of(meant, day) for day in days):
             meant = None
-        terms = _telling(term for term in read.terms if term not in read.faint)
+        terms = _telling(
+            term for term in read.terms if term not in read.faint and not (meant and _dates(term))
+        )
         held = {term for text in known for term in words.terms(text)}
         rare = [term for term in self._rare(terms) if term not in held][:_MOST_WORDS]
         return _Sought(query, self._weights(terms), rare, meant) if rare or meant else None
@@ -134,23 +149,39 @@ class FaintMemories:
         return dict(zip(terms, rarity(_sizes(terms, postings), max(total, 1)).tolist(), strict=True))
 
     def _hits(self, sought: _Sought, session_id: str, most: int = _MOST) -> list[RecalledTurn]:
-        """The faded turns that fit best. A text is read closely where it may hold any of the words."""
-        may_hold = _may_hold(sought.text, sought.weights)
-        best: list[tuple[float, RecalledTurn]] = []
-        for turns in self._store.faded_turns():
+        """The faded turns that fit best."""
+        likely = self._likely(sought, session_id)
+        scored = ((turn, *sought.score(turn)) for turn in likely)
+        hits = [_recalled(turn, sought, score, held) for turn, score, held in scored if score > 0.0]
+        return sorted(hits, key=lambda hit: -hit.why.score)[:most]
+
+    def _likely(self, sought: _Sought, session_id: str) -> list[Turn]:
+        """The turns that are worth a close reading: those that seem to hold what the fewest seem to hold."""
+        pieces = {term: words.beginnings(term) for term in sought.rare}
+        alike: dict[frozenset[str], deque[Turn]] = defaultdict(lambda: deque(maxlen=_READ_CLOSELY))
+        counts = Counter[str]()
+        for turns in self._store.faded_turns(
+            sorted({one for each in pieces.values() for one in each}), sought.between
+        ):
             for turn in turns:
-                if turn.session_id == session_id or not (sought.of_the_days(turn) or may_hold(turn.text)):
-                    continue
-                score, held = sought.score(turn)
-                if score > 0.0:
-                    best.append((score, _recalled(turn, sought, score, held)))
-            best = sorted(best, key=lambda one: -one[0])[:most]
-        return [turn for _, turn in best]
+                folded = words.folded(turn.text)
+                seems = {term for term, each in pieces.items() if any(one in folded for one in each)}
+                seems |= {_OF_THAT_DAY} if sought.of_the_days(turn) else set()
+                if seems and turn.session_id != session_id:
+                    counts.update(seems)
+                    alike[frozenset(seems)].append(turn)
+        best = sorted(alike, key=lambda seems: -sum(1.0 / counts[one] for one in seems))
+        return [turn for seems in best for turn in alike[seems]][:_READ_CLOSELY]
 
 
 def _days(read: questions.Question) -> Period | None:
     """The days that a question speaks of; None for none, or for a long time."""
     return next((one for one in read.windows if (one.last - one.first).days < _MOST_DAYS), None)
+
+
+def _dates(term: str) -> bool:
+    """Whether a term of a question that speaks of a day only tells which."""
+    return term[:1].isdigit() or any(name.startswith(term.rstrip("i")) for name in CALENDAR)
 
 
 def _is_of(days: Period, timestamp: str) -> bool:
@@ -169,12 +200,6 @@ def _sizes(terms: Sequence[str], postings: Mapping[str, Postings]) -> np.typing.
     return np.array([len(postings[term].seqs) if term in postings else 0 for term in terms], np.float32)
 
 
-def _may_hold(asked: str, weights: Collection[str]) -> Callable[[str], bool]:
-    """Whether a text may hold any of these terms: quick, and never wrong where it says no."""
-    pieces = {piece for term in weights for piece in words.beginnings(term)}
-    return lambda text: any(piece in folded for piece in pieces) if (folded := words.folded(text)) else False
-
-
 def _recalled(turn: Turn, sought: _Sought, score: float, held: frozenset[str]) -> RecalledTurn:
     said = words.excerpt(turn.words, sought.weights, _LONGEST)
     cut = said != turn.words
@@ -186,17 +211,38 @@ def _recalled(turn: Turn, sought: _Sought, score: float, held: frozenset[str]) -
 
 
 def _within(found: Recollection, hits: Sequence[RecalledTurn], limits: RecallLimits) -> Recollection:
-    """What there is still room for, among the turns that were found, each where it was told."""
-    left, kept = limits.tokens - LEGEND - _cost_of(found), dict[str, RecalledTurn]()
-    for hit in hits:
-        cost = RECORD + ENTRY + MARK + estimate(encoded(hit.text))
-        if hit.text_id not in kept and cost <= left and len(kept) < min(_MOST, limits.turns):
-            kept[hit.text_id] = hit
-            left -= cost
+    """What there is room for, among the turns that were found, each where it was told.
+
+    Where what was found leaves less than their share, its weakest turns give way: they hold nothing of what is rare.
+    """
+    kept = _fitting(hits, max(limits.tokens - _cost_of(found), int(limits.tokens * _SHARE)), limits.turns)
     if not kept:
         return found
+    left = limits.tokens - LEGEND - sum(map(_cost, kept.values()))
+    weakest = [*(turn.text_id for turn in found.turns if not turn.hit), *reversed(found.ranked)]
+    while weakest and _cost_of(found) > left:
+        gone = weakest.pop(0)
+        found = replace(
+            found,
+            turns=tuple(turn for turn in found.turns if turn.text_id != gone),
+            ranked=tuple(one for one in found.ranked if one != gone),
+        )
     turns = sorted((*found.turns, *kept.values()), key=lambda turn: datetime.fromisoformat(turn.timestamp))
     return replace(found, turns=tuple(turns), ranked=(*found.ranked, *kept))
+
+
+def _fitting(hits: Sequence[RecalledTurn], budget: int, most: int) -> dict[str, RecalledTurn]:
+    """The first of them, as far as there is room, by id."""
+    left, kept = budget - LEGEND, dict[str, RecalledTurn]()
+    for hit in hits:
+        if hit.text_id not in kept and _cost(hit) <= left and len(kept) < min(_MOST, most):
+            kept[hit.text_id] = hit
+            left -= _cost(hit)
+    return kept
+
+
+def _cost(hit: RecalledTurn) -> int:
+    return RECORD + ENTRY + MARK + estimate(encoded(hit.text))
 
 
 def _cost_of(found: Recollection) -> int:

@@ -162,18 +162,18 @@ def _covered(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
 
 
 def folded(text: str) -> str:
-    """A text as its words are compared: without case, accents and wide forms."""
-    return _folded(text)
+    """A text as its words are compared: without case, accents, wide forms and apostrophes."""
+    return _folded(text).replace("'", "").replace("’", "")
 
 
 def beginnings(term: str) -> tuple[str, ...]:
     """What a folded text holds that holds a word of this term: its irregular forms, and what its endings leave.
 
-    >>> beginnings("buy"), beginnings("stori"), beginnings("北京")
-    (('buy', 'bought'), ('stor',), ('北京',))
+    >>> beginnings("buy"), beginnings("stori"), beginnings("北京"), beginnings("12500")
+    (('buy', 'bought'), ('stor',), ('北京',), ('500',))
     """
-    if term[:1].isdigit():
-        return (term[0],)
+    if term[:1].isdigit() and not is_unspaced(term[-1]):
+        return (max(re.findall(r"\d+", term), key=len)[-3:],)
     whole = len(term) <= 3 or is_unspaced(term) or term[-1] not in "ie"
     return (term if whole else term[:-1], *_irregular_forms().get(term, ()))
 

@@ -80,8 +80,8 @@ class TreeStore(Protocol):
         ...
 
     def any_faded(self) -> bool: ...
-    def faded_turns(self) -> Iterator[list[Turn]]:
-        """The turns that have faded, in slices."""
+    def faded_turns(self, pieces: Sequence[str], days: tuple[str, str] | None = None) -> Iterator[list[Turn]]:
+        """The turns that have faded and may hold any of these small letters, or are of these days, in slices."""
         ...
 
     def faded(self) -> Mapping[str, str]:

@@ -67,7 +67,7 @@ def run(home: House, limit: ForgetLimit) -> list[str]:
 
 def test_without_a_limit_nothing_fades_however_much_there_is(home: House, clock):
     tell(home, clock, *SAID)
-    assert not Fading(home.memory, ForgetLimit(0, 10)).due()
+    assert not Fading(home.memory, ForgetLimit(0, 10)).limited
     assert run(home, ForgetLimit(0, 10)) == []
     assert home.memory.fading.faded() == {}
 
