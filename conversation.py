@@ -20,7 +20,7 @@ from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, Stop, TurnEvent
 from domain.facts import News
 from domain.languages import Language, language_of
-from domain.pleas import heard, kept_back, left_unsaid, spoken_of
+from domain.pleas import heard, kept_back, left_unsaid
 from domain.recollection import Recollection
 from domain.records import ErasureScope, Image, Round, Session, not_withheld, unstored
 from domain.settings import Settings
@@ -32,6 +32,7 @@ from jobs.folding import Folding
 from jobs.keeping import Keeping
 from jobs.saving import Saved, SaveEvent, Saving
 from jobs.undoing import SaveUndone, Undoing, Undone
+from jobs.withholding import meant_by
 from llm import Answered, Layers, Llm
 from memory import Memory
 from models.memories import marked_image
@@ -98,7 +99,6 @@ class Conversation:
     def open(self) -> Opening:
         """The session as it stands, for showing it."""
         rounds = self.memory.rounds(self.session.session_id, self.settings.max_conv_num)
-        sessions_kept, rounds_kept = self.memory.session_counts()
         return Opening(
             self.session,
             self._resumed,
@@ -106,8 +106,7 @@ class Conversation:
             self.memory.summary(self.session.session_id),
             self.memory.in_flight(self.session.session_id),
             self._gap(rounds),
-            sessions_kept,
-            rounds_kept,
+            *self.memory.session_counts(),
             self.memory.last_spoken(),
             len(self._keeping.due()),
             News() if rounds else self.memory.news_before(self.session.session_id),
@@ -146,7 +145,7 @@ class Conversation:
         layers = self._layers(text, before, recollection)
         reply = yield from self._ask(layers, stop, stream, watched)
         plea = heard(text)
-        meant = spoken_of(plea, (*self._folded(), *before)) if plea else ()
+        meant = meant_by(self.memory, plea, self._present(), (*self._folded(), *before)) if plea else ()
         with self.memory.in_one_commit() if plea and not self.incognito else nullcontext():
             spoken = self._store(text, started, reply, replaced, recollection)
             if plea:
@@ -173,7 +172,6 @@ class Conversation:
     ) -> Generator[TurnEvent, None, Recollection]:
         if not self.recalling:
             return Recollection()
-
         turns = [turn for spoken in not_withheld(rounds)[-3:] for turn in spoken.turns if not turn.standin]
         said = [without_quotations(turn.words) for turn in turns]
         try:
@@ -184,7 +182,8 @@ class Conversation:
                 self._limits,
                 recent=said[-_RECENT:],
             )
-            if wants_plan(self.settings.recall_planning, text, len(recollection.ranked)):
+            found = len(recollection.ranked)
+            if not recollection.chapters and wants_plan(self.settings.recall_planning, text, found):
                 recollection = yield from self.asking.planned(
                     text, said[-_RECENT:], recollection, self.session.session_id, stop
                 )

@@ -4,10 +4,12 @@ Sessions, conversations and summaries lie in a store, the only truth; their vect
 lost at any time; the two images in plain text files. One object owns one data directory. Nothing here prints, reads a
 terminal, or knows that there is only one person.
 
-    remember   store_round, fold, archive, write_image, ...
+    remember   store_round; fold, archive, undo_save, ...: in ``storage.sessions``
     know       unread, learn, facts, put_right, ...: in ``storage.knowing``
     recall     recall
-    forget     scope_of_..., erase, reset, undo, withhold: in ``storage.forgetting``
+    forget     erase, reset, undo, withhold, ...: in ``storage.forgetting``
+    read       what else is stored, and what an erasure would take: in ``storage.reader``
+    doors      what programs ask of it: in ``storage.door_verbs``
     keep safe  back_up, restore: of a data directory that nobody need have open
 
 Promises: a method that writes is one commit or nothing; what was removed never comes back, since every hit of an index
@@ -18,19 +20,20 @@ is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``, when
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from domain import errors
-from domain.facts import Fact, ImageDraft
+from domain.facts import Fact
 from domain.files import make_private_folder
+from domain.imports import IMPORT_DOOR
 from domain.recollection import FactMark, RecallLimits, Recollection
-from domain.records import Finish, Image, Quoted, Round, Session
+from domain.records import Finish, Image, Quoted, Round, Summary
 from domain.settings import ExternalMemory
 from domain.vectors import Embedder
 from domain.workers import Workers
@@ -41,15 +44,17 @@ from recall.others import Others
 from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
-from storage.door_verbs import Serving
+from storage.door_verbs import DoorVerbs
 from storage.erasure import Eraser, Scrub
 from storage.fading_verbs import FadingVerbs
-from storage.images import Images, image_draft
-from storage.listening import Listening
+from storage.images import Images
+from storage.knowing import Knowing
 from storage.owner import Owner
+from storage.past import Past
+from storage.portable import restore_portable, write_portable
 from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
-from storage.store import NewSummary, NewTurn, Store
+from storage.store import NewTurn, Store
 from storage.tree import Tree
 
 if TYPE_CHECKING:
@@ -58,8 +63,12 @@ if TYPE_CHECKING:
     from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
     from storage.vectors.table import Vectors
 
-__all__ = ["Memory", "back_up", "pronouns", "resolve", "restore"]
+__all__ = ["Memory", "back_up", "pronouns", "resolve", "restore", "restore_portable", "write_portable"]
 
+#: How many of the newest sessions are looked at for the last words; one that was resumed stands among older ones.
+_LOOKED_AT = 20
+#: After so many rounds a talk is under way.
+_OPENING_ROUNDS = 3
 #: Seconds that recall waits for the index to open.
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be made anew; the proof tells when that was not enough.
@@ -76,7 +85,7 @@ class _Search:
     faint: FaintMemories
 
 
-class Memory(Serving, Listening):
+class Memory(Knowing):
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
     >>> memory = Memory(folder, embedder, clock=clock, new_id=new_id, log=log)
@@ -116,10 +125,18 @@ class Memory(Serving, Listening):
             raise
         self.tree = Tree(self._store, clock, new_id)
         self._images = Images(folder / "persona", self._store, clock, log)
+        self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_taken_along)
         self.others = Others(external, folder, embedder, log)
         besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
         self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
         self.fading = FadingVerbs(self._store, self.eraser, clock, self._tell_index)
+        self.doors = DoorVerbs(
+            self._store,
+            self.eraser,
+            clock=clock,
+            new_session_id=self._session_id,
+            tell_index=self._tell_index,
+        )
 
     # -- opening and closing -------------------------------------------------------------------------------------
 
@@ -176,17 +193,46 @@ class Memory(Serving, Listening):
         """All that is written inside is one commit, or nothing: for much at once."""
         return self._store.in_one_commit()
 
-    def resume_or_start(self) -> tuple[Session, bool]:
-        """The newest active session and whether it was there before; a new one where none is active."""
-        session = self._store.newest_active()
-        return (self.start_session(), False) if session is None else (session, True)
+    # -- what a turn reads ----------------------------------------------------------------------------------------
 
-    def start_session(self, began: str | None = None, *, before: str | None = None) -> Session:
-        """A new active session beside those there are: the last of all, or of an older time, in its place there.
+    def context(self, session_id: str) -> tuple[Round, ...]:
+        """The rounds that are in the context, not yet folded, oldest first."""
+        return self._store.context(session_id)
 
-        One right ``before`` another is never gone on with as the newest.
+    def summary(self, session_id: str) -> Summary | None:
+        """The summary of a session, if it has one."""
+        return self._store.summary(session_id)
+
+    def image(self, image: Image) -> str:
+        """An image as it stands now; an edit by hand has become a version by then."""
+        return self._images.read(image)
+
+    def last_spoken(self, besides: str = "") -> str | None:
+        """When the last round of any session but ``besides`` ended; None while there is none."""
+        recent = self._store.recent_sessions(_LOOKED_AT, 0)
+        others = [one.session_id for one in recent if one.door != IMPORT_DOOR]
+        last = [self._store.rounds(one, 1) for one in others if one != besides]
+        ends = [rounds[-1].assistant.timestamp for rounds in last if rounds]
+        return max(ends, key=datetime.fromisoformat, default=None)
+
+    def spoken_before(
+        self, session_id: str, rounds: Sequence[Round], now: datetime, pause: timedelta
+    ) -> datetime | None:
+        """When the last talk ended, at least a ``pause`` before the one that begins now; None once that is under way.
+
+        ``rounds`` are those of the session that are in the context.
         """
-        return self._store.start_session(self._session_id(), self._now(), began, before=before)
+        later = now
+        for spoken in reversed(rounds[-_OPENING_ROUNDS:]):
+            earlier = datetime.fromisoformat(spoken.assistant.timestamp)
+            if later - earlier >= pause:
+                return earlier
+            later = datetime.fromisoformat(spoken.user.timestamp)
+        if len(rounds) >= _OPENING_ROUNDS or self.summary(session_id):
+            return None
+        last = self.last_spoken(besides=session_id)
+        earlier = datetime.fromisoformat(last) if last else later
+        return earlier if later - earlier >= pause else None
 
     # -- remembering ---------------------------------------------------------------------------------------------
 
@@ -197,10 +243,6 @@ class Memory(Serving, Listening):
     def keep_partial(self, session_id: str, partial: str) -> None:
         """Keep what has come of the reply to what is in flight in a session."""
         self._store.keep_partial(session_id, partial)
-
-    def drop_in_flight(self, session_id: str) -> None:
-        """Forget what was typed in a session and not answered."""
-        self._store.drop_in_flight(session_id)
 
     def store_round(
         self,
@@ -235,56 +277,6 @@ class Memory(Serving, Listening):
             )
         self._tell_index(replaced)
         return spoken
-
-    def learn_fact(self, session_id: str, text: str, turns: Sequence[int]) -> None:
-        """Keep a fact that was drawn from turns, given by number: a key that finds them, never handed over itself."""
-        self._store.learn_fact(self._new_id(), session_id, self._now(), text, turns)
-
-    def fold(self, session_id: str, upto: int, summary: str) -> None:
-        """Let the rounds up to ``upto`` leave the context into ``summary``."""
-        self._tell_index(self._store.fold(session_id, upto, self._new_summary(summary)))
-
-    def set_summary(self, session_id: str, summary: str) -> None:
-        """Put a person's own wording in place of a session's summary."""
-        self._tell_index(self._store.set_summary(session_id, self._new_summary(summary)))
-
-    def keep_stage(self, session_id: str, stage: str, result: str) -> None:
-        """Keep the result of a stage of ``/save``."""
-        self._store.keep_stage(session_id, stage, self._now(), result)
-
-    def archive(
-        self,
-        session_id: str,
-        summary: str,
-        images: Mapping[Image, ImageDraft | str],
-        *,
-        waiting: Sequence[Image] = (),
-        open_next: bool = True,
-    ) -> Session:
-        """Archive a session with its final summary and new images, and open the next one, in one commit.
-
-        Those that are ``waiting`` could not be brought up to date now, and are to be made anew.
-        Of quotations that were found in a memory a reference to it stays. Returns the session that is open.
-        """
-        following = self._session_id() if open_next else None
-        drafts = {image: image_draft(made) for image, made in images.items()}
-        gone = self._store.archive(session_id, self._new_summary(summary), drafts, following, waiting)
-        self._images.publish()
-        self._tell_index(gone)
-        return self._known(following or session_id)
-
-    def resume(self, session_id: str, present: str) -> Session:
-        """Make an archived session active again in place of the present one, which goes if it is empty."""
-        self._store.resume(session_id, present, self._now())
-        return self._known(session_id)
-
-    def _known(self, session_id: str) -> Session:
-        session = self._store.session(session_id)
-        assert session is not None
-        return session
-
-    def _new_summary(self, text: str) -> NewSummary:
-        return NewSummary(self._new_id(), self._now(), text)
 
     def _scrub_index(self) -> None:
         self.start_index()
@@ -395,5 +387,5 @@ class Memory(Serving, Listening):
         if self._search:
             self._search.index.drop(gone) if gone else self._search.index.wake()
 
-    def _session_id(self) -> str:
-        return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[-6:]}"
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="seconds")

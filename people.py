@@ -250,7 +250,7 @@ class People:
         from storage.vectors import lance
 
         lance.load()
-        import_module("openai")
+        import_module("openai.resources.chat.completions")
         with suppress(EmbeddingError):  # recall goes on by words, and says so
             self.llm.prepare()
         # What is loaded stays; looking through all of it for garbage would stop every thread, again and again.

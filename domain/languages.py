@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Literal
 
 from domain.text import day_of
@@ -278,6 +279,13 @@ _CALENDAR = frozenset(
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
 
+#: The names of so many texts are held: those of one statement are asked for again and again.
+_TEXTS_HELD = 256
+
+
+#: The names of so many texts are held: those of one statement are asked for again and again.
+_TEXTS_HELD = 256
+
 
 def names_in(text: str, *, opening: bool = True) -> Iterator[str]:
     """Every name that a text uses, in either script; without ``opening`` its first word is never taken for one."""
@@ -285,6 +293,7 @@ def names_in(text: str, *, opening: bool = True) -> Iterator[str]:
     yield from (found[1] for found in _CALLED.finditer(text))
 
 
+@lru_cache(_TEXTS_HELD)
 def latin_names(text: str) -> tuple[str, ...]:
     """The words of a text that are written like names.
 

@@ -53,7 +53,8 @@ class RecalledTurn:
     """A turn of an older session. ``hit`` is false for a neighbour handed over for its context.
 
     ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it. ``marks``
-    tell what of it does not hold any more, or may not. One that has ``faded`` was found in the archive alone.
+    tell what of it does not hold any more, or may not. ``speaker`` is who said it where that was neither the person nor
+    the companion; ``undated``: nobody knows when. One that has ``faded`` was found in the archive alone.
     """
 
     text_id: str
@@ -66,6 +67,8 @@ class RecalledTurn:
     cut: bool = False
     whole: str = ""
     marks: tuple[FactMark, ...] = ()
+    speaker: str = ""
+    undated: bool = False
     faded: bool = False
 
 
@@ -122,6 +125,23 @@ class RecalledOther:
 
 
 @dataclass(frozen=True, slots=True)
+class RecalledChapter:
+    """What several sessions came to together, from ``start`` to ``end``: drawn from what was said, and never said so.
+
+    ``text`` is what is handed over: of one that is ``cut`` the beginning, and ``whole`` is all of it.
+    """
+
+    text_id: str
+    text: str
+    start: str
+    end: str
+    sessions: int
+    why: Why
+    cut: bool = False
+    whole: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """What must be known to answer, and what is looked for therefore. A question may be its own plan."""
 
@@ -155,6 +175,7 @@ class Recollection:
     """All that was recalled for one turn.
 
     ``facts`` and ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
+    ``chapters`` tell of a stretch that was asked for, the best first.
     ``degraded`` names the parts that could not take part. ``steps`` tell how it was found, where that took a plan.
     ``others`` are from memories that are not ours, best first.
     """
@@ -167,13 +188,15 @@ class Recollection:
     degraded: tuple[MissingPart, ...] = ()
     steps: tuple[SearchStep, ...] = ()
     facts: tuple[RecalledFact, ...] = ()
+    chapters: tuple[RecalledChapter, ...] = ()
     others: tuple[RecalledOther, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.summaries or self.turns or self.facts or self.others)
+        return bool(self.summaries or self.turns or self.facts or self.chapters or self.others)
 
     @property
     def served(self) -> tuple[str, ...]:
-        """The turns and summaries that were handed over, and the turns that facts among it rest on, each once."""
+        """What was handed over, by id, and of facts the turns that they rest on, each once."""
         told = [*(one.text_id for one in self.summaries), *(one.text_id for one in self.turns)]
+        told += [one.text_id for one in self.chapters]
         return tuple(dict.fromkeys([*told, *(turn for fact in self.facts for turn in fact.turns)]))

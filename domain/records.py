@@ -61,6 +61,8 @@ class Turn:
     ``withheld``: the person asked to have it forgotten, so it is in no prompt. ``quoted`` are the quotations in it that
     were found in a memory when it was stored.
     ``standin``: the built-in stand-in said it, in place of a model; no model is told of it as the companion's words.
+    ``speaker`` is who said it where that was neither the person nor the companion. ``undated``: nobody knows when, and
+    ``timestamp`` is that of what stands around it.
     """
 
     seq: int
@@ -77,6 +79,8 @@ class Turn:
     withheld: bool = False
     quoted: tuple[Quoted, ...] = ()
     standin: bool = False
+    speaker: str = ""
+    undated: bool = False
 
     @property
     def words(self) -> str:

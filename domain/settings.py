@@ -55,10 +55,13 @@ class Settings:
     recall_tokens: int
     external_memories: tuple[ExternalMemory, ...]
     window_size: int
+    import_calls: int
     image_tokens: int
     max_memories: int
     forget_percentage: int
     forget_mode: ForgetMode
+    group_size: int
+    group_tokens: int
     open_memories: int
     session_timeout: float
     session_max_duration: float
@@ -154,6 +157,13 @@ def _count(value: str) -> int:
     return int(value)
 
 
+def _amount(value: str) -> int:
+    """A whole number that may be nothing."""
+    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or int(value) > 100_000:
+        raise Wrong("amount")
+    return int(value)
+
+
 def _few(value: str) -> int:
     if not re.fullmatch(r"[0-9]", value.strip()):
         raise Wrong("few")
@@ -178,6 +188,12 @@ def _forget_mode(value: str) -> str:
     if word not in ("fade", "delete"):
         raise Wrong("forget_mode")
     return word
+
+
+def _group(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 2 <= int(value) <= 100:
+        raise Wrong("group")
+    return int(value)
 
 
 def _planning(value: str) -> str:
@@ -277,10 +293,13 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_PLANNING", _planning, "auto"),
     Setting("REFLECTION_ROUNDS", _few, "2"),
     Setting("WINDOW_SIZE", _count, "40"),
+    Setting("IMPORT_CALLS", _amount, "50"),
     Setting("IMAGE_TOKENS", _count, "800"),
     Setting("MAX_MEMORIES", _most, "0"),
     Setting("FORGET_PERCENTAGE", _percentage, "10"),
     Setting("FORGET_MODE", _forget_mode, "fade"),
+    Setting("GROUP_SIZE", _group, "8"),
+    Setting("GROUP_TOKENS", _count, "4000"),
     Setting("OPEN_MEMORIES", _count, "200"),
     Setting("SESSION_TIMEOUT", _seconds, "1800"),
     Setting("SESSION_MAX_DURATION", _seconds, "86400"),

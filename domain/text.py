@@ -273,6 +273,10 @@ def encoded(value: object) -> str:
     return _one_line(json.dumps(value, ensure_ascii=False))
 
 
+#: The date of what nobody knows when it was said.
+UNKNOWN_DATE = "?"
+
+
 def entry(timestamp: str, boundary: str, text: str, **more: str) -> Mapping[str, str]:
     """What was said, when and by whom, ready to be encoded."""
     return {"date": date_of(timestamp), **more, "text": harmless(text, boundary)}

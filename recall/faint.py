@@ -20,10 +20,10 @@ from domain.recollection import RecalledTurn, RecallLimits, Recollection, Why
 from domain.records import PREFIX, Turn
 from domain.text import day_of, encoded
 from recall import questions, words
+from recall.budget import ENTRY, FRAME, RECORD
 from recall.finder import needs_memory
+from recall.periods import CALENDAR, Period
 from recall.ranking import rarity
-from recall.selection import ENTRY, FRAME, RECORD
-from recall.times import CALENDAR, Period
 
 if TYPE_CHECKING:
     import numpy as np

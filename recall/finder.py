@@ -2,7 +2,9 @@
 
     questions -> references resolved -> relevance -> words, vectors, times -> pool -> ranking -> relevance -> selection
 
-Without vectors it is found by words, without words by vectors, and the recollection says which part was missing."""
+Everything that is stored comes through protocols, so that each may be missing: without vectors it is found by words,
+without words by vectors, and the recollection says which part was missing. Nothing here writes.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ from domain import errors
 from domain.languages import is_unspaced, unspaced_share
 from domain.recollection import MissingPart, RecallLimits, Recollection
 from recall import questions, ranking, word_search, words
+from recall.budget import ENTRY, FRAME, RECORD
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
 from recall.known_facts import KnownFacts, SlotsAsked
 from recall.ranking import Evidence, bm25, from_neighbours, rarity
 from recall.searching import Hidden, Search, Searched
-from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
+from recall.selection import RankedSearch, Selector
+from recall.stretches import Stretches
 from recall.turn_table import TurnTable
 
 if TYPE_CHECKING:
@@ -262,8 +266,7 @@ class Finder:
         ``hidden`` (what stands in the context), so that what has left the context is found again.
         ``embed`` turns texts into vectors and is called once; None where there is no embedder. ``recent`` are the
         messages before the input, oldest first, for what "she" and "it" mean. With ``gated`` false the best are
-        handed over however weak they are. An empty recollection is a good answer.
-        Queries that stand ``apart`` each seek something of their own, side by side: the best of each counts as much.
+        handed over however weak they are. Of queries that stand ``apart`` the best of each counts as much.
         """
         said = [query for query in queries if query.strip()]
         if not said or (gated and not any(needs_memory(query) for query in (said if apart else said[-1:]))):
@@ -280,10 +283,13 @@ class Finder:
             for searched in search.find(asked, vectors, backgrounds)
         ]
         kept = [
-            replace(each, ranked=_level(each.ranked)) if apart else each
+            replace(each, ranked=ranking.level(each.ranked)) if apart else each
             for each, query in zip(ranked, said if apart else said[-1:] * len(ranked), strict=True)
             if not gated or self._is_relevant(each, query, limits.tokens)
         ]
+        parts = (self._archive, self._known(), search, self.weigh, limits.tokens)
+        if stretch := Stretches(*parts).asked(said[-1], now.date()) if asked[-1].of_a_whole else None:
+            kept, limits = stretch.within(ranked), stretch.left(limits)
         present = self._archive.session_number(session_id)
         known = KnownFacts(self._archive, session_id, hidden, self._slots_asked, now.date().isoformat())
         held = [(each.searched.asked.text, each.searched.facts) for each in kept]
@@ -291,10 +297,8 @@ class Finder:
         selector = Selector(self._archive, self._known(), limits, known, present, cutting=gated)
         made = selector.select(kept, facts)
         resolved = tuple(each.text for each in asked)
-        missing = tuple(search.missing)
-        return Recollection(
-            made.summaries, made.turns, made.hits, tuple(queries), resolved, missing, facts=made.facts
-        )
+        recalled = (made.summaries, made.turns, made.hits, tuple(queries), resolved, tuple(search.missing))
+        return Recollection(*recalled, facts=made.facts, chapters=stretch.chapters if stretch else ())
 
     def search(self, text: str, limits: RecallLimits) -> Recollection:
         """The memories that hold the words of ``text``, and no others; empty when nobody ever said them."""
@@ -375,13 +379,6 @@ def _trusted(searched: Searched, ranked: ranking.Ranked, searches: int) -> ranki
     if searches == 1 or searched.asked.seeks or not searched.asked.by_itself:
         return ranked
     return replace(ranked, turns=ranked.turns * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
-
-
-def _level(ranked: ranking.Ranked) -> ranking.Ranked:
-    """What one of several questions found, so that its best stands as far above the rest as the best of the others."""
-    turns, sessions = ranked.turns, ranked.sessions
-    above = float(turns.max() - turns.mean()) if len(turns) else 0.0
-    return replace(ranked, turns=turns / above, sessions=sessions / above) if above > 0.0 else ranked
 
 
 def _apart(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:

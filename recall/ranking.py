@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -118,6 +118,13 @@ def rank(evidence: Evidence, weigh: Weigh) -> Ranked:
     weighted = {name: weights[name] * part for name, part in found.items() if weights.get(name)}
     turns: Floats = sum(weighted.values(), np.zeros(len(evidence.lengths), np.float32))
     return Ranked(turns, _sessions(evidence, found, turns), weighted)
+
+
+def level(ranked: Ranked) -> Ranked:
+    """What one of several questions found, so that its best stands as far above the rest as the best of the others."""
+    turns, sessions = ranked.turns, ranked.sessions
+    above = float(turns.max() - turns.mean()) if len(turns) else 0.0
+    return replace(ranked, turns=turns / above, sessions=sessions / above) if above > 0.0 else ranked
 
 
 def parts(e: Evidence) -> dict[str, Floats]:

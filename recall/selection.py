@@ -6,41 +6,34 @@ first. A long turn is cut to what was found in it; a neighbour comes along only 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain, repeat
 
-from domain.languages import estimate
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, RecallLimits, Why
 from domain.records import PREFIX, Summary, Turn
-from domain.text import encoded
+from recall.budget import FRAME, choose, cost_alone, cost_of_text, longest
 from recall.known_facts import KnownFacts, cost_of, cost_of_facts, cost_of_marks, is_told
-from recall.ranking import Ranked
+from recall.ranking import Floats, Ranked
 from recall.searching import Searched
 from recall.turn_table import TurnTable
-from recall.words import LONG, excerpt, size_of
+from recall.words import excerpt, size_of
 from storage.store import TurnStore
 
 #: A turn handed over only for its context has no reason of its own.
 _NO_REASON = Why(query="", score=0.0)
 #: How many summaries are looked up for each that is handed over: not every session has one.
 _SPARE = 4
-#: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
-#: text of one turn in it, or of its summary, and of what stands around all records.
-RECORD, ENTRY, FRAME = 30, 12, 82
-#: Tokens of the numbers by which two records are known to be of one conversation.
-_NUMBERS = 12
 #: The share of the budget that facts may take.
 _FACTS = 0.15
 #: The share of the budget that summaries may take, the same with their marks, and what a long one is cut to.
 _SUMMARIES, _MARKED_SUMMARIES, _LONG_SUMMARY = 0.08, 0.25, 250
+#: What a turn scored with the input by itself counts so much beside the better of its scores.
+_BOTH = 0.1
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
 #: The longest that a neighbour may be.
 _LONG_NEIGHBOUR = 300
-#: So many of the best hits are cut to ``LONG``, those after them to less.
-_BEST, _LONG_LATER = 3, 400
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,7 @@ class _Laid:
     def chosen(self, budget: int) -> dict[int, bool]:
         """The rows that the budget has room for, and whether each is a hit."""
         cost = {
-            row: _cost(text) + cost_of_marks(self.marks.get(self.read[row].text_id, ()))
+            row: cost_of_text(text) + cost_of_marks(self.marks.get(self.read[row].text_id, ()))
             for row, text in self.said.items()
         }
         days = {row: (turn.session_id, turn.timestamp[:10]) for row, turn in self.read.items()}
@@ -106,61 +99,6 @@ def cut(scores: Sequence[float], count: int, *, share: float = 0.2) -> int:
         return 0
     floor = scores[0] * share
     return sum(score >= floor for score in scores[:count])
-
-
-#: One day of one session, which is one record.
-Day = tuple[str, str]
-
-
-class _Purse:
-    """What is left of the budget. A record is paid for once, with the first that is told in it.
-
-    ``told`` are sessions of which a record is paid for already.
-    """
-
-    def __init__(self, left: int, told: Iterable[str] = ()) -> None:
-        self._left = left
-        self._told = set(told)
-        self._days: set[Day] = set()
-
-    def pay(self, cost: int, day: Day | None) -> bool:
-        """Pay for a turn of this day; False, and nothing, when too little is left."""
-        known = day is None or day in self._days or day[0] in self._told
-        further = day is not None and any(session == day[0] for session, _ in self._days)
-        cost += 0 if known else RECORD + _NUMBERS * further
-        if cost > self._left:
-            return False
-        self._left -= cost
-        if day is not None and day not in self._days:
-            self._days.add(day)
-            self._told.discard(day[0])
-        return True
-
-
-def choose(
-    ranked: Sequence[int],
-    around: Mapping[int, Sequence[int]],
-    cost: Mapping[int, int],
-    budget: int,
-    days: Mapping[int, Day] | None = None,
-    told: Iterable[str] = (),
-) -> dict[int, bool]:
-    """The rows to hand over, and whether each is a hit: best first while the budget lasts, each with its neighbours.
-
-    ``ranked`` are the rows of the hits, ``around`` the neighbours of each, ``cost`` the tokens of each row, ``days``
-    the record in which each stands, ``told`` the sessions that have a record anyway.
-    A hit that does not fit is passed over, so that one long turn does not shut out the rest.
-    """
-    taken: dict[int, bool] = {}
-    of, purse = days or {}, _Purse(budget, told)
-    for row in ranked:
-        if row not in taken and not purse.pay(cost[row], of.get(row)):
-            continue
-        taken[row] = True
-        for neighbour in around.get(row, ()):
-            if neighbour not in taken and neighbour in cost and purse.pay(cost[neighbour], of.get(neighbour)):
-                taken[neighbour] = False
-    return taken
 
 
 class Selector:
@@ -220,14 +158,17 @@ class Selector:
     def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, Why]:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
-        A score counts by how far it stands above the mean of its pool, so that those of two questions compare.
+        A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
+        the input found by itself beside what came before it counts a little more: what both find is the likelier.
         """
         best: dict[int, _Best] = {}
         for found in searches:
-            rows, scores = found.searched.pool.rows, found.ranked.turns
-            scores = scores - scores.mean() if len(scores) else scores
+            rows, scores = found.searched.pool.rows, _above(found)
             for at in scores.argsort(kind="stable")[::-1][: self._limits.turns].tolist():
                 _keep_best(best, int(rows[at]), _Best(float(scores[at]), found, at))
+        for found in searches if len(searches) > 1 else ():
+            if found.searched.asked.by_itself:
+                _count_both(best, found)
         order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
         count = self._limits.turns
         if self._cutting:
@@ -240,9 +181,9 @@ class Selector:
         read = self._read(why)
         around = {row: self._company(row, read[row]) for row in why if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
-        sought, longest = _sought(searches), dict(zip(why, _longest(), strict=False))
+        sought, room = _sought(searches), dict(zip(why, longest(), strict=False))
         said = {
-            row: excerpt(turn.words, sought, longest.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
+            row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
         }
         marks = self._known.marks(read.values(), self._answered(read)) if self._known else {}
         return _Laid(why, read, said, around, marks, told)
@@ -312,7 +253,7 @@ def _fitting(summaries: Sequence[RecalledSummary], budget: int) -> tuple[Recalle
     kept: list[RecalledSummary] = []
     texts, all_told = int(budget * _SUMMARIES), int(budget * _MARKED_SUMMARIES)
     for one in summaries:
-        text, told = _alone(one.text), _cost_of_summary(one)
+        text, told = cost_alone(one.text), _cost_of_summary(one)
         if text <= texts and told <= all_told:
             texts, all_told = texts - text, all_told - told
             kept.append(one)
@@ -342,24 +283,22 @@ def _sought(searches: Sequence[RankedSearch]) -> dict[str, float]:
     }
 
 
-def _cost(text: str) -> int:
-    """Tokens of this text in a record, written as it stands in a prompt."""
-    return ENTRY + estimate(encoded(text))
-
-
-def _alone(text: str) -> int:
-    """Tokens of a record that holds nothing but this text."""
-    return RECORD + _cost(text)
-
-
 def _cost_of_summary(summary: RecalledSummary) -> int:
     """Tokens of a record that holds nothing but this summary with its marks."""
-    return _alone(summary.text) + cost_of_marks(summary.marks)
+    return cost_alone(summary.text) + cost_of_marks(summary.marks)
 
 
-def _longest() -> Iterator[int]:
-    """How long a hit may be, best first: the best have room to be read, what comes after to be known."""
-    return chain(repeat(LONG, _BEST), repeat(_LONG_LATER))
+def _above(found: RankedSearch) -> Floats:
+    """How far each turn stands above the mean of its pool."""
+    scores = found.ranked.turns
+    return scores - scores.mean() if len(scores) else scores
+
+
+def _count_both(best: dict[int, _Best], alone: RankedSearch) -> None:
+    """Add to each of the best what it scored with the input by itself."""
+    found = dict(zip(alone.searched.pool.rows.tolist(), _above(alone).tolist(), strict=True))
+    for row, one in best.items():
+        best[row] = replace(one, score=one.score + _BOTH * found.get(row, 0.0))
 
 
 def _keep_best(best: dict[int, _Best], key: int, one: _Best) -> None:
@@ -376,19 +315,11 @@ def _why(best: _Best) -> Why:
 
 
 def _recalled(turn: Turn, said: str, why: Why | None, marks: tuple[FactMark, ...]) -> RecalledTurn:
-    cut_short = said != turn.words
+    cut = said != turn.words
     return RecalledTurn(
-        turn.text_id,
-        turn.session_id,
-        turn.timestamp,
-        turn.role,
-        PREFIX[turn.role] + said,
-        hit=why is not None,
-        why=why or _NO_REASON,
-        cut=cut_short,
-        whole=turn.text if cut_short else "",
-        marks=marks,
-    )
+        turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said, why is not None,
+        why or _NO_REASON, cut, turn.text if cut else "", marks, turn.speaker, turn.undated,
+    )  # fmt: skip
 
 
 def _moment(timestamp: str) -> float:

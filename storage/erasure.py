@@ -105,7 +105,7 @@ class Eraser:
         wanted = same(words)
         if not wanted:
             return ErasureScope()
-        turns = [turn for turn in self._every_turn() if wanted in same(turn.words)]
+        turns = [turn for turn in self._every_turn() if wanted in same(f"{turn.speaker}\n{turn.words}")]
         holding = [summary for summary in self.store.every_summary() if wanted in same(summary.summary)]
         chosen = self._with_derived(turns, words=words.strip())
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *holding)}

@@ -34,6 +34,7 @@ from domain.records import (
 from domain.vectors import VectorRow
 from storage.door_store import DoorStore
 from storage.fact_store import FactStore
+from storage.past_store import PastStore
 from storage.tree_store import TreeStore
 
 if TYPE_CHECKING:
@@ -318,7 +319,7 @@ class TurnStore(Protocol):
     def fadings(self) -> int: ...
 
 
-class Archive(TurnStore, FactStore, Protocol):
+class Archive(TurnStore, FactStore, TreeStore, Protocol):
     """What was said and what is known, for recall."""
 
     def rows(self, table: WordTable) -> int: ...
@@ -386,6 +387,7 @@ class Store(
     VectorStore,
     ErasureStore,
     DoorStore,
+    PastStore,
     TreeStore,
     Protocol,
 ):
@@ -395,6 +397,4 @@ class Store(
         """What an examination of the store finds; empty when all is well."""
         ...
 
-    def close(self) -> None:
-        """Let go of it; safe to call twice."""
-        ...
+    def close(self) -> None: ...

@@ -57,12 +57,11 @@ class Tree:
         """The chapters that are to be made anew and can be now, each with what from; the lowest first."""
         void = [one for one in self._store.chapters() if not one.text]
         ready = ((one, self._store.members(one.text_id)) for one in sorted(void, key=lambda one: one.height))
-        return [(one, members) for one, members in ready if members]
+        return [(one, members) for one, members in ready if members and len(members) > 1]
 
-    def renew_chapter(self, chapter: Chapter, members: Sequence[Member], text: str) -> bool:
+    def renew_chapter(self, text_id: str, height: int, members: Sequence[Member], text: str) -> bool:
         """Give a chapter its text anew. False, and nothing, when what it is made from is not as it was read."""
-        made = NewChapter(chapter.text_id, chapter.height, members, text, chapter.session_id)
-        return self._store.renew_chapter(made, self._now())
+        return self._store.renew_chapter(NewChapter(text_id, height, members, text), self._now())
 
     # -- keeping --------------------------------------------------------------------------------------
 

@@ -155,6 +155,71 @@ def test_a_plea_that_names_its_matter_withholds_what_holds_it_and_leaves_the_rou
         assert other in str(sent(server)[asked:])
 
 
+@pytest.mark.parametrize(
+    ("secret", "others", "plea", "matter", "asked_again"),
+    [
+        (
+            "My brother Josef has gambling debts.",
+            ("My brother Anton sails.", "The casino burned down, no more gambling there."),
+            "Please forget what I told you about Josef's gambling, I mean it, never bring it up.",
+            "Josef's gambling",
+            "What do you know about Josef?",
+        ),
+        (
+            "我弟弟约瑟夫欠了两千块赌债。",
+            ("我弟弟安东喜欢航海。", "两千块的自行车太贵了。"),
+            "请忘掉我说的关于约瑟夫赌债的事。",
+            "约瑟夫赌债",
+            "约瑟夫怎么样了？",
+        ),
+    ],
+)  # fmt: skip
+def test_a_plea_that_names_its_matter_withholds_what_older_sessions_hold_of_it_and_nothing_else(
+    tmp_path, server, clock, new_id, log, secret, others, plea, matter, asked_again
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        for line in (secret, others[0]):
+            said(first, line)
+        first.save()
+        said(first, others[1])
+        first.save()
+        said(first, "I cook lentils every Friday.")
+        assert said(first, plea)[0].details == {"rounds": 2, "matter": (matter,)}
+        assert [turn.words for turn in first.memory.withheld() if turn.role == "user"] == [secret, plea]
+        asked = len(sent(server))
+        said(first, asked_again)
+        first.save()
+        said(first, asked_again)
+        assert not [one for one in sent(server)[asked:] if secret[:-1] in one]
+        assert others[0] in str(first.rows("summary"))
+        assert secret[:-1] not in str(first.rows("summary"))
+
+
+@pytest.mark.parametrize("lately", ["just said", "told you tonight"])
+def test_a_plea_for_what_was_just_said_leaves_older_sessions_alone(
+    tmp_path, server, clock, new_id, log, lately
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        said(first, "My brother Josef has gambling debts.")
+        first.save()
+        said(first, "Josef gave up gambling.")
+        assert said(first, f"Please forget what I {lately} about Josef, I mean it.")[0].details["rounds"] == 2
+        told = [turn.words for turn in first.memory.withheld() if turn.role == "user"]
+        assert told[0] == "Josef gave up gambling."
+
+
+def test_a_plea_never_takes_what_a_good_part_of_a_life_holds(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        for day in range(14):
+            said(first, f"Day {day} at work: the printer, the boss, the soup.")
+        first.save()
+        said(first, "Work was grim.")
+        said(first, "Please forget everything I told you about work, I mean it.")
+        assert len(first.memory.withheld()) == 4
+        said(first, "Please forget what I told you about work on day 3, I mean it.")
+        assert 4 < len(first.memory.withheld()) <= 8
+
+
 def test_what_nobody_asked_to_have_forgotten_is_told_on(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         said(first, "My brother Josef has gambling debts.")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from domain.errors import UsageError
 from domain.files import make_private, make_private_folder
+from storage.owner import Owner
 from storage.sqlite.database import Row, Sql, as_ours
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
@@ -100,6 +101,13 @@ class Registry:
         """Close the connection; safe to call twice."""
         with self._lock:
             self._connection.close()
+
+    def served_alone(self) -> Owner:
+        """What the one server of these people holds: a second one would find the memories held that the first has open.
+
+        Raises DataInUse where it is held.
+        """
+        return Owner(self.path.parent / PEOPLE, self._clock)
 
     # -- persons -----------------------------------------------------------------------------------------------
 

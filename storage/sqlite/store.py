@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from domain.facts import ImageDraft
 from domain.records import (
     IMAGES,
     ErasureScope,
-    Finish,
     Image,
     ImageVersion,
     Removed,
@@ -23,19 +22,18 @@ from domain.records import (
 )
 from storage.sqlite.database import Database
 from storage.sqlite.doors import DoorTables
-from storage.sqlite.faded import FadedTables
 from storage.sqlite.images import EvidenceTables
 from storage.sqlite.lexicon import TurnReader
+from storage.sqlite.past import ImportTables
 from storage.sqlite.rewriting import RewritingTables
-from storage.sqlite.schema import WordTable
-from storage.sqlite.served import ServedTables
-from storage.store import ErasureNote, ImageDrafts, NewSummary, NewTurn, Postings
+from storage.store import ErasureNote, ImageDrafts, NewSummary
 
 #: Notes what is being erased.
 _ERASING = "erasing"
 #: Where words stand that somebody may ask to have erased; and our own, since nobody can erase these.
 _TEXTS = {
-    "conversation": ("text",),
+    "conversation": ("text", "speaker"),
+    "import_source": ("name",),
     "summary": ("summary",),
     "chapter": ("text",),
     "persona": ("text",),
@@ -47,7 +45,7 @@ _TEXTS = {
 }
 
 
-class SqliteStore(FadedTables, ServedTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
+class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
     """A ``Store`` in one file, or without a path in memory alone. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
@@ -71,44 +69,7 @@ class SqliteStore(FadedTables, ServedTables, RewritingTables, EvidenceTables, Tu
         """Let go of the file; safe to call twice."""
         self._database.close()
 
-    # -- words ---------------------------------------------------------------------------------------------------
-
-    def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
-        """The rows of each term, none for a term that nobody used; a term in more than ``cap`` rows is left out."""
-        return self._lexicon.postings(table, terms, cap)
-
-    def rows(self, table: WordTable) -> int:
-        """About how many rows a table of words has."""
-        return self._lexicon.rows(table)
-
     # -- rounds and summaries ------------------------------------------------------------------------------------
-
-    def store_round(
-        self,
-        session_id: str,
-        turns: Sequence[NewTurn],
-        finish: Finish,
-        now: str,
-        *,
-        instead_of: Round | None = None,
-        before: Round | None = None,
-        served: Sequence[str] = (),
-    ) -> Round:
-        """A round at the end of its session, or right before another; what was in flight there is settled.
-
-        The turns, summaries and chapters that ``served`` it are visited with that.
-        """
-        with self._database.write():
-            if instead_of:
-                self._remove_turns(instead_of.turns)
-            spoken = self._add_round(session_id, turns, finish, now, before)
-            self._index_turns(spoken.turns)
-            if before:
-                self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
-            self.drop_in_flight(session_id)
-            self.drop_stages(session_id)
-            self._count_round(served)
-        return spoken
 
     def fold(self, session_id: str, upto: int, summary: NewSummary) -> list[str]:
         """Let the rounds as far as the round ``upto`` leave the context into a summary. Returns what is gone."""
@@ -294,6 +255,7 @@ class SqliteStore(FadedTables, ServedTables, RewritingTables, EvidenceTables, Tu
             self._leave_of_versions(zip(chosen.versions, chosen.left, strict=True))
             self._leave_of_evidence(chosen.lines)
             self._take_out_drafts(chosen)
+            self._unname_imports(chosen.words)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
             note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}

@@ -25,9 +25,11 @@ _CHAPTER = (
     "SELECT c.seq, c.text_id, coalesce(c.session_id, '') AS session_id, c.height, coalesce(p.text_id, '') AS parent,"
     " c.text, c.stored_at FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent"
 )
+#: What was brought along and not read up has no summary but its title, or none of all that is in it.
+_READ_UP = "NOT EXISTS (SELECT 1 FROM imported_session i WHERE i.session_id = s.session_id AND i.due)"
 #: A session may be told in a chapter when it is archived and its summary stands.
 _READY = (
-    "s.status = 'archived' AND m.text_id IS NOT NULL"
+    f"s.status = 'archived' AND m.text_id IS NOT NULL AND {_READ_UP}"
     " AND NOT EXISTS (SELECT 1 FROM renewal r WHERE r.what = 'summary' AND r.session_id = s.session_id)"
 )
 _EDGE = (
@@ -142,7 +144,7 @@ class TreeTables(VisitTables):
     def long_sessions(self, characters: int) -> list[str]:
         """The archived sessions in no chapter yet with more characters than that."""
         query = (
-            "SELECT s.session_id FROM session s WHERE s.status = 'archived' AND s.chapter IS NULL"
+            f"SELECT s.session_id FROM session s WHERE s.status = 'archived' AND s.chapter IS NULL AND {_READ_UP}"
             " AND (SELECT sum(length(t.text)) FROM conversation t WHERE t.session_id = s.session_id) > ?"
             " ORDER BY s.position"
         )

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from domain.records import Finish, Round
 from domain.tree import LIFE
 from storage.sqlite.lexicon import IndexWriter
+from storage.store import NewTurn
 
 #: The chapters with these numbers and all above them.
 _WITH_THOSE_ABOVE = (
@@ -19,6 +21,33 @@ _WITH_THOSE_ABOVE = (
 
 class VisitTables(IndexWriter):
     """Reads and writes ``visit`` and ``faded``."""
+
+    def store_round(
+        self,
+        session_id: str,
+        turns: Sequence[NewTurn],
+        finish: Finish,
+        now: str,
+        *,
+        instead_of: Round | None = None,
+        before: Round | None = None,
+        served: Sequence[str] = (),
+    ) -> Round:
+        """A round at the end of its session, or right before another; what was in flight there is settled.
+
+        The turns, summaries and chapters that ``served`` it are visited with that.
+        """
+        with self._database.write():
+            if instead_of:
+                self._remove_turns(instead_of.turns)
+            spoken = self._add_round(session_id, turns, finish, now, before)
+            self._index_turns(spoken.turns)
+            if before:
+                self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
+            self.drop_in_flight(session_id)
+            self.drop_stages(session_id)
+            self._count_round(served)
+        return spoken
 
     def rounds_told(self) -> int:
         """How many rounds this memory was ever told, also those that are gone."""

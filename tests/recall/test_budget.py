@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 import pytest
 
 from domain.languages import estimate
 from llm import Layers, assemble
+from recall import budget
 from recall.words import LONG, MARK, excerpt, size_of
 from tests.recall.test_finder import LIMITS, NOW, StoredLife
 
@@ -52,16 +54,20 @@ def test_a_text_that_grows_when_it_is_written_as_json_stays_inside_the_budget_to
     assert _block(recalled, asked) <= 2000
 
 
-def test_the_best_hits_have_room_to_be_read_and_those_after_them_are_cut_shorter(life):
+def test_the_best_hit_has_room_to_be_read_and_each_after_it_less_than_the_one_before(life):
     for number in range(9):
         rounds = [(f"The lighthouse of isle {number} burned. {_PAGE * 40}", "Oh.")]
         life.live(f"s{number}", rounds, NOW - timedelta(days=30 - number))
     recalled = life.recall("Which lighthouse burned?", limits=replace(LIMITS, turns=30, tokens=2000))
     sizes = {turn.text_id: size_of(turn.text) for turn in recalled.turns if turn.hit}
     best_first = [sizes[text_id] for text_id in recalled.ranked]
+    room = list(islice(budget.longest(), 1000))
     assert len(best_first) > 6
-    assert min(best_first[:3]) > 500
-    assert max(best_first[3:]) < 450
+    assert best_first[0] > 500
+    assert all(size <= room[at] + 20 for at, size in enumerate(best_first))
+    assert room == sorted(room, reverse=True)
+    assert room[8] == room[0] // 2
+    assert room[-1] == room[-2] >= 150
 
 
 def test_hits_fill_the_budget_and_neighbours_do_not_take_their_room(life):

@@ -14,9 +14,9 @@ from domain.recollection import RecallLimits
 from domain.records import Turn
 from models.sentence_embedder import SentenceEmbedder
 from recall import words
+from recall.budget import ENTRY, FRAME, RECORD
 from recall.embedding import HashedEmbedder, style_for, turn_key
 from recall.finder import Finder, Signs, is_relevant
-from recall.selection import ENTRY, FRAME, RECORD
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn
 
@@ -211,6 +211,20 @@ def test_what_needs_no_memory_gets_none(life, said):
 @pytest.mark.parametrize("budget", [120, 4000])
 def test_a_remark_of_which_nothing_was_ever_said_reminds_of_nothing(life, said, budget):
     assert not life.recall(said, limits=_tokens(budget))
+
+
+def test_what_a_remark_finds_by_itself_and_with_what_came_before_it_is_likelier_than_what_one_of_them_finds(
+    life,
+):
+    life.live("zither", (("My zither is out of tune.", "Oh."),), NOW - timedelta(days=3))
+    life.live("kettle", (("My kettle is out of tune.", "Oh."),), NOW - timedelta(days=3))
+    before = "The zither and the kettle make such a noise."
+    for named, other in (("zither", "kettle"), ("kettle", "zither")):
+        found = life.recall(before, f"That {named} of mine.", embed=None, gated=False)
+        scores = {turn.text_id: turn.why.score for turn in found.turns}
+        both = {turn.text_id: sum(score for _, score in turn.why.parts) for turn in found.turns}
+        gained = {text_id: scores[text_id] - both[text_id] for text_id in scores}
+        assert gained[f"{named}-0u"] > gained[f"{other}-0u"] + 0.1
 
 
 def test_who_asks_for_advice_is_reminded_of_what_may_matter(life):

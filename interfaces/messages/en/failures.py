@@ -35,6 +35,7 @@ FAILURES = {
     "settings.forget_mode": "{name}={value}: must be fade or delete.",
     "settings.external": "{name}={value}: must be name=path, with commas between, each name once.",
     "settings.planning": "{name}={value}: must be off, auto or always.",
+    "settings.group": "{name}={value}: must be a whole number from 2 to 100.",
     "settings.switch": "{name}={value}: must be 1 or 0.",
     "settings.language": "{name}={value}: must be auto, en or zh.",
     "settings.folder": "{name}={value}: must be the name of a folder.",

@@ -42,6 +42,8 @@ PROGRAM = {
     "setting.max_memories": "How many memories (turns, summaries) are searched at the most; above that the least important fade. 0: no limit.",
     "setting.forget_percentage": "How many of them fade at a time then, in percent.",
     "setting.forget_mode": "What becomes of those: fade (out of the search, kept in the archive) or delete (erased, with proof).",
+    "setting.group_size": "Sessions that become a chapter together, and chapters that become one over them, 2 to 100.",
+    "setting.group_tokens": "Tokens of these that a model is shown at once; what is longer is shortened.",
     "setting.open_memories": "Memories of other people that a server keeps open while nobody uses them, at most.",
     "setting.session_timeout": "Seconds of silence after which a session of the memory service ends by itself.",
     "setting.session_max_duration": "Seconds after which such a session ends, however lively it is.",
@@ -115,4 +117,5 @@ PROGRAM = {
     "check.database_ok": "whole: {sessions} archived, {rounds}",
     "check.index_ok": "{vectors} vectors, {waiting} waiting",
     "check.persona_ok": "readable",
+    "flag.export": "write the whole memory into a new file, then end: FILE.json (--import reads it back), FILE.md",
 }

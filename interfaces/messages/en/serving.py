@@ -21,6 +21,7 @@ SERVING = {
     "usage.needs_token_add": "--person goes with --token add.",
     "usage.person": "A person's id has 1 to 128 characters and no line breaks.",
     # -- starting and ending
+    "serve.already": "Another server (process {pid} on {host}, since {since}) serves these memories already. Use that one, or choose another --data-dir.",
     "serve.loading": "loading …",
     "serve.opening": "opening {path} …",
     "serve.standin": "No model is connected: the built-in stand-in answers. OPENAI_API_BASE, OPENAI_API_KEY and CHAT_MODEL in .env connect one.",

@@ -35,6 +35,7 @@ FAILURES = {
     "settings.forget_mode": "{name}={value}：必须是 fade 或 delete。",
     "settings.external": "{name}={value}：必须写成 名字=路径，用逗号分隔，名字不得重复。",
     "settings.planning": "{name}={value}：必须是 off、auto 或 always。",
+    "settings.group": "{name}={value}：必须是 2 到 100 的整数。",
     "settings.switch": "{name}={value}：应是 1 或 0。",
     "settings.language": "{name}={value}：应是 auto、en 或 zh。",
     "settings.folder": "{name}={value}：应是文件夹的名字。",

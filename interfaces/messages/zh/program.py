@@ -42,6 +42,8 @@ PROGRAM = {
     "setting.max_memories": "最多查找多少条记忆（话语、摘要）；超过时最不要紧的淡忘。0 为没有上限。",
     "setting.forget_percentage": "那时每次淡忘其中的百分之几。",
     "setting.forget_mode": "淡忘的去向：fade（不再查找，留在存档）或 delete（抹去，并作证明）。",
+    "setting.group_size": "多少次会话合成一章，多少章再合成上一级的一章，2 到 100。",
+    "setting.group_tokens": "其中每次给模型看的最多词元数；更长的会缩短。",
     "setting.open_memories": "服务器最多让多少人的记忆在无人使用时仍保持打开。",
     "setting.session_timeout": "记忆服务的会话沉默多少秒后自行结束。",
     "setting.session_max_duration": "这样的会话无论多活跃，最长多少秒后结束。",
@@ -115,4 +117,5 @@ PROGRAM = {
     "check.database_ok": "完整：已归档 {sessions}，{rounds}",
     "check.index_ok": "{vectors} 个向量，{waiting} 个待做",
     "check.persona_ok": "可读",
+    "flag.export": "把全部记忆写入一个新文件，然后结束：FILE.json（--import 可读回）、FILE.md",
 }

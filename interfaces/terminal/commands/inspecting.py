@@ -10,6 +10,7 @@ from domain.languages import estimate
 from domain.settings import TABLE
 from interfaces.terminal import own_files
 from interfaces.terminal.command_context import CommandContext, Next, masked
+from interfaces.terminal.commands.bringing import reading_left
 from interfaces.terminal.context_use import context_use
 from interfaces.terminal.style import cells_of
 from llm import Layers
@@ -137,6 +138,7 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     rows = [
         ("data", say("status.size", path=settings.data_dir, size=size_of(settings.data_dir))),
         ("known", _known(context)),
+        *([("brought", told)] if (told := reading_left(context)) else []),
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
         ("log", say("status.debug_on" if context.debug.on else "status.debug_off", path=log)),
     ]

@@ -197,7 +197,7 @@ def who(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> str:
     """Whoever said it, or that it is a summary."""
     if isinstance(memory, RecalledSummary):
         return context.words.say("why.summary")
-    return speaker(context, memory.role)
+    return memory.speaker or speaker(context, memory.role)
 
 
 def words_of(memory: RecalledTurn | RecalledSummary) -> str:
