@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -124,11 +125,29 @@ def test_it_is_done_in_the_background_once_everything_is_ready(opened):
         assert at.memory.past.left().sessions == 0
 
 
-def test_what_the_others_say_in_a_talk_of_people_is_known_of_nobody_else(opened):
+def test_what_the_others_say_in_a_talk_of_people_is_evidence_for_nobody_but_them(opened, mind):
+    def claim(about: str, subject: str, value: str, turn: int) -> dict[str, Any]:
+        told = {"turns": [turn], "restatement": f"{subject} lives in {value}.", "subject": subject}
+        return {**told, "attribute": "home", "value": value, "about": about, "stance": "stated"}
+
+    claims = [
+        claim("person", "the user", "Oslo", 1),
+        claim("companion", "Old Friend", "Oslo", 1),
+        claim("other", "Eve", "Oslo", 1),
+        claim("other", "Ann", "Oslo", 1),
+        claim("person", "the user", "Lyon", 2),
+    ]
+    text = {"turns": [1, 2], "text": "Where they live.", "topic": "home", "importance": 5, "facts": claims}
+    mind.answers("notes", json.dumps({"notes": [text]}))
     with opened() as at:
         bring(at.memory, talk("chat", "Ann: I live in Oslo.", "Bob: I live in Lyon."), me="Bob")
         read_up(at)
-        assert [fact.value for fact in at.memory.facts()] == ["I live in Lyon."]
+        assert [(fact.about, fact.subject, fact.value) for fact in at.memory.facts()] == [
+            ("other", "Ann", "Oslo"),
+            ("person", "the user", "Lyon"),
+        ]
+        shown = records(mind.asked("notes")[0])
+        assert [one["speaker"] for one in shown] == ["Ann", "the user"]
 
 
 def test_a_long_talk_is_summarised_in_parts_that_are_kept(opened, mind):
