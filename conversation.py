@@ -172,7 +172,6 @@ class Conversation:
     ) -> Generator[TurnEvent, None, Recollection]:
         if not self.recalling:
             return Recollection()
-
         turns = [turn for spoken in not_withheld(rounds)[-3:] for turn in spoken.turns if not turn.standin]
         said = [without_quotations(turn.words) for turn in turns]
         try:
@@ -183,7 +182,8 @@ class Conversation:
                 self._limits,
                 recent=said[-_RECENT:],
             )
-            if wants_plan(self.settings.recall_planning, text, len(recollection.ranked)):
+            found = len(recollection.ranked)
+            if not recollection.chapters and wants_plan(self.settings.recall_planning, text, found):
                 recollection = yield from self.asking.planned(
                     text, said[-_RECENT:], recollection, self.session.session_id, stop
                 )

@@ -127,6 +127,8 @@ def _without_chat(
     """What the command line asks for besides talking; None where it is talking."""
     if options.backup or options.restore:
         return _back_up_or_restore(settings, options, streams)
+    if options.export:
+        return _export(settings, debug, options, streams)
     if options.bring:
         return _import(settings, debug, options.bring, options, streams, wishes)
     if options.token:
@@ -214,6 +216,23 @@ def _check(settings: Settings, debug: DebugLog, streams: Streams, options: Optio
     screen = Screen(streams.stdout, plain=wants_plain(streams.stdout, streams.environment, options.plain))
     words = words_for(settings, streams.environment)
     return Check(settings, llm, lambda: _memory(settings, debug, llm), screen, words, wishes.stop).run()
+
+
+def _export(settings: Settings, debug: DebugLog, options: Options, streams: Streams) -> Exit:
+    from interfaces.terminal.screen import Screen, wants_plain
+    from interfaces.terminal.whole_export import write_markdown, write_rows
+
+    assert options.export is not None
+    words, target = words_for(settings, streams.environment), Path(options.export)
+    screen = Screen(
+        steady(streams.stdout), plain=wants_plain(streams.stdout, streams.environment, options.plain)
+    )
+    if target.suffix.lower() == ".json":
+        return write_rows(target, settings.data_dir, words, screen, _now)
+    if target.suffix.lower() != ".md":
+        raise errors.UsageError("export.format", given=options.export, formats="FILE.json, FILE.md")
+    with _opened(settings, debug, options, streams) as (conversation, _):
+        return write_markdown(target, conversation, words, screen)
 
 
 def _import(

@@ -48,6 +48,7 @@ from storage.images import Images
 from storage.knowing import Knowing
 from storage.owner import Owner
 from storage.past import Past
+from storage.portable import restore_portable, write_portable
 from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
 from storage.store import NewTurn, Store
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
     from storage.vectors.table import Vectors
 
-__all__ = ["Memory", "back_up", "pronouns", "resolve", "restore"]
+__all__ = ["Memory", "back_up", "pronouns", "resolve", "restore", "restore_portable", "write_portable"]
 
 #: How many of the newest sessions are looked at for the last words; one that was resumed stands among older ones.
 _LOOKED_AT = 20

@@ -47,6 +47,7 @@ from storage.sqlite.registry import EVERYBODY, PEOPLE, REGISTRY, Instruction, Re
 __all__ = [
     "EVERYBODY",
     "ME",
+    "PEOPLE",
     "Companion",
     "Instruction",
     "People",
@@ -250,7 +251,7 @@ class People:
         from storage.vectors import lance
 
         lance.load()
-        import_module("openai")
+        import_module("openai.resources.chat.completions")
         with suppress(EmbeddingError):  # recall goes on by words, and says so
             self.llm.prepare()
         # What is loaded stays; looking through all of it for garbage would stop every thread, again and again.

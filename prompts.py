@@ -47,6 +47,8 @@ class Templates:
     """boundary, notes, memories"""
     recalled_notes: str
     """What the marks of records mean, where any has one."""
+    recalled_chapters: str
+    """What a chapter is, where one stands among the records."""
     became: Mapping[Became, str]
     """when, text: what became of what a line of an image tells, behind that line"""
     unanswered: str
@@ -94,6 +96,9 @@ A record with "known" is a note of what was once said, not to be quoted; "only" 
 supposed or said in jest. "changed" and "corrected" tell since when something else is so, "until" when it ended, "untrue" \
 that it never was; what is "doubtful_since" may not hold any more: ask, or say so. The day that something "was_planned_for" \
 has passed: never tell it as still to come.""",
+    recalled_chapters="""
+A record with "chapter" tells what the conversations of the days "from" .. "to" came to. It was drawn from them and was \
+never said by anybody: use it for what went on in that time, and never quote it.""",
     became={
         "changed": " [changed since {when}: {text}]",
         "until": " [until {when}: {text}]",
@@ -150,6 +155,8 @@ _ZH = Templates(
 带 "known" 的记录是对曾经说过的事的笔记，不要引用；"only" 表示那只是打算（planned）、愿望（wished）、推测（supposed）或玩笑（joked）。\
 "changed" 和 "corrected" 说明从何时起是另一样，"until" 说明到何时为止，"untrue" 说明从来不是这样；\
 "doubtful_since" 表示从那时起可能不再如此：要问一问，或说明这一点。"was_planned_for" 是原定的日子，已经过去：不要说成还没到的事。""",
+    recalled_chapters="""
+带 "chapter" 的记录说的是 "from" 到 "to" 这些天的对话总的来说谈了什么。它是从对话里归纳出来的，没有人这样说过：可以用来讲那段时间的事，绝不要引用。""",
     became={
         "changed": "【{when} 起变了：{text}】",
         "until": "【到 {when} 为止：{text}】",

@@ -275,7 +275,8 @@ def heard(text: str) -> Plea | None:
     True
     """
     plain = _QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'"))
-    if not _may_stand_in(plain.lower()):
+    lower = plain.lower()
+    if not any(part in lower for part in _HINTS):
         return None
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
     begins = [_begins(sentence, plain) for sentence in sentences]
@@ -354,11 +355,6 @@ def left_unsaid(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Rou
         else spoken
         for spoken in rounds
     )
-
-
-def _may_stand_in(message: str) -> bool:
-    """Whether a message holds any of the words of which a plea holds one; most hold none."""
-    return any(part in message for part in _HINTS)
 
 
 def _begins(sentence: str, message: str) -> int | None:

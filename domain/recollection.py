@@ -106,6 +106,23 @@ class RecalledSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class RecalledChapter:
+    """What several sessions came to together, from ``start`` to ``end``: drawn from what was said, and never said so.
+
+    ``text`` is what is handed over: of one that is ``cut`` the beginning, and ``whole`` is all of it.
+    """
+
+    text_id: str
+    text: str
+    start: str
+    end: str
+    sessions: int
+    why: Why
+    cut: bool = False
+    whole: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """What must be known to answer, and what is looked for therefore. A question may be its own plan."""
 
@@ -139,6 +156,7 @@ class Recollection:
     """All that was recalled for one turn.
 
     ``facts`` and ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
+    ``chapters`` tell of a stretch that was asked for, the best first.
     ``degraded`` names the parts that could not take part. ``steps`` tell how it was found, where that took a plan.
     """
 
@@ -150,12 +168,14 @@ class Recollection:
     degraded: tuple[MissingPart, ...] = ()
     steps: tuple[SearchStep, ...] = ()
     facts: tuple[RecalledFact, ...] = ()
+    chapters: tuple[RecalledChapter, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.summaries or self.turns or self.facts)
+        return bool(self.summaries or self.turns or self.facts or self.chapters)
 
     @property
     def served(self) -> tuple[str, ...]:
-        """The turns and summaries that were handed over, and the turns that facts among it rest on, each once."""
+        """What was handed over, by id, and of facts the turns that they rest on, each once."""
         told = [*(one.text_id for one in self.summaries), *(one.text_id for one in self.turns)]
+        told += [one.text_id for one in self.chapters]
         return tuple(dict.fromkeys([*told, *(turn for fact in self.facts for turn in fact.turns)]))

@@ -23,6 +23,7 @@ from facts.cues import (
     clauses,
     denies,
     ends_or_denies,
+    promises,
     sentences,
     stance_of,
     takes_back,
@@ -254,6 +255,42 @@ def stays_as_it_was(statement: str, wanted: frozenset[str], sources: Sequence[So
     of_it = wanted - telling(stays)
     told = (one for source in sources for one in source.sentences if of_it & one.terms)
     return any(of_it & one.terms - telling(kept) for one in told if (kept := words_of_staying(one.text)))
+
+
+def is_reversed(
+    statement: str, wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], sources: Sequence[Source]
+) -> bool:
+    """Whether a statement denies what its turns say, or says what they deny."""
+    if stays_as_it_was(statement, wanted, sources):
+        return False
+    if denies(statement):
+        said = [sentence for source in sources for sentence in source.sentences if wanted & sentence.terms]
+        return not any(sentence.ends_or_denies for sentence in said)
+    if ends_or_denies(statement):
+        return False
+    tops = [sentence for sentence, score in best if score == best[0][1]]
+    if not all(sentence.clauses_taken_back for sentence in tops):
+        return False
+    scored = [
+        (len(wanted & terms), denied) for sentence in tops for terms, denied in sentence.clauses_taken_back
+    ]
+    most = max((score for score, _ in scored), default=0)
+    return bool(most) and all(denied for score, denied in scored if score == most)
+
+
+def weakest_stance(
+    wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool
+) -> Stance:
+    """How it was said at the most: as the best sentences allow; of a plan only the clauses that tell it are one."""
+    tops = [sentence for sentence, score in best if score == best[0][1]]
+    found = [sentence.stance_of(wanted) for sentence in tops]
+    if of_companion:
+        # What the companion will do it has promised, whatever it depends on.
+        found = [
+            "stated" if stance in ("planned", "wished") or promises(sentence.text) else stance
+            for sentence, stance in zip(tops, found, strict=True)
+        ]
+    return "stated" if "stated" in found else found[0]
 
 
 def telling(text: str) -> frozenset[str]:

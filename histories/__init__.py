@@ -13,8 +13,8 @@ Where a format has no ids, keys are made from who said what when. Gemini keeps n
 there, prompts that follow one another within half an hour are one.
 """
 
-from histories.reading import ReadingOptions, RecognisedFile
+from histories.instants import MachineZone
+from histories.readings import ReadingOptions, RecognisedFile
 from histories.recognising import recognise, speakers
-from histories.times import MachineZone
 
 __all__ = ["MachineZone", "ReadingOptions", "RecognisedFile", "recognise", "speakers"]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.histories import PastConversation, Spoken, Unread
-from histories import reasons
-from histories.reading import Reading, each
+from histories import omissions
+from histories.readings import Reading, each
 from histories.shapes import entries, first, name, record, records, text
 from histories.talks import Talk
 from histories.trees import newest_leaf, way_up
@@ -37,7 +37,7 @@ def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> Pa
     """One element of the export."""
     nodes = {key: record(node) for key, node in record(element, "mapping").items()}
     if not nodes:
-        return reading.unread(reasons.NO_MESSAGES, where)
+        return reading.unread(omissions.NO_MESSAGES, where)
     talk = Talk(
         reading.source,
         name(first(element, "conversation_id", "id")) or name(element.get("current_node")),
@@ -47,13 +47,13 @@ def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> Pa
     )
     messages = {key: node["message"] for key, node in nodes.items() if node.get("message")}
     if element.get("is_do_not_remember") and not reading.options.not_remembered:
-        talk.leave(reasons.NOT_REMEMBERED, len(messages))
+        talk.leave(omissions.NOT_REMEMBERED, len(messages))
         return talk.finished()
     way = _shown(element, nodes, reading)
     for key in way:
         if key in messages:
             _take(talk, key, messages[key], reading)
-    talk.leave(reasons.OTHER_BRANCH, len(messages) - sum(key in messages for key in way))
+    talk.leave(omissions.OTHER_BRANCH, len(messages) - sum(key in messages for key in way))
     return talk.finished()
 
 
@@ -87,7 +87,7 @@ def _parents(nodes: Mapping[str, Any]) -> dict[str, str | None]:
 
 def _take(talk: Talk, key: str, message: Any, reading: Reading) -> None:
     if not isinstance(message, dict):
-        talk.leave(reasons.MISSHAPEN_MESSAGE)
+        talk.leave(omissions.MISSHAPEN_MESSAGE)
         return
     reason = _why_not(message)
     if reason:
@@ -95,7 +95,7 @@ def _take(talk: Talk, key: str, message: Any, reading: Reading) -> None:
         return
     words, pointers = _words(record(message, "content"))
     if not words.strip() and pointers:
-        talk.leave(reasons.ATTACHMENT)
+        talk.leave(omissions.ATTACHMENT)
         return
     by = _ROLES[text(record(message, "author").get("role"))]
     talk.take(name(message.get("id")) or key, by, words, reading.time(message.get("create_time")))
@@ -106,17 +106,17 @@ def _why_not(message: Mapping[str, Any]) -> str:
     role, about = text(record(message, "author").get("role")), record(message, "metadata")
     kind = text(record(message, "content").get("content_type"))
     if kind in _INSTRUCTIONS or about.get("is_user_system_message"):
-        return reasons.INSTRUCTIONS
+        return omissions.INSTRUCTIONS
     if about.get("is_visually_hidden_from_conversation"):
-        return reasons.HIDDEN
+        return omissions.HIDDEN
     if role == "system":
-        return reasons.SYSTEM
+        return omissions.SYSTEM
     if role not in _ROLES:
-        return reasons.TOOL
+        return omissions.TOOL
     if kind in _THOUGHTS or text(message.get("channel")) not in ("", "final"):
-        return reasons.THINKING
+        return omissions.THINKING
     if kind not in _SHOWN or text(message.get("recipient")) not in ("", "all"):
-        return reasons.TOOL
+        return omissions.TOOL
     return ""
 
 

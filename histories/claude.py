@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from domain.histories import PastConversation, Spoken, Unread
-from histories import reasons
-from histories.reading import Found, Reading, each
+from histories import omissions
+from histories.readings import Found, Reading, each
 from histories.shapes import entries, joined_text, record, records, text
 from histories.talks import Talk
 from histories.trees import newest_leaf, way_up
@@ -34,14 +34,14 @@ def fits_manifest(element: Mapping[str, Any]) -> bool:
 
 def read_manifest(reading: Reading) -> Iterator[Found]:
     """Says that there is nothing inside."""
-    yield reading.unread(reasons.POINTS_ELSEWHERE)
+    yield reading.unread(omissions.POINTS_ELSEWHERE)
 
 
 def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> PastConversation | Unread:
     """One element of the export."""
     messages = entries(element.get("chat_messages"))
     if not messages:
-        return reading.unread(reasons.NO_MESSAGES, where)
+        return reading.unread(omissions.NO_MESSAGES, where)
     talk = Talk(
         reading.source,
         text(element.get("uuid")),
@@ -49,11 +49,11 @@ def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> Pa
         began=reading.time(element.get("created_at")),
     )
     sound = [message for message in messages if isinstance(message, dict)]
-    talk.leave(reasons.MISSHAPEN_MESSAGE, len(messages) - len(sound))
+    talk.leave(omissions.MISSHAPEN_MESSAGE, len(messages) - len(sound))
     shown = _shown(sound, reading)
     for message in shown:
         _take(talk, message, reading)
-    talk.leave(reasons.OTHER_BRANCH, len(sound) - len(shown))
+    talk.leave(omissions.OTHER_BRANCH, len(sound) - len(shown))
     return talk.finished()
 
 
@@ -77,7 +77,7 @@ def _shown(messages: Sequence[Mapping[str, Any]], reading: Reading) -> Sequence[
 def _take(talk: Talk, message: Mapping[str, Any], reading: Reading) -> None:
     by = _BY.get(text(message.get("sender")))
     if by is None:
-        talk.leave(reasons.SYSTEM)
+        talk.leave(omissions.SYSTEM)
         return
     words, left = _words(message)
     if not words:
@@ -96,8 +96,8 @@ def _words(message: Mapping[str, Any]) -> tuple[str, str]:
     ]
     words = "\n\n".join(part for part in (own, *added) if part.strip())
     if message.get("attachments") or message.get("files"):
-        return words, reasons.ATTACHMENT
-    return words, reasons.THINKING if any(_kind(one) == "thinking" for one in blocks) else _of_tools(blocks)
+        return words, omissions.ATTACHMENT
+    return words, omissions.THINKING if any(_kind(one) == "thinking" for one in blocks) else _of_tools(blocks)
 
 
 def _pasted(attachment: Mapping[str, Any], own: str) -> bool:
@@ -107,7 +107,11 @@ def _pasted(attachment: Mapping[str, Any], own: str) -> bool:
 
 
 def _of_tools(blocks: list[Any]) -> str:
-    return reasons.TOOL if blocks and all(_kind(one) not in ("", "text") for one in blocks) else reasons.EMPTY
+    return (
+        omissions.TOOL
+        if blocks and all(_kind(one) not in ("", "text") for one in blocks)
+        else omissions.EMPTY
+    )
 
 
 def _kind(block: Any) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
-from histories.times import placed
+from histories.instants import placed
 
 _MORNING = ("am", "a.m.", "a. m.", "上午", "凌晨", "早上", "清晨", "午前", "오전")
 _EVENING = ("pm", "p.m.", "p. m.", "下午", "晚上", "傍晚", "中午", "午後", "오후")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.histories import PastConversation, Spoken, Unread
-from histories import reasons
-from histories.reading import Reading, each
+from histories import omissions
+from histories.readings import Reading, each
 from histories.shapes import entries, first, name, number, record, records, text
 from histories.talks import Talk
 from histories.trees import way_up
@@ -68,23 +68,23 @@ def _told(
     reading: Reading,
 ) -> PastConversation | Unread:
     if not messages:
-        return reading.unread(reasons.NO_MESSAGES, where)
+        return reading.unread(omissions.NO_MESSAGES, where)
     began = reading.time(about.get("inserted_at"))
     talk = Talk(reading.source, name(about.get("id")), text(about.get("title")), began=began)
     way = [key for key in way_up(parents, leaf) if key in messages]
     for key in way:
         _take(talk, key, messages[key], reading)
-    talk.leave(reasons.OTHER_BRANCH, len(messages) - len(way))
+    talk.leave(omissions.OTHER_BRANCH, len(messages) - len(way))
     return talk.finished()
 
 
 def _take(talk: Talk, key: str, message: Any, reading: Reading) -> None:
     if not isinstance(message, dict):
-        talk.leave(reasons.MISSHAPEN_MESSAGE)
+        talk.leave(omissions.MISSHAPEN_MESSAGE)
         return
     by, words, reason = _words(message)
     if by is None or not words.strip():
-        talk.leave(reasons.ATTACHMENT if message.get("files") and by else reason)
+        talk.leave(omissions.ATTACHMENT if message.get("files") and by else reason)
         return
     talk.take(key, by, words, reading.time(message.get("inserted_at")))
 
@@ -94,13 +94,13 @@ def _words(message: Mapping[str, Any]) -> tuple[Spoken | None, str, str]:
     fragments = entries(message.get("fragments"))
     if not fragments:
         by = _ROLES.get(text(message.get("role")).lower())
-        return by, text(message.get("content")), reasons.EMPTY if by else reasons.SYSTEM
+        return by, text(message.get("content")), omissions.EMPTY if by else omissions.SYSTEM
     kinds = [text(record(one).get("type")).upper() for one in fragments]
     kind = first({one: one for one in kinds}, *_FRAGMENTS)
     said = [
         text(record(one).get("content")) for one, named in zip(fragments, kinds, strict=True) if named == kind
     ]
-    reason = reasons.EMPTY if kind else reasons.THINKING if "THINK" in kinds else reasons.TOOL
+    reason = omissions.EMPTY if kind else omissions.THINKING if "THINK" in kinds else omissions.TOOL
     return _FRAGMENTS.get(kind or ""), "\n\n".join(said), reason
 
 

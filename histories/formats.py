@@ -8,6 +8,7 @@ from typing import Any
 
 from histories import (
     chatgpt,
+    chatlab,
     claude,
     deepseek,
     gemini,
@@ -17,6 +18,7 @@ from histories import (
     llm_logs,
     notes,
     open_webui,
+    own_export,
     qq,
     role_messages,
     role_play,
@@ -25,7 +27,7 @@ from histories import (
     wechat,
     whatsapp,
 )
-from histories.reading import Reader
+from histories.readings import Reader
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,14 @@ JSON_FORMATS = (
     JsonFormat("chatgpt", chatgpt.fits, chatgpt.read),
     JsonFormat("gemini", gemini.fits, gemini.read),
     JsonFormat("grok", grok.fits, grok.read),
-    JsonFormat("open-webui", open_webui.fits, open_webui.read),
+    JsonFormat("open_webui", open_webui.fits, open_webui.read),
     JsonFormat("librechat", librechat.fits, librechat.read),
     JsonFormat("sillytavern", role_play.fits_silly_tavern, role_play.read_silly_tavern),
-    JsonFormat("character-ai", role_play.fits_character_ai, role_play.read_character_ai),
+    JsonFormat("character_ai", role_play.fits_character_ai, role_play.read_character_ai),
     JsonFormat("telegram", telegram.fits, telegram.read),
     JsonFormat("wechat", wechat.fits, wechat.read),
+    JsonFormat("chatlab", chatlab.fits, chatlab.read),
+    JsonFormat("old_friend", own_export.fits, own_export.read),
     JsonFormat("notes", notes.fits, notes.read),
     JsonFormat("sharegpt", role_messages.fits_sharegpt, role_messages.read_sharegpt),
     JsonFormat("messages", role_messages.fits_conversation, role_messages.read),
@@ -84,5 +88,5 @@ TEXT_FORMATS = (
 TABLE_FORMATS = (
     TableFormat("llm", frozenset(("responses", "conversations")), llm_logs.read),
     TableFormat("llm", frozenset(("threads", "turns", "messages", "parts")), llm_logs.read),
-    TableFormat("open-webui", frozenset(("chat", "user")), open_webui.read_database),
+    TableFormat("open_webui", frozenset(("chat", "user")), open_webui.read_database),
 )

@@ -16,11 +16,11 @@ from html.parser import HTMLParser
 from typing import Any
 
 from domain.histories import PastConversation
-from histories import reasons
-from histories.reading import Found, Reading
+from histories import omissions
+from histories.instants import utc_name
+from histories.readings import Found, Reading
 from histories.shapes import entries, record, records, text
 from histories.talks import Talk
-from histories.times import utc_name
 
 _PAUSE = timedelta(minutes=30)
 #: What stands before a prompt in each language; what is no prompt begins otherwise and has no answer.
@@ -121,12 +121,12 @@ def _newest_first(group: list[Prompted]) -> bool:
 
 def _entry(element: Mapping[str, Any], reading: Reading) -> Prompted | str:
     if not element:
-        return reasons.MISSHAPEN_MESSAGE
+        return omissions.MISSHAPEN_MESSAGE
     question, answer = _inside(element)
     if not question and not answer:
         question, answer = _titled(element)
     if not question:
-        return reasons.NO_TALK
+        return omissions.NO_TALK
     thread = _THREAD.search(text(element.get("titleUrl")))
     return Prompted(reading.time(element.get("time")), question, answer, thread[1] if thread else "")
 

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-from histories import reasons
+from histories import omissions
 from histories.clocks import written_time
 from histories.gemini import BREAKS, Prompted, conversations, prompt_in
-from histories.parts import DAMAGES
-from histories.reading import Found, Reading
+from histories.readings import Found, Reading
 from histories.streaming import CHUNK
 
 _CELL = '<div class="outer-cell'
@@ -37,22 +36,19 @@ def _cells(reading: Reading) -> Iterator[str]:
         *whole, held = held.split(_CELL)
         yield from (cell for cell in whole if "content-cell" in cell)
         if len(held) > _LONGEST_CELL:
-            reading.flaw(reasons.TOO_LONG)
+            reading.flaw(omissions.TOO_LONG)
             return
     if "</html>" not in held:
-        reading.flaw(reasons.CUT)
+        reading.flaw(omissions.CUT)
     elif "content-cell" in held:
         yield held
 
 
 def _pieces(reading: Reading) -> Iterator[str]:
     """The page in pieces, as far as the file is sound."""
-    try:
-        with reading.text() as text:
-            while piece := text.read(CHUNK):
-                yield piece
-    except DAMAGES as error:
-        reading.flaw(reasons.DAMAGED, said=type(error).__name__)
+    with reading.sound(), reading.text() as text:
+        while piece := text.read(CHUNK):
+            yield piece
 
 
 def _entry(cell: str, reading: Reading) -> Prompted | str:
@@ -65,8 +61,8 @@ def _entry(cell: str, reading: Reading) -> Prompted | str:
         if at and when:
             answer = re.sub(r"\n{3,}", "\n\n", "\n".join(lines[at + 1 :])).strip()
             question = prompt_in("\n".join(lines[:at]), bool(answer))
-            return Prompted(when, question, answer) if question else reasons.NO_TALK
-    return reasons.NO_TALK
+            return Prompted(when, question, answer) if question else omissions.NO_TALK
+    return omissions.NO_TALK
 
 
 class _Content(HTMLParser):

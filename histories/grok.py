@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.histories import PastConversation, Spoken, Unread
-from histories import reasons
-from histories.reading import Reading, each
+from histories import omissions
+from histories.readings import Reading, each
 from histories.shapes import entries, first, name, record, text
 from histories.talks import Talk
 from histories.trees import newest_leaf, way_up
@@ -23,7 +23,7 @@ def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> Pa
     about = record(element, "conversation")
     given = entries(element.get("responses"))
     if not given:
-        return reading.unread(reasons.NO_MESSAGES, where)
+        return reading.unread(omissions.NO_MESSAGES, where)
     talk = Talk(
         reading.source, name(first(about, "id", "_id")), text(about.get("title")),
         began=reading.time(about.get("create_time")),
@@ -33,12 +33,12 @@ def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> Pa
         for at, one in enumerate(record(wrapped, "response") for wrapped in given)
         if one
     }
-    talk.leave(reasons.MISSHAPEN_MESSAGE, len(given) - len(responses))
+    talk.leave(omissions.MISSHAPEN_MESSAGE, len(given) - len(responses))
     shown = _shown(responses, reading)
     for key in shown:
         said = reading.time(responses[key].get("create_time"))
         talk.take(key, _by(responses[key]), text(responses[key].get("message")), said)
-    talk.leave(reasons.OTHER_BRANCH, len(responses) - len(shown))
+    talk.leave(omissions.OTHER_BRANCH, len(responses) - len(shown))
     return talk.finished()
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from domain.histories import PastConversation, Unread
-from histories import reasons
-from histories.reading import Reading, each
+from histories import omissions
+from histories.readings import Reading, each
 from histories.shapes import entries, first, joined_text, name, record, text
 from histories.talks import Talk
 from histories.trees import newest_leaf, way_up
@@ -27,7 +27,7 @@ def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> Pa
     for key, above, message in _all(first(element, "messages", "messagesTree")):
         messages[key], parents[key] = message, above
     if not messages:
-        return reading.unread(reasons.NO_MESSAGES, where)
+        return reading.unread(omissions.NO_MESSAGES, where)
     talk = Talk(
         reading.source, text(element.get("conversationId")), text(element.get("title")),
         began=reading.time(element.get("createdAt")),
@@ -37,7 +37,7 @@ def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> Pa
     shown = way_up(parents, leaf) if linked else list(messages)
     for key in shown:
         _take(talk, key, messages[key], reading)
-    talk.leave(reasons.OTHER_BRANCH, len(messages) - len(shown))
+    talk.leave(omissions.OTHER_BRANCH, len(messages) - len(shown))
     return talk.finished()
 
 
@@ -55,13 +55,13 @@ def _all(messages: Any) -> Iterator[tuple[str, str | None, Mapping[str, Any]]]:
 
 def _take(talk: Talk, key: str, message: Mapping[str, Any], reading: Reading) -> None:
     if not message:
-        talk.leave(reasons.MISSHAPEN_MESSAGE)
+        talk.leave(omissions.MISSHAPEN_MESSAGE)
     elif message.get("error"):
-        talk.leave(reasons.FAILED)
+        talk.leave(omissions.FAILED)
     else:
         words = joined_text(message.get("content"), _TEXT) or text(message.get("text"))
         if not words.strip() and message.get("content"):
-            talk.leave(reasons.TOOL)
+            talk.leave(omissions.TOOL)
             return
         by_person = message.get("isCreatedByUser") is True
         talk.take(key, "person" if by_person else "companion", words, reading.time(message.get("createdAt")))

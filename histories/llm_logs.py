@@ -13,11 +13,11 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 from domain.histories import PastConversation, Spoken
-from histories import databases, reasons
-from histories.reading import Found, Reading
+from histories import databases, omissions
+from histories.instants import instant
+from histories.readings import Found, Reading
 from histories.shapes import number, record, records, text
 from histories.talks import Talk
-from histories.times import instant
 
 _ROLES: Mapping[str, Spoken] = {"user": "person", "assistant": "companion"}
 _OLD, _NEW = frozenset(("responses", "conversations")), frozenset(("threads", "turns", "messages", "parts"))
@@ -33,7 +33,7 @@ def read(reading: Reading) -> Iterator[Found]:
             for key, title in databases.llm_conversations(connection, log.old, log.new):
                 yield from log.conversation(key, title) if key else log.single_prompts()
         except sqlite3.Error as error:
-            yield reading.unread(reasons.DAMAGED, said=str(error))
+            yield reading.unread(omissions.DAMAGED, said=str(error))
     reading.count(reading.part.size)
 
 
@@ -83,7 +83,7 @@ class _Log:
                     # The first chain repeats what the old tables hold.
                     before[:] = before[1:] if by else before
                 elif by is None:
-                    talk.leave(reasons.SYSTEM if role == "system" else reasons.TOOL)
+                    talk.leave(omissions.SYSTEM if role == "system" else omissions.TOOL)
                 elif not words.strip() and reason:
                     talk.leave(reason)
                 else:
@@ -108,8 +108,8 @@ class _Log:
         said = "\n\n".join(filter(str.strip, (self._text(row) for row in parts if row["type"] == "text")))
         kinds = {row["type"] for row in parts}
         if kinds & {"tool_call", "tool_result"}:
-            return said, reasons.TOOL
-        return said, reasons.ATTACHMENT if "attachment" in kinds else reasons.THINKING if kinds - {
+            return said, omissions.TOOL
+        return said, omissions.ATTACHMENT if "attachment" in kinds else omissions.THINKING if kinds - {
             "text"
         } else ""
 

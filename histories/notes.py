@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from histories import reasons
-from histories.reading import Found, Reading
+from histories import omissions
+from histories.readings import Found, Reading
 from histories.shapes import records, text
 
 _GONE = frozenset(("deleted", "archived"))
@@ -37,7 +37,7 @@ def _is_open_memory(one: Mapping[str, Any]) -> bool:
 def read(reading: Reading) -> Iterator[Found]:
     """Says how many notes there are, but for those that are gone there too."""
     count = sum(_count(element) for _, element in reading.elements() if isinstance(element, dict))
-    yield reading.unread(reasons.NOTES, count=count)
+    yield reading.unread(omissions.NOTES, count=count)
 
 
 def _count(element: Mapping[str, Any]) -> int:

@@ -12,9 +12,9 @@ from contextlib import closing
 from typing import Any
 
 from domain.histories import PastConversation, Spoken, Unread
-from histories import reasons
+from histories import omissions
 from histories.databases import opened, owners_of_webui, webui_chats
-from histories.reading import STUMBLES, Found, Reading
+from histories.readings import STUMBLES, Found, Reading
 from histories.shapes import entries, first, joined_text, name, record, records, text
 from histories.talks import Talk, same_name
 from histories.trees import newest_leaf, way_up
@@ -40,7 +40,7 @@ def read(reading: Reading) -> Iterator[Found]:
         user = text(record(element).get("user_id"))
         owner = owner or user
         if user not in ("", owner):
-            yield reading.unread(reasons.SOMEBODY_ELSES, where, said=user)
+            yield reading.unread(omissions.SOMEBODY_ELSES, where, said=user)
         else:
             yield _safely(record(element), where, reading)
 
@@ -58,7 +58,7 @@ def read_database(reading: Reading) -> Iterator[Found]:
             if row["user_id"] not in mine:
                 called = first({"name": next(iter(owners.get(row["user_id"], ())), None)}, "name")
                 yield reading.unread(
-                    reasons.SOMEBODY_ELSES, f"{reading.part.name} {row['id']}", said=called or "?"
+                    omissions.SOMEBODY_ELSES, f"{reading.part.name} {row['id']}", said=called or "?"
                 )
             else:
                 yield _of_row(row, reading)
@@ -70,7 +70,7 @@ def _of_row(row: Any, reading: Reading) -> Found:
     try:
         element = {**dict(row), "chat": json.loads(row["chat"])}
     except (ValueError, TypeError):
-        return reading.unread(reasons.BROKEN, where, said="JSON")
+        return reading.unread(omissions.BROKEN, where, said="JSON")
     return _safely(element, where, reading)
 
 
@@ -78,7 +78,7 @@ def _safely(element: Mapping[str, Any], where: str, reading: Reading) -> Found:
     try:
         return conversation(element, where, reading)
     except STUMBLES as error:
-        return reading.unread(reasons.MISSHAPEN, where, said=type(error).__name__)
+        return reading.unread(omissions.MISSHAPEN, where, said=type(error).__name__)
 
 
 def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> PastConversation | Unread:
@@ -88,7 +88,7 @@ def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> Pa
         name(one.get("id")) or f"#{at}": one for at, one in enumerate(records(chat.get("messages")))
     }
     if not messages:
-        return reading.unread(reasons.NO_MESSAGES, where)
+        return reading.unread(omissions.NO_MESSAGES, where)
     talk = Talk(
         reading.source,
         name(first(element, "id") or chat.get("id")),
@@ -98,7 +98,7 @@ def conversation(element: Mapping[str, Any], where: str, reading: Reading) -> Pa
     shown = _shown(chat, messages, reading)
     for key in shown:
         _take(talk, key, messages[key], reading)
-    talk.leave(reasons.OTHER_BRANCH, len(messages) - len(shown))
+    talk.leave(omissions.OTHER_BRANCH, len(messages) - len(shown))
     return talk.finished()
 
 
@@ -115,20 +115,22 @@ def _shown(chat: Mapping[str, Any], messages: Mapping[str, Any], reading: Readin
 def _take(talk: Talk, key: str, message: Any, reading: Reading) -> None:
     role = text(record(message).get("role"))
     if not role:
-        talk.leave(reasons.MISSHAPEN_MESSAGE)
+        talk.leave(omissions.MISSHAPEN_MESSAGE)
     elif role not in _ROLES:
-        talk.leave(reasons.SYSTEM if role == "system" else reasons.TOOL)
+        talk.leave(omissions.SYSTEM if role == "system" else omissions.TOOL)
     else:
         words = _words(message)
         if not words and (message.get("files") or message.get("output") or message.get("content")):
-            talk.leave(reasons.ATTACHMENT if message.get("files") else reasons.THINKING)
+            talk.leave(omissions.ATTACHMENT if message.get("files") else omissions.THINKING)
             return
         talk.take(key, _ROLES[role], words, reading.time(message.get("timestamp")))
 
 
 def _words(message: Mapping[str, Any]) -> str:
     """What was said, without what was thought or looked up on the way."""
-    own = _DETAILS.sub("", joined_text(message.get("content"))).strip()
+    # Only up to the last end of such a block, so that beginnings without one cost nothing.
+    blocks, end, others = joined_text(message.get("content")).rpartition("</details>")
+    own = (_DETAILS.sub("", blocks + end) + others).strip()
     if own:
         return own
     items = (item for item in records(message.get("output")) if item.get("type") == "message")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from histories.parts import DAMAGES
-from histories.reading import Layout, Reading
+from histories.readings import Layout, Reading
 from histories.streaming import CutOff, JsonError, JsonStream
 
 #: How deep a shape is looked into, and how much of a text in it is kept.

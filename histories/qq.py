@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from domain.histories import PastConversation
-from histories import reasons
+from histories import omissions
 from histories.clocks import CLOCK, time_of_day
-from histories.reading import Found, Reading
+from histories.readings import Found, Reading
 from histories.talks import Talk, digest, same_name, spoken_by
 
 _HEAD = "消息记录（此消息记录为文本格式"
@@ -23,6 +23,8 @@ _MESSAGE = re.compile(
 )
 #: What stands in the place of what is no text.
 _PICTURES = re.compile(r"(?:\[(?:图片|表情|语音|视频|文件|QQ红包|动画表情|分享|闪照)[^\]]{0,40}\]\s*)+")
+#: The head of a message is no longer than this.
+_LONGEST_HEAD = 500
 _SYSTEM_NUMBERS = frozenset(("10000", "1000000", "80000000"))
 
 
@@ -65,7 +67,7 @@ class _Chat:
 
     def hear(self, line: str) -> None:
         """One more line: the head of a message, or what it says."""
-        found = _MESSAGE.fullmatch(line)
+        found = _MESSAGE.fullmatch(line) if len(line) < _LONGEST_HEAD else None
         if found:
             self._put_down()
             self._said = _Said(found)
@@ -86,9 +88,9 @@ class _Chat:
         number = head["number"] or head["mail"] or ""
         speaker = head["name"].strip() or number
         if number in _SYSTEM_NUMBERS or speaker == "系统消息":
-            self._talk.leave(reasons.SYSTEM)
+            self._talk.leave(omissions.SYSTEM)
         elif _PICTURES.fullmatch(text):
-            self._talk.leave(reasons.ATTACHMENT)
+            self._talk.leave(omissions.ATTACHMENT)
         else:
             me = self._reading.options.me
             by = "person" if same_name(number, me) else spoken_by(speaker, me)

@@ -17,12 +17,12 @@ from typing import Any
 
 from domain.errors import UsageError
 from domain.histories import HistoryFile, PastConversation, Unread
-from histories import reasons
+from histories import omissions
 from histories.encodings import encoding_of
 from histories.formats import JSON_FORMATS, TABLE_FORMATS, TEXT_FORMATS, JsonFormat
 from histories.outlines import candidates, is_empty
 from histories.parts import DAMAGES, HEAD, ZIP, FilePart, ZipArchive, file_part, folder_parts
-from histories.reading import Reader, Reading, ReadingOptions, RecognisedFile
+from histories.readings import Reader, Reading, ReadingOptions, RecognisedFile
 from histories.streaming import JsonError
 
 SQLITE = b"SQLite format 3\x00"
@@ -44,9 +44,9 @@ _MANIFEST = "export_manifest.json"
 
 #: What is said one by one of what was passed over.
 _SAID_OF = {
-    reasons.DAMAGED_FILE: reasons.DAMAGED,
-    reasons.SUSPICIOUS: reasons.SUSPICIOUS,
-    reasons.DATABASE_INSIDE: reasons.DATABASE_INSIDE,
+    omissions.DAMAGED_FILE: omissions.DAMAGED,
+    omissions.SUSPICIOUS: omissions.SUSPICIOUS,
+    omissions.DATABASE_INSIDE: omissions.DATABASE_INSIDE,
 }
 
 #: A part with what it was recognised as; a reason why it is none.
@@ -62,7 +62,7 @@ def recognise(path: Path, options: ReadingOptions | None = None) -> list[History
     """
     options = options or ReadingOptions()
     if not path.exists():
-        raise UsageError(reasons.NOT_FOUND, path=str(path))
+        raise UsageError(omissions.NOT_FOUND, path=str(path))
     if path.is_dir():
         return _of_many(path, _looks(folder_parts(path), options, 0))
     part = file_part(path)
@@ -70,7 +70,7 @@ def recognise(path: Path, options: ReadingOptions | None = None) -> list[History
         try:
             return _of_many(path, _looks(ZipArchive(part).parts(), options, 1))
         except DAMAGES as error:
-            raise UsageError(reasons.DAMAGED_FILE, path=str(path)) from error
+            raise UsageError(omissions.DAMAGED_FILE, path=str(path)) from error
     found = _recognised(part, options)
     if isinstance(found, str):
         raise UsageError(found, path=str(path))
@@ -93,7 +93,7 @@ def _looks(parts: Iterable[FilePart], options: ReadingOptions, depth: int) -> It
     """Every part that may be a history, those within archives as well."""
     for part in parts:
         if PurePosixPath(part.base).suffix.lower() not in _READABLE or part.refused:
-            yield part, reasons.SUSPICIOUS if part.refused else reasons.SKIPPED
+            yield part, omissions.SUSPICIOUS if part.refused else omissions.SKIPPED
             continue
         try:
             if part.head(len(ZIP)) == ZIP:
@@ -101,12 +101,12 @@ def _looks(parts: Iterable[FilePart], options: ReadingOptions, depth: int) -> It
             else:
                 yield part, _recognised(part, options)
         except DAMAGES:
-            yield part, reasons.DAMAGED_FILE
+            yield part, omissions.DAMAGED_FILE
 
 
 def _inside(archive: FilePart, options: ReadingOptions, depth: int) -> Iterator[_Look]:
     if depth >= _DEEPEST_ARCHIVE:
-        yield archive, reasons.SUSPICIOUS
+        yield archive, omissions.SUSPICIOUS
         return
     for part, found in _looks(ZipArchive(archive).parts(), options, depth + 1):
         yield replace(part, name=f"{archive.name}/{part.name}"), found
@@ -131,8 +131,8 @@ def _of_many(path: Path, looks: Iterable[_Look]) -> list[HistoryFile]:
 
 
 def _why_nothing(others: Sequence[tuple[FilePart, str]]) -> str:
-    empty = [part for part, reason in others if reason == reasons.NO_CONVERSATIONS]
-    return reasons.NO_CONVERSATIONS if empty else reasons.NOTHING_INSIDE
+    empty = [part for part, reason in others if reason == omissions.NO_CONVERSATIONS]
+    return omissions.NO_CONVERSATIONS if empty else omissions.NOTHING_INSIDE
 
 
 def _file(readings: Sequence[tuple[Reading, Reader]], missing: Sequence[Unread] = ()) -> RecognisedFile:
@@ -149,7 +149,7 @@ def _missing(readings: Sequence[tuple[Reading, Reader]], parts: Sequence[FilePar
     manifest = next((part for part in parts if part.folder == folder and part.base == _MANIFEST), None)
     if manifest is None or not _SHARD.fullmatch(reading.part.base):
         return []
-    return [reading.unread(reasons.MISSING_FILE, name) for name in _listed(manifest) if name not in beside]
+    return [reading.unread(omissions.MISSING_FILE, name) for name in _listed(manifest) if name not in beside]
 
 
 def _listed(manifest: FilePart) -> list[str]:
@@ -175,15 +175,22 @@ def _passed_over(others: Sequence[tuple[FilePart, str]]) -> Iterator[HistoryFile
     ]
     skipped = [part.name for part, reason in others if _worth_a_word(part, reason)]
     if skipped:
-        said.append(Unread("", skipped[0], reasons.SKIPPED, {"count": len(skipped)}))
+        said.append(Unread("", skipped[0], omissions.SKIPPED, {"count": len(skipped)}))
     if said:
         yield RecognisedFile("", "", lambda _: iter(()), (), said)
 
 
 def _worth_a_word(part: FilePart, reason: str) -> bool:
     """Whether something that is no history could have been taken for one."""
-    if reason not in (reasons.SKIPPED, reasons.NOT_RECOGNISED, reasons.NO_CONVERSATIONS) or _BESIDE.fullmatch(
-        part.base
+    if (
+        reason
+        not in (
+            omissions.SKIPPED,
+            omissions.NOT_RECOGNISED,
+            omissions.NO_CONVERSATIONS,
+        )
+        or _BESIDE.fullmatch(part.base)
+        or PurePosixPath(part.folder).name == "projects"
     ):
         return False
     in_archive = part.path is None
@@ -196,13 +203,13 @@ def _worth_a_word(part: FilePart, reason: str) -> bool:
 def _recognised(part: FilePart, options: ReadingOptions) -> tuple[Reading, Reader] | str:
     """What a file is, or the reason why it is nothing."""
     if _BESIDE.fullmatch(part.base) and part.path is None:
-        return reasons.SKIPPED
+        return omissions.SKIPPED
     head = part.head(HEAD)
     if head.startswith(SQLITE):
         return _of_database(part, options)
     encoding = encoding_of(part)
     if encoding is None:
-        return reasons.NOT_RECOGNISED
+        return omissions.NOT_RECOGNISED
     reading = Reading("", part, options, encoding)
     return _of_json(reading) or _of_text(reading) or _nothing_in(reading)
 
@@ -238,18 +245,18 @@ def _of_text(reading: Reading) -> tuple[Reading, Reader] | None:
 
 
 def _nothing_in(reading: Reading) -> str:
-    return reasons.NO_CONVERSATIONS if is_empty(reading) else reasons.NOT_RECOGNISED
+    return omissions.NO_CONVERSATIONS if is_empty(reading) else omissions.NOT_RECOGNISED
 
 
 def _of_database(part: FilePart, options: ReadingOptions) -> tuple[Reading, Reader] | str:
     if part.path is None:
-        return reasons.DATABASE_INSIDE
+        return omissions.DATABASE_INSIDE
     from histories.databases import opened, tables_of
 
     try:
         with closing(opened(part.path)) as connection:
             tables = tables_of(connection)
     except sqlite3.Error:
-        return reasons.DAMAGED_FILE
+        return omissions.DAMAGED_FILE
     found = next((one for one in TABLE_FORMATS if one.needs <= tables), None)
-    return (Reading(found.source, part, options), found.read) if found else reasons.NOT_RECOGNISED
+    return (Reading(found.source, part, options), found.read) if found else omissions.NOT_RECOGNISED

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from domain.histories import PastConversation, Spoken, Unread
-from histories import reasons
-from histories.reading import Found, Reading, each
+from histories import omissions
+from histories.readings import Found, Reading, each
 from histories.shapes import entries, first, joined_text, name, record, records, text
 from histories.talks import Talk
 
@@ -67,7 +67,7 @@ def _sharegpt_items(element: Mapping[str, Any]) -> Any:
 
 def _of(element: Mapping[str, Any], messages: Any, where: str, reading: Reading) -> PastConversation | Unread:
     if not entries(messages):
-        return reading.unread(reasons.NO_MESSAGES, where)
+        return reading.unread(omissions.NO_MESSAGES, where)
     talk = Talk(
         reading.source,
         name(first(element, *_KEYS)),
@@ -81,7 +81,7 @@ def _of(element: Mapping[str, Any], messages: Any, where: str, reading: Reading)
 
 def read_messages(reading: Reading) -> Iterator[Found]:
     """The conversation that a file is whose elements are messages."""
-    talk = Talk(reading.source, "", reading.part.base.rsplit(".", 1)[0])
+    talk = Talk(reading.source, "")
     for _, element in reading.elements():
         _take(talk, element, reading)
     yield talk.finished()
@@ -91,13 +91,13 @@ def _take(talk: Talk, message: Any, reading: Reading) -> None:
     given = record(message)
     role = text(given.get("role")).lower()
     if not role:
-        talk.leave(reasons.MISSHAPEN_MESSAGE)
+        talk.leave(omissions.MISSHAPEN_MESSAGE)
     elif role not in _BY:
-        talk.leave(reasons.SYSTEM if role in _SYSTEM else reasons.TOOL)
+        talk.leave(omissions.SYSTEM if role in _SYSTEM else omissions.TOOL)
     else:
         words = joined_text(given.get("content"))
         if not words.strip() and (given.get("content") or given.get("tool_calls")):
-            talk.leave(reasons.TOOL if given.get("tool_calls") else reasons.ATTACHMENT)
+            talk.leave(omissions.TOOL if given.get("tool_calls") else omissions.ATTACHMENT)
             return
         talk.take(name(given.get("id")), _BY[role], words, reading.time(first(given, *_TIMES)))
 

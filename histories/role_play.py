@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from domain.histories import PastConversation, Unread
-from histories import reasons
+from histories import omissions
 from histories.clocks import written_time
-from histories.reading import Found, Reading, each
+from histories.readings import Found, Reading, each
 from histories.shapes import entries, first, name, record, records, text
 from histories.talks import Talk, digest
 
@@ -39,7 +39,7 @@ def read_silly_tavern(reading: Reading) -> Iterator[Found]:
         if "mes" in given:
             _take(talk, given, reading)
         elif not given or ("chat_metadata" not in given and "character_name" not in given):
-            talk.leave(reasons.MISSHAPEN_MESSAGE)
+            talk.leave(omissions.MISSHAPEN_MESSAGE)
     if talk is not None:
         yield talk.finished()
 
@@ -57,7 +57,7 @@ def _begun(head: Mapping[str, Any], reading: Reading) -> Talk:
 def _take(talk: Talk, message: Mapping[str, Any], reading: Reading) -> None:
     """``mes`` is the text that was chosen; ``swipes`` are the others."""
     if message.get("is_system"):
-        talk.leave(reasons.SYSTEM)
+        talk.leave(omissions.SYSTEM)
         return
     by_person = message.get("is_user") is True
     written = name(message.get("send_date"))
@@ -87,7 +87,7 @@ def character_ai_conversation(
     """One chat with a character; replies that were not chosen are not marked there."""
     messages = entries(element.get("msgs"))
     if not messages:
-        return reading.unread(reasons.NO_MESSAGES, where)
+        return reading.unread(omissions.NO_MESSAGES, where)
     others = [
         text(record(one, "src").get("name")) for one in messages if not record(one, "src").get("is_human")
     ]
@@ -104,7 +104,7 @@ def character_ai_conversation(
     for message in messages:
         given, source = record(message), record(message, "src")
         if not source:
-            talk.leave(reasons.MISSHAPEN_MESSAGE)
+            talk.leave(omissions.MISSHAPEN_MESSAGE)
             continue
         by_person = source.get("is_human") is True
         said = reading.time(first(given, "created", "create_time", "timestamp"))

@@ -217,6 +217,16 @@ def enter(stream: JsonStream, path: Sequence[str]) -> bool:
     return True
 
 
+def listed(stream: JsonStream, wanted: str) -> Iterator[Any]:
+    """The elements of the list that an object holds under a key, one at a time; the rest is passed over."""
+    for key in stream.fields():
+        if key != wanted or stream.peek() != "[":
+            stream.skip()
+            continue
+        for _ in stream.items():
+            yield stream.value()
+
+
 _SCALARS = json.JSONDecoder(strict=False)
 
 

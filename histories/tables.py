@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from domain.histories import PastConversation, Spoken
-from histories import reasons
+from histories import omissions
 from histories.clocks import written_time
-from histories.parts import DAMAGES
-from histories.reading import Found, Reading
+from histories.readings import Found, Reading
 from histories.shapes import name
 from histories.talks import Talk, spoken_by
 
@@ -48,22 +47,29 @@ def _columns(head: str) -> set[str]:
 
 def _rows(reading: Reading) -> Iterator[Row]:
     """The rows, each by its columns in small letters, as far as the file is sound."""
-    csv.field_size_limit(_LONGEST_CELL)
+    before = csv.field_size_limit(_LONGEST_CELL)
     try:
-        with reading.text(newline="") as text:
-            yield from _parsed(text)
-    except DAMAGES as error:
-        reading.flaw(reasons.DAMAGED, said=type(error).__name__)
+        with reading.sound(), reading.text(newline="") as text:
+            yield from _parsed(text, reading)
     except csv.Error as error:
-        reading.flaw(reasons.BROKEN, said=str(error))
+        reading.flaw(omissions.BROKEN, said=str(error))
+    finally:
+        csv.field_size_limit(before)
 
 
-def _parsed(text: io.TextIOWrapper) -> Iterator[Row]:
+def _parsed(text: io.TextIOWrapper, reading: Reading) -> Iterator[Row]:
+    """The rows that are whole; a last one that is not was cut off."""
     rows = csv.reader(line.replace("\0", "") for line in text)
     columns = [cell.strip().lower() for cell in next(rows, [])]
-    for row in rows:
-        if row:
+    short = False
+    for row in filter(None, rows):
+        if short:
+            reading.flaw(omissions.BROKEN, said=f"{rows.line_num}")
+        short = len(row) < len(columns)
+        if not short:
             yield dict(zip(columns, row, strict=False))
+    if short:
+        reading.flaw(omissions.CUT)
 
 
 # -- Copilot
@@ -115,7 +121,7 @@ def _wechat_talk(key: str, rows: Iterable[Row], reading: Reading) -> PastConvers
 def _take_wechat(talk: Talk, row: Row, reading: Reading) -> None:
     kind = row.get("type", _WECHAT_TEXT).strip()
     if kind != _WECHAT_TEXT:
-        talk.leave(reasons.SYSTEM if kind == _WECHAT_SYSTEM else reasons.ATTACHMENT)
+        talk.leave(omissions.SYSTEM if kind == _WECHAT_SYSTEM else omissions.ATTACHMENT)
         return
     speaker = row.get("sender") or row.get("remark") or row.get("nickname") or ""
     mine = row.get("issender", "").strip() == "1"

@@ -9,8 +9,11 @@ from datetime import datetime
 
 from domain.histories import PastConversation, PastMessage, Spoken
 from domain.text import clean
-from histories import reasons
-from histories.times import utc_name
+from histories import omissions
+from histories.instants import utc_name
+
+#: How the key of a conversation begins that has none in its file, and is named by how it begins.
+BY_BEGINNING = "~"
 
 
 def digest(*fields: str) -> str:
@@ -57,7 +60,7 @@ class Talk:
         """
         words = clean(text).strip()
         if not words:
-            self.leave(reasons.EMPTY)
+            self.leave(omissions.EMPTY)
             return
         if not key:
             when = written or (utc_name(said) if said else "")
@@ -77,8 +80,8 @@ class Talk:
 
     def finished(self) -> PastConversation:
         """The conversation; one without a key is named by how it begins, so that one that grew is the same."""
-        key = self.key or digest(*(message.key for message in self._messages[:2]))
         title = clean(self.title).strip()
+        key = self.key or BY_BEGINNING + digest(title, *(message.key for message in self._messages[:2]))
         return PastConversation(
             self.source, key, title, tuple(self._messages), clean(self.persona).strip(), dict(self._left_out)
         )

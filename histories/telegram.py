@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from domain.histories import PastConversation, Spoken
-from histories import reasons
+from histories import omissions
 from histories.parts import DAMAGES
-from histories.reading import Found, Reading
+from histories.readings import Found, Reading
 from histories.shapes import entries, first, name, record, text
-from histories.streaming import CutOff, JsonError, JsonStream
+from histories.streaming import JsonError, JsonStream
 from histories.talks import Talk, same_name, spoken_by
 
 _LISTS = ("chats", "left_chats")
@@ -36,15 +36,8 @@ def _is_chat(element: Mapping[str, Any]) -> bool:
 def read(reading: Reading) -> Iterator[Found]:
     """The chats of the file."""
     account = name(record(reading.outline, "personal_information").get("user_id"))
-    try:
-        with reading.stream() as stream:
-            yield from _chats(stream, reading, f"user{account}" if account else "")
-    except CutOff:
-        reading.flaw(reasons.CUT)
-    except JsonError as error:
-        reading.flaw(reasons.BROKEN, said=str(error))
-    except DAMAGES as error:
-        reading.flaw(reasons.DAMAGED, said=type(error).__name__)
+    with reading.sound(), reading.stream() as stream:
+        yield from _chats(stream, reading, f"user{account}" if account else "")
 
 
 def _chats(stream: JsonStream, reading: Reading, account: str) -> Iterator[Found]:
@@ -99,11 +92,11 @@ class _Chat:
     def _take(self, message: Any) -> None:
         given = record(message)
         if not given:
-            self._talk.leave(reasons.MISSHAPEN_MESSAGE)
+            self._talk.leave(omissions.MISSHAPEN_MESSAGE)
         elif given.get("type") != "message":
-            self._talk.leave(reasons.SYSTEM)
+            self._talk.leave(omissions.SYSTEM)
         elif given.get("forwarded_from"):
-            self._talk.leave(reasons.FORWARDED)
+            self._talk.leave(omissions.FORWARDED)
         else:
             self._take_words(given)
 
@@ -112,7 +105,7 @@ class _Chat:
         if not words.strip() and any(
             key in message for key in ("media_type", "file", "photo", "location_information")
         ):
-            self._talk.leave(reasons.ATTACHMENT)
+            self._talk.leave(omissions.ATTACHMENT)
             return
         said = self._reading.time(first(message, "date_unixtime", "date"))
         speaker = text(message.get("from")) or text(message.get("from_id"))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from histories import reasons
-from histories.parts import DAMAGES
-from histories.reading import Found, Reading
+from histories import omissions
+from histories.readings import Found, Reading
 from histories.shapes import entries, first, name, record, text
-from histories.streaming import CutOff, JsonError, JsonStream
+from histories.streaming import listed
 from histories.talks import Talk, spoken_by
 
 #: ``localType`` is a number that cannot be relied on; these are the kinds by name.
@@ -33,35 +32,20 @@ def read(reading: Reading) -> Iterator[Found]:
     key = name(first(session, "wxid", "userName", "id"))
     title = text(first(session, "displayName", "remark", "nickname"))
     talk = Talk(reading.source, key, title)
-    try:
-        with reading.stream() as stream:
-            _read_into(talk, stream, reading)
-    except CutOff:
-        reading.flaw(reasons.CUT)
-    except JsonError as error:
-        reading.flaw(reasons.BROKEN, said=str(error))
-    except DAMAGES as error:
-        reading.flaw(reasons.DAMAGED, said=type(error).__name__)
+    with reading.sound(), reading.stream() as stream:
+        for message in listed(stream, "messages"):
+            _take(talk, record(message), reading)
     yield talk.finished()
-
-
-def _read_into(talk: Talk, stream: JsonStream, reading: Reading) -> None:
-    for key in stream.fields():
-        if key != "messages" or stream.peek() != "[":
-            stream.skip()
-            continue
-        for _ in stream.items():
-            _take(talk, record(stream.value()), reading)
 
 
 def _take(talk: Talk, message: Mapping[str, Any], reading: Reading) -> None:
     kind = text(message.get("type"))
     if not message:
-        talk.leave(reasons.MISSHAPEN_MESSAGE)
+        talk.leave(omissions.MISSHAPEN_MESSAGE)
     elif kind in _SYSTEMS or ("isSend" in message and message.get("isSend") is None):
-        talk.leave(reasons.SYSTEM)
+        talk.leave(omissions.SYSTEM)
     elif kind and kind not in _TEXTS:
-        talk.leave(reasons.ATTACHMENT)
+        talk.leave(omissions.ATTACHMENT)
     else:
         speaker = text(first(message, "senderDisplayName", "senderUsername"))
         by = "person" if message.get("isSend") in (1, True) else spoken_by(speaker, reading.options.me)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from histories import reasons
+from histories import omissions
 from histories.clocks import ODD_SPACES
-from histories.reading import Found, Reading
+from histories.readings import Found, Reading
 from histories.talks import Talk, digest, spoken_by
 from histories.whatsapp_lines import Dates, Head, head_of, parted, senders_of
 
@@ -36,8 +36,8 @@ _DELETED = re.compile(
     re.IGNORECASE,
 )
 _EDITED = re.compile(
-    r"\s*<(?:this message was edited|diese nachricht wurde bearbeitet"
-    r"|(?:此|这条|該|此則)?[消訊]息已(?:被)?(?:编辑|編輯))>\s*$",
+    r"<(?:this message was edited|diese nachricht wurde bearbeitet"
+    r"|(?:此|这条|該|此則)?[消訊]息已(?:被)?(?:编辑|編輯))>$",
     re.IGNORECASE,
 )
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -75,15 +75,10 @@ class _Said:
 def read(reading: Reading) -> Iterator[Found]:
     """The one chat that a file is."""
     dates = Dates()
-    rests = []
-    for line in reading.lines(counted=False):
-        if found := head_of(line):
-            dates.see(found)
-            rests.append(found.rest[:200])
-    senders = senders_of(rests)
+    senders = senders_of(_rests(reading, dates))
     order = dates.order(reading.options.day_first)
     if order is None:
-        yield reading.unread(reasons.DAY_OR_MONTH, example=dates.example)
+        yield reading.unread(omissions.DAY_OR_MONTH, example=dates.example)
         return
     title = chat_name(reading)
     talk = Talk(reading.source, digest(title), title)
@@ -99,6 +94,14 @@ def read(reading: Reading) -> Iterator[Found]:
     yield talk.finished()
 
 
+def _rests(reading: Reading, dates: Dates) -> Iterator[str]:
+    """What stands behind the head of each message, its date seen."""
+    for line in reading.lines(counted=False):
+        if found := head_of(line):
+            dates.see(found)
+            yield found.rest[:200]
+
+
 def chat_name(reading: Reading) -> str:
     """With whom, as the name of the file says it; ``_chat.txt`` has the name of what it lies in."""
     stem = _COPY.sub("", reading.part.base.rsplit(".", 1)[0])
@@ -111,7 +114,7 @@ def _begun(talk: Talk, head: Head, senders: frozenset[str]) -> _Said | None:
     """A new message, or a line of the program's own, which nobody said."""
     found = parted(head.rest, senders)
     if found is None:
-        talk.leave(reasons.SYSTEM)
+        talk.leave(omissions.SYSTEM)
         return None
     sender, words = found
     return _Said(head, sender, [words])
@@ -120,14 +123,14 @@ def _begun(talk: Talk, head: Head, senders: frozenset[str]) -> _Said | None:
 def _put_down(talk: Talk, said: _Said | None, order: str, reading: Reading) -> None:
     if said is None:
         return
-    words = _EDITED.sub("", _MARKS.sub("", "\n".join(said.lines)))
+    words = _EDITED.sub("", _MARKS.sub("", "\n".join(said.lines)).rstrip())
     first, _, others = words.strip().partition("\n")
     if _DELETED.fullmatch(first.strip()) and not others:
-        talk.leave(reasons.DELETED)
+        talk.leave(omissions.DELETED)
         return
     if _OMITTED.fullmatch(first.strip()) or _ATTACHED.fullmatch(first.strip()):
         if not others.strip():
-            talk.leave(reasons.ATTACHMENT)
+            talk.leave(omissions.ATTACHMENT)
             return
         words = others
     speaker = _name(said.sender)

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from histories.clocks import CLOCK, ODD_SPACES, time_of_day
 
 _DATE = r"(?P<a>\d{1,4})(?P<part>[./-]) ?(?P<b>\d{1,2})[./-] ?(?P<c>\d{1,4})"
-_HEAD = re.compile(
-    rf"(?:\[{_DATE}\.?,? {CLOCK}\] ?)(?P<rest>.*)".replace("(?P<", "(?P<i_")
-    + "|"
-    + rf"(?:{_DATE}\.?,? {CLOCK} [-–] )(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
+_IN_BRACKETS = re.compile(rf"\[{_DATE}\.?,? {CLOCK}\] ?(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_BEFORE_DASH = re.compile(rf"{_DATE}\.?,? {CLOCK} [-–] (?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 _INVISIBLE = "\u200e\u200f\ufeff\u202a\u202c"
 _QUOTES = re.compile(r"[\"“”„«»]")
 #: A name is not longer than this; what is longer before a colon is a sentence of the program.
 _LONGEST_NAME = 60
 _OFTEN = 2
+#: The line with which a chat begins, and what stands for a picture, in English and in other languages.
+_ENGLISH = re.compile("end-to-end encrypted|<Media omitted>")
+_OTHERS = re.compile(
+    "cifrad|chiffr|verschlüsselt|crittograf|criptograf|şifrele|шифр|versleuteld|szyfrowan|terenkripsi"
+    "|<Multimedia omitido>|<Médias omis>|<Medien ausgeschlossen>|<Mídia oculta>|<Media omessi>"
+)
 _WORDS_OF_NAME = 2
 
 
@@ -44,15 +46,12 @@ def head_of(line: str) -> Head | None:
     line = line.lstrip(_INVISIBLE)
     if not line[:1].isdigit() and not line.startswith("["):
         return None
-    found = _HEAD.fullmatch(line.translate(ODD_SPACES))
-    if found is None:
+    pattern = _IN_BRACKETS if line.startswith("[") else _BEFORE_DASH
+    given = pattern.fullmatch(line.translate(ODD_SPACES))
+    if given is None:
         return None
-    prefix = "i_" if found["i_a"] else ""
-    names = ("a", "b", "c", "part", "hour", "minute", "second", "before", "after")
-    given = {name: found[prefix + name] for name in names}
-    start = found.start(f"{prefix}rest")
     date = (int(given["a"]), int(given["b"]), int(given["c"]))
-    clock = time_of_day(given)
+    clock = time_of_day(given.groupdict())
     return Head(
         date,
         given["part"],
@@ -60,7 +59,7 @@ def head_of(line: str) -> Head | None:
         given["after"] or given["before"] or "",
         any(given[name].startswith("0") for name in ("a", "b")),
         len(given["c"]) == 4,
-        line[start:],
+        line[given.start("rest") :],
         "{}-{}-{} {:02}:{:02}".format(*date, *clock[:2]),
     )
 
@@ -70,6 +69,7 @@ class Dates:
 
     def __init__(self) -> None:
         self._first: Head | None = None
+        self._english: bool | None = None
         self._over_twelve = [0, 0]
         self._inverted = {"dmy": 0, "mdy": 0}
         self._last: tuple[int, int, int] | None = None
@@ -77,6 +77,8 @@ class Dates:
     def see(self, head: Head) -> None:
         """One more date."""
         self._first = self._first or head
+        if self._english is None:
+            self._english = _is_english(head.rest)
         for place in (0, 1):
             self._over_twelve[place] += head.date[place] > 12
         if self._last is not None and head.date != self._last:
@@ -101,7 +103,7 @@ class Dates:
             return min(self._inverted, key=lambda order: self._inverted[order])
         if day_first is not None:
             return "dmy" if day_first else "mdy"
-        return _by_custom(head)
+        return _by_custom(head, self._english)
 
 
 def _sortable(date: tuple[int, int, int], order: str) -> tuple[int, int, int]:
@@ -109,11 +111,16 @@ def _sortable(date: tuple[int, int, int], order: str) -> tuple[int, int, int]:
     return fields["y"], fields["m"], fields["d"]
 
 
-def _by_custom(head: Head) -> str | None:
+def _is_english(rest: str) -> bool | None:
+    """Whether the telephone spoke English, as far as a line of the program's own says."""
+    return True if _ENGLISH.search(rest[:200]) else False if _OTHERS.search(rest[:200]) else None
+
+
+def _by_custom(head: Head, english: bool | None) -> str | None:
     """What the way of writing tells: only Americans put the month first, and they use slashes and no zeros."""
-    if head.separator != "/" or head.padded or head.mark.islower():
+    if head.separator != "/" or head.padded or head.mark.islower() or english is False:
         return "dmy"
-    return "mdy" if head.mark.isupper() and not head.long_year else None
+    return "mdy" if not head.long_year and (english or head.mark.isupper()) else None
 
 
 def senders_of(rests: Iterable[str]) -> frozenset[str]:

@@ -22,6 +22,9 @@ from jobs.noting import names_of_both
 from llm import Llm
 from memory import Memory
 from models.chapter_prompts import Material
+from recall.asked_periods import named as days_named
+
+__all__ = ["ChapterEvent", "Chapters", "Grown", "days_named", "first_group", "shortened"]
 
 #: So many calls are made at once; what is left, in a memory that is old when it first gets chapters, comes later.
 _MOST_AT_ONCE = 20
@@ -159,7 +162,9 @@ def first_group(members: Sequence[Member], size: int) -> Sequence[Member]:
 
 
 def _near(one: Member, other: Member) -> bool:
-    """Whether nothing stands between two that is in a chapter already, or little time."""
+    """Whether nothing that is in a chapter stands between two, or little time; never over what is still to be made."""
+    if one.unready_before != other.unready_before:
+        return False
     if one.grouped_before == other.grouped_before:
         return True
     return datetime.fromisoformat(other.start) - datetime.fromisoformat(one.end) <= _FAR_APART

@@ -1,10 +1,12 @@
 """What is remembered, as a model is shown it: recalled memories as lines of JSON that are data and nothing else, and
 images with what became of their lines.
 
-Of what was recalled first what is known, a line a fact with the day on which it was said; then what was said, a line
-for each day of each conversation: its date, weekday and age, its summary where that was recalled, and its turns, each
-with its speaker. Beside a summary, and in a turn, stands what became of what it says. A conversation of several days
-has a number. Where an hour and more passed between two turns the later one has its time. Each part stands oldest first.
+Of what was recalled first the chapters of a stretch that was asked for, each with its days and the number of
+conversations it was drawn from; then what is known, a line a fact with the day on which it was said; then what was
+said, a line for each day of each conversation: its date, weekday and age, its summary where that was recalled, and
+its turns, each with its speaker. Beside a summary, and in a turn, stands what became of what it says. A conversation
+of several days has a number. Where an hour and more passed between two turns the later one has its time. Each part
+stands oldest first.
 
 Promises: whatever was said stays inside its line, and nothing in it can act (``domain.text.harmless``).
 """
@@ -22,7 +24,7 @@ from domain.languages import Language, language_of, when_in
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
 from domain.records import PREFIX, Role
 from domain.text import UNKNOWN_DATE, date_of, harmless, record
-from prompts import TEMPLATES
+from prompts import TEMPLATES, Templates
 
 #: Turns that follow each other sooner are of one time.
 _WORTH_A_TIME = timedelta(hours=1)
@@ -59,6 +61,13 @@ class _Day:
 
 def records(found: Recollection, how: Telling) -> Iterator[str]:
     """What was recalled, a line a record."""
+    for chapter in sorted(found.chapters, key=lambda one: _moment(one.start)):
+        drawn = {
+            "from": chapter.start[:10],
+            "to": chapter.end[:10],
+            "drawn_from_conversations": chapter.sessions,
+        }
+        yield record(chapter=how.said(chapter.text), **drawn)
     for fact in sorted(found.facts, key=lambda one: _moment(one.said)):
         yield record(**_known(fact, how))
     days = _days(found)
@@ -79,10 +88,11 @@ def kept_records(memories: Iterable[KeptMemory], how: Telling) -> Iterator[str]:
         yield record(**how.when(one.created_at), **told, **(points if points["key_points"] else {}))
 
 
-def needs_notes(found: Recollection) -> bool:
-    """Whether any record has a mark that has to be explained."""
+def notes_on(found: Recollection, templates: Templates) -> str:
+    """What has to be explained of records; "" where nothing in them has to."""
     marks = [*(turn.marks for turn in found.turns), *(summary.marks for summary in found.summaries)]
-    return bool(found.facts) or any(marks)
+    marked = templates.recalled_notes if found.facts or any(marks) else ""
+    return (templates.recalled_chapters if found.chapters else "") + marked
 
 
 def marked_image(image: str, marks: Mapping[str, Iterable[FactMark]]) -> str:

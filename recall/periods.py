@@ -92,6 +92,20 @@ def windows(text: str, today: date) -> tuple[Period, ...]:
     >>> windows("What did I cook last May?", date(2026, 11, 20))
     (Period(first=datetime.date(2026, 5, 1), last=datetime.date(2026, 5, 31), yearly=False),)
     """
+    return tuple(_read(text, today)[0])
+
+
+def without_windows(text: str, today: date) -> str:
+    """A text without the words that speak of a window.
+
+    >>> without_windows("What did I cook last May?", date(2026, 11, 20))
+    'what did i cook  ?'
+    """
+    return _read(text, today)[1]
+
+
+def _read(text: str, today: date) -> tuple[list[Period], str]:
+    """The windows that a text speaks of, and what is left of it."""
     found: list[Period] = []
     rest = text.casefold()
     for needs, pattern, rule in _RULES:
@@ -105,7 +119,7 @@ def windows(text: str, today: date) -> tuple[Period, ...]:
                 found.append(window)
         if matches:
             rest = re.sub(pattern, " ", rest)
-    return tuple(found)
+    return found, rest
 
 
 def without_distances(text: str) -> str:

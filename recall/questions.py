@@ -69,6 +69,28 @@ _NO_FACT = re.compile(
     r"|[能可]以?[^，。]{0,4}[吗么]|你(?:觉得|认为|看)",
     re.IGNORECASE,
 )
+#: What asks what went on, as a whole.
+OVERVIEW = re.compile(
+    r"\b(?:what(?:'s| is| was| has| have| had| did| were| are)?|which (?:topics|things))\b"
+    r"(?:\s+(?:we|i|you and i|all|both|mostly|mainly|really|ever|else|been|the|my|our|main|biggest|important|big"
+    r"|have|has|had|did|were|was|are|do|kinds?|sorts?|of|topics?|things?|events?|subjects?|in|life|with|me|us))*"
+    r"\s+(?:talk(?:ed|ing)?(?: about)?|discuss(?:ed|ing)?|chat(?:ted|ting)?(?: about)?|happen(?:ed|ing|s)?"
+    r"|go(?:ing|ne|es)? (?:on|through)|went (?:on|through)|been up to|up to|busy with|doing|done|do|changed?|new"
+    r"|on my mind|been like|(?:(?<=life )|(?<=things )|(?<=it ))like|stands? out|stood out|occupied (?:me|us)"
+    r"|(?:i|we) (?:do|did|done|talk(?:ed)? about|discuss(?:ed)?))\b"
+    r"|\bwhat (?:were|was|are|is) (?:the|our|my)(?: main| biggest| big| most important)?"
+    r" (?:topics?|themes?|highlights?|events?)\b"
+    r"|\banything (?:new|happened|changed)\b"
+    r"|\bhow\b(?:'s|\s+(?:was|is|has|have|had|did|were|are))?(?:\s+(?:my|our|the|life|things|everything|it|i|we|been"
+    r"|going|gone|go|was|doing|all|feeling|felt|feel|spent?|spend))*\b"
+    r"|\b(?:sum(?:mari[sz]e| up)|recap|review|look(?:ing)? back (?:on|at|over)|an? overview of|overview"
+    r"|(?:tell|remind|catch) me(?: up)?(?: (?:about|of|on|what))?|walk me through|(?:the )?story of|give me)\b"
+    r"|(?:都|又|(?<!现)在|主要|大概|到底)*(?:聊|谈|说|讲|讨论)(?:了|过)?(?:些|哪些)?(?:什么|啥|哪些)"
+    r"|(?:都)?(?:发生|经历|做|干|忙)(?:了|过)?(?:些|哪些)?(?:什么|啥|哪些)|(?:有|起了)?(?:什么|哪些|啥)(?:新)?(?:变化|新鲜事|大事)"
+    r"|(?:变|改变)了(?:些)?(?:什么|多少)|(?:是)?(?:过得|怎么过|过的)(?:怎么样|怎样|如何|好吗|还好吗|的)?|怎么样|是怎样的|是什么样的"
+    r"|总结|回顾|概括|梳理|回忆|盘点|(?:跟我|给我)?(?:讲讲|说说|聊聊|讲一讲|说一说)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +120,11 @@ class Question:
     by_itself: bool = False
     names: frozenset[str] = frozenset()
     goes_on: bool = False
+
+    @property
+    def of_a_whole(self) -> bool:
+        """Whether it may ask what went on in a stretch of time, read by itself."""
+        return self.by_itself and bool(OVERVIEW.search(self.text))
 
 
 def queries(said: Sequence[str], text: str) -> tuple[str, ...]:

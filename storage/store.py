@@ -318,7 +318,7 @@ class TurnStore(Protocol):
     def turns_of_facts(self, facts: Sequence[int]) -> list[tuple[int, int]]: ...
 
 
-class Archive(TurnStore, FactStore, Protocol):
+class Archive(TurnStore, FactStore, TreeStore, Protocol):
     """What was said and what is known, for recall."""
 
     def rows(self, table: WordTable) -> int: ...

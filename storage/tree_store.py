@@ -23,8 +23,7 @@ class TreeStore(Protocol):
     def ungrouped(self, height: int, session_id: str = "") -> list[Member]:
         """What is in no chapter of this height yet and may be, in order.
 
-        Of height 1 archived sessions whose summary stands, as far as the first that is to be made anew; or of a session
-        its turns.
+        Of height 1 archived sessions whose summary stands; or of a session its turns.
         """
         ...
 

@@ -212,7 +212,11 @@ def write_reply(
 
 def recalled(recollection: Recollection) -> list[dict[str, object]]:
     """What was recalled, as plain values."""
-    told = [_memory(memory, "summary") for memory in recollection.summaries]
+    told: list[dict[str, object]] = [
+        {"id": one.text_id, "type": "chapter", "session": None, "score": one.why.score, "text": one.text}
+        for one in recollection.chapters
+    ]
+    told += [_memory(memory, "summary") for memory in recollection.summaries]
     told += [_memory(memory, "conversation") for memory in recollection.turns]
     return told + [
         {"id": fact.text_id, "type": "fact", "session": None, "score": fact.why.score, "text": fact.text}

@@ -7,8 +7,10 @@ where somebody can be asked, and else ``--me`` must say it. Ctrl-C stops between
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,6 +27,7 @@ from interfaces.terminal.line_source import Reader
 from interfaces.terminal.pump import Beat, Pump
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning
+from interfaces.terminal.whole_export import bring_back
 from jobs.importing import Brought, FileProgress, Importing, Teller, digest_of, look, plain_name, teller
 from memory import Memory
 
@@ -67,7 +70,8 @@ class HistoryImport:
     def _file(self, path: Path, order: ImportOrder) -> None:
         from histories import MachineZone, ReadingOptions, recognise
 
-        files = recognise(path, ReadingOptions(zone=MachineZone()))
+        me, day_first = "".join(order.me[:1]), None if order.dates is None else order.dates == "day"
+        files = recognise(path, ReadingOptions(me, MachineZone(), day_first))
         sha256 = "" if order.only_look else self._digest(path)
         for file in files:
             if not file.source:  # it only tells what was passed over
@@ -225,6 +229,10 @@ def import_alone(
     def ask(question: str, names: Sequence[str]) -> str | None:
         return reader.ask(question, choices=names) if reader else None
 
+    if not order.only_look and len(order.paths) == 1:
+        empty = partial(_holds_nothing, open_memory)
+        if bring_back(order.paths[0], settings.data_dir, empty, words, screen, clock):
+            return Exit.OK
     memory = None if order.only_look else open_memory()
     try:
         asking = ask if reader else None
@@ -237,3 +245,9 @@ def import_alone(
     finally:
         if memory:
             memory.close()
+
+
+def _holds_nothing(open_memory: Callable[[], Memory]) -> bool:
+    """Whether nothing was ever said in a memory."""
+    with closing(open_memory()) as memory:
+        return memory.session_counts()[1] == 0

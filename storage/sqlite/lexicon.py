@@ -21,6 +21,7 @@ from dataclasses import replace
 
 from domain.records import PREFIX, Kind, Summary, Turn
 from domain.text import own_words, with_references
+from storage.fact_states import Renaming
 from storage.sqlite.database import Database, Sql, Tables
 from storage.sqlite.kept_vectors import EmbeddingTables
 from storage.sqlite.learning import FactTables
@@ -47,10 +48,6 @@ _UNCOMMON = (
     " WHERE (SELECT 1 FROM {0}_words WHERE {0}_words MATCH '\"' || replace(value, '\"', '\"\"') || '\"'"
     " LIMIT 1 OFFSET ?) IS NULL"
 )
-
-
-#: What a fact is found by.
-_WORDS_OF_FACT = "text || ' ' || keywords || ' ' || persons || ' ' || entities || ' ' || location"
 
 
 class Lexicon:
@@ -161,8 +158,32 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
             self.drop_stages(session_id)
         return stored
 
+    def learn_fact(self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]) -> None:
+        """Keep a fact that was drawn from the turns with these numbers: it finds them from this commit on."""
+        columns = "(text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?)"
+        with self._database.write() as sql:
+            seq = sql(f"INSERT INTO fact {columns}", (text_id, session_id, now, text)).lastrowid or 0
+            self._rest_on(sql, "fact", seq, turns)
+            self._index_fact(sql, seq, text)
+
     def _index_fact(self, sql: Sql, number: int, text: str) -> None:
         self._lexicon.add(sql, "fact", number, self._tokens(text))
+
+    def _index_facts(self, sql: Sql, numbers: Sequence[int]) -> None:
+        there = self.facts_numbered(numbers)
+        told = {fact.number: fact for fact in there if not (fact.corrected and fact.decided == "hand")}
+        self._unindex_facts(sql, [number for number in numbers if number not in told])
+        for number, fact in told.items():
+            words = (fact.restatement, *fact.keywords, *fact.persons, *fact.entities, fact.location)
+            self._index_fact(sql, number, " ".join(words))
+
+    def _index_renamed(self, sql: Sql, before: Sequence[Renaming]) -> None:
+        changed = {*before} ^ {*self._renamings()}
+        names = [name for one in changed for name in (one.wrong, one.right)]
+        if names:
+            self._index_facts(
+                sql, [one.number for one in self.facts() if any(name in one.words for name in names)]
+            )
 
     def _unindex_facts(self, sql: Sql, numbers: Sequence[int]) -> None:
         self._lexicon.remove(sql, "fact", numbers)
@@ -211,8 +232,9 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
                 last = turns[-1].seq
             for summary in self.every_summary():
                 self._index_summary(summary)
-            for row in self._read(f"SELECT seq, {_WORDS_OF_FACT} FROM fact"):
-                self._index_fact(sql, row[0], row[1])
+            for row in self._read("SELECT seq, text FROM fact WHERE window = ''"):
+                self._index_fact(sql, row["seq"], row["text"])
+            self._index_facts(sql, [fact.number for fact in self.facts()])
             self._set_meta(UNINDEXED, None)
 
     def _refer_to_memories(self, turn: Turn) -> None:

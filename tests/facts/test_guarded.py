@@ -35,7 +35,6 @@ def test_no_plea_is_missed_for_want_of_its_letters(
 ) -> None:
     text = data.draw(st.from_regex(re.compile(pattern)))
     assert holds_any(text, needs)
-    assert pleas._may_stand_in(text)
 
 
 @pytest.mark.parametrize(

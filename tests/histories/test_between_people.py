@@ -53,6 +53,15 @@ def test_the_order_of_dates_tells_it_where_no_day_is_late_enough(tmp_path):
     assert [one.said.month for one in found.talks[0].messages] == [3, 4, 4]
 
 
+@pytest.mark.parametrize(
+    ("first", "month"),
+    [("Messages and calls are end-to-end encrypted.", 1), ("Los mensajes y las llamadas están cifrados.", 4)],
+)
+def test_the_language_of_the_telephone_tells_it_too(tmp_path, first, month):
+    found = whatsapp(tmp_path, f"1/4/23, 19:02 - {first}", "1/4/23, 19:02 - Ann: a")
+    assert found.talks[0].messages[0].said.month == month
+
+
 def test_dates_that_nothing_tells_are_asked_for_and_nothing_is_taken_over(tmp_path):
     found = whatsapp(tmp_path, "1/4/23, 19:02 - Ann: a")
     assert (found.talks, found.reasons, found.unread[0].details) == (

@@ -147,7 +147,7 @@ WEBUI_SAID = [("person", "我的猫叫豆包"), ("companion", "Cute!"), ("person
 
 def test_open_webui_is_read_from_its_current_message_and_not_from_its_stale_copy(tmp_path):
     found = read(written(tmp_path / "x.json", [webui_chat()]))
-    assert (found.sources, found.said, found.left_out) == (["open-webui"], WEBUI_SAID, {"other_branch": 1})
+    assert (found.sources, found.said, found.left_out) == (["open_webui"], WEBUI_SAID, {"other_branch": 1})
     assert [one.said.timestamp() for one in found.talks[0].messages][-2:] == [1_756_000_002, 1_756_000_001]
 
 
@@ -181,7 +181,7 @@ def test_the_database_of_open_webui_is_read_and_not_changed(tmp_path):
     path = webui_database(tmp_path / "webui.db", webui_chat(), webui_chat("w2", chat="{broken"))
     before = path.read_bytes()
     found = read(path)
-    assert (found.sources, found.said, found.reasons) == (["open-webui"], WEBUI_SAID, ["broken"])
+    assert (found.sources, found.said, found.reasons) == (["open_webui"], WEBUI_SAID, ["broken"])
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["webui.db"]
 

@@ -61,6 +61,13 @@ def test_an_array_of_messages_is_one_conversation(tmp_path):
     assert len(read(written(tmp_path / "x.json", TALK["messages"])).said) == 2
 
 
+def test_conversations_without_keys_that_begin_alike_are_told_apart_and_those_all_alike_are_one(tmp_path):
+    longer = {"messages": [*TALK["messages"], {"role": "user", "content": "more"}]}
+    found = read(written(tmp_path / "x.jsonl", lines(TALK, longer, TALK)))
+    keys = [talk.key for talk in found.talks]
+    assert (keys[0] == keys[2], keys[0] == keys[1]) == (True, False)
+
+
 def test_sharegpt_is_read(tmp_path):
     talk = {"id": "s1", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"},
                                           {"from": "system", "value": "x"}, {"from": "observation", "value": "x"}]}  # fmt: skip

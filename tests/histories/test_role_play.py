@@ -79,7 +79,7 @@ def test_character_ai_as_cai_tools_saves_it_is_read(tmp_path):
     ]}}  # fmt: skip
     found = read(written(tmp_path / "x.json", given))
     assert (found.sources, found.reasons, found.left_out) == (
-        ["character-ai"],
+        ["character_ai"],
         ["no_messages"],
         {"misshapen": 1},
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 IMPORTING = {
     "flag.import": "bring along what other programs kept: files or folders of exports",
     "flag.me": "with --import: who you are in chats between people, by the name there; may stand several times",
+    "flag.dates": "with --import: what dates like 3/4 name first, where a file leaves that open",
     "flag.dry_run": "with --import: only look what is in it, and write nothing",
     "command.import": "Bring along conversations that other programs kept",
-    "help.about.import": "FILE is an export, or a folder of them; --me says who you are in chats between people; --dry-run only looks. Without anything: what was brought along. undo N takes a whole import back; rest lets nothing of it be read up, on goes on.",
+    "help.about.import": "FILE is an export, or a folder of them; --me says who you are in chats between people; --dates day or --dates month says what 3/4 names first; --dry-run only looks. Without anything: what was brought along. undo N takes a whole import back; rest lets nothing of it be read up, on goes on.",
     "setting.import_calls": "Model calls a day for summaries and notes of what was brought along, at most; 0: none.",
     "settings.amount": "{name}={value}: must be a whole number from 0 to 100000.",
-    "usage.needs_import": "--me and --dry-run go with --import.",
+    "usage.needs_import": "--me, --dates and --dry-run go with --import.",
     "import.source.chatgpt": "ChatGPT",
     "import.source.claude": "Claude",
     "import.source.deepseek": "DeepSeek",
@@ -28,6 +29,8 @@ IMPORTING = {
     "import.source.qq": "QQ",
     "import.source.sharegpt": "ShareGPT",
     "import.source.messages": "Messages by role",
+    "import.source.chatlab": "ChatLab",
+    "import.source.old_friend": "Old Friend",
     "import.source.notes": "Notes",
     "import.person": "you",
     "import.companion": "assistant",
@@ -50,7 +53,7 @@ IMPORTING = {
     "import.unreadable": "{path} cannot be read: {reason}.",
     "import.stopped": "Stopped. What was brought along stays; the same again goes on behind it.",
     "import.only_looked": "Stopped. Nothing was written.",
-    "import.which": "Which file? /import FILE, and in chats between people --me NAME.",
+    "import.which": "Which file? /import FILE, and in chats between people --me NAME; --dates is day or month.",
     "import.quotes": 'A quotation mark is not closed. /import "FILE WITH SPACES"',
     "import.none": "Nothing was brought along. /import FILE",
     "import.row.done": "{number:>3}  {day} · {name} · {messages}",
@@ -70,4 +73,10 @@ IMPORTING = {
     "count.messages": "{count} messages",
     "count.call": "{count} call",
     "count.calls": "{count} calls",
+    "import.whole_done": "The memory is that of {path}: every row of it. Words and vectors are made anew at the next start.",
+    "import.whole_elsewhere": (
+        "{path} is a whole memory, and this one holds conversations already: only its conversations are brought along."
+        " For all of it: --data-dir NEW --import {path}"
+    ),
+    "import.whole_damaged": "{path} is cut off or damaged ({reason}). Nothing was changed; export it again.",
 }

@@ -71,6 +71,8 @@ TALK = {
     "count.months": "{count} months",
     "count.year": "{count} year",
     "count.years": "{count} years",
+    "count.chapter": "{count} chapter",
+    "count.chapters": "{count} chapters",
     "count.fact": "{count} fact",
     "count.facts": "{count} facts",
     "count.note": "{count} note",

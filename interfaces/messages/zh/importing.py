@@ -5,12 +5,13 @@ from __future__ import annotations
 IMPORTING = {
     "flag.import": "把别的程序保存的对话带过来：导出的文件或文件夹",
     "flag.me": "与 --import 同用：人与人的聊天里哪个名字是你；可以写多次",
+    "flag.dates": "与 --import 同用：文件里看不出时，3/4 这样的日期先写日还是先写月",
     "flag.dry_run": "与 --import 同用：只看里面有什么，什么都不写",
     "command.import": "把别的程序保存的对话带过来",
-    "help.about.import": "FILE 是导出的文件，或装着它们的文件夹；--me 说明人与人的聊天里谁是你；--dry-run 只看不写。什么都不加：列出带来过的。undo N 收回整次导入；rest 暂不细读，on 继续。",
+    "help.about.import": "FILE 是导出的文件，或装着它们的文件夹；--me 说明人与人的聊天里谁是你；--dates day 或 --dates month 说明 3/4 先写日还是先写月；--dry-run 只看不写。什么都不加：列出带来过的。undo N 收回整次导入；rest 暂不细读，on 继续。",
     "setting.import_calls": "每天最多用多少次模型调用为带来的往事写摘要和笔记；0：不用。",
     "settings.amount": "{name}={value}：应是 0 到 100000 的整数。",
-    "usage.needs_import": "--me 和 --dry-run 要与 --import 同用。",
+    "usage.needs_import": "--me、--dates 和 --dry-run 要与 --import 同用。",
     "import.source.chatgpt": "ChatGPT",
     "import.source.claude": "Claude",
     "import.source.deepseek": "DeepSeek",
@@ -28,6 +29,8 @@ IMPORTING = {
     "import.source.qq": "QQ",
     "import.source.sharegpt": "ShareGPT",
     "import.source.messages": "按角色的消息",
+    "import.source.chatlab": "ChatLab",
+    "import.source.old_friend": "老友",
     "import.source.notes": "笔记",
     "import.person": "你",
     "import.companion": "助手",
@@ -50,7 +53,7 @@ IMPORTING = {
     "import.unreadable": "读不了 {path}：{reason}。",
     "import.stopped": "已停下。带来的都留着；再来一次就接着往下。",
     "import.only_looked": "已停下。什么都没写。",
-    "import.which": "哪个文件？/import 文件；人与人的聊天加上 --me 名字。",
+    "import.which": "哪个文件？/import 文件；人与人的聊天加上 --me 名字；--dates 是 day 或 month。",
     "import.quotes": '引号没有合上。/import "带空格的文件"',
     "import.none": "还没有带来过什么。/import 文件",
     "import.row.done": "{number:>3}  {day} · {name} · {messages}",
@@ -70,4 +73,9 @@ IMPORTING = {
     "count.messages": "{count} 条消息",
     "count.call": "{count} 次模型调用",
     "count.calls": "{count} 次模型调用",
+    "import.whole_done": "记忆已与 {path} 完全一致，每一行都在。词和向量会在下次启动时重新生成。",
+    "import.whole_elsewhere": (
+        "{path} 是一份完整的记忆，而这里已有对话：只带来其中的对话。要全部恢复：--data-dir 新文件夹 --import {path}"
+    ),
+    "import.whole_damaged": "{path} 不完整或已损坏（{reason}）。什么都没有改；请重新导出。",
 }

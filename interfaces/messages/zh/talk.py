@@ -71,6 +71,8 @@ TALK = {
     "count.months": "{count} 个月",
     "count.year": "{count} 年",
     "count.years": "{count} 年",
+    "count.chapter": "{count} 章",
+    "count.chapters": "{count} 章",
     "count.fact": "{count} 条事实",
     "count.facts": "{count} 条事实",
     "count.note": "{count} 条笔记",

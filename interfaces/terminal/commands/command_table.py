@@ -16,6 +16,7 @@ from interfaces.terminal.commands import (
     forget,
     helping,
     inspecting,
+    life,
     memory_view,
     models,
     persona,
@@ -48,6 +49,7 @@ TABLE: tuple[Command, ...] = (
     Command("redo", "", talk.redo),
     Command("history", "[n]", talk.history),
     Command("memory", "[search] [WORDS]", memory_view.memory, choices=_first("search")),
+    Command("life", "[N|DATE]", life.life, choices=life.life_choices),
     Command(
         "facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.facts, choices=fact_list.fact_choices
     ),

@@ -39,6 +39,13 @@ _ROWS = (
     ("/history 3", "the last three rounds of this session", "本次会话的最后三轮"),
     ("/memory", "all of it, on one screen", "一屏看完"),
     ("/memory Oslo", "where Oslo was spoken of, the newest first", "哪里谈到过 Oslo，最新的在前"),
+    (
+        "/life",
+        "the chapters of your life together, oldest first, numbered",
+        "你们一起的日子，分成章，从早到晚，带编号",
+    ),
+    ("/life 2", "one chapter, and the sessions it was drawn from", "一章的内容，以及它由哪些会话归纳而来"),
+    ("/life 2026-03", "what that time holds: chapters and sessions", "那段时间里的章和会话"),
     ("/facts", "what holds now, of you first, numbered", "现在成立的事，你的在前，带编号"),
     ("/facts Oslo", "the facts that hold this word, in any form", "含有这个词的事实，不论词形"),
     ("/facts past", "what held until when, and what took its place", "从前成立到何时，后来换成什么"),

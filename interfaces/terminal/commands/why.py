@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from domain.recollection import RecalledFact, RecalledSummary, RecalledTurn, Recollection, Why
+from domain.recollection import (
+    RecalledChapter,
+    RecalledFact,
+    RecalledSummary,
+    RecalledTurn,
+    Recollection,
+    Why,
+)
 from domain.text import one_line, quotations, source_of
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.memory_view import said_anywhere, said_here, who, words_of
@@ -43,6 +50,8 @@ def _explain(context: CommandContext, reply: str, recollection: Recollection, ar
     sources = [source_of(quotation, recollection) for quotation in quotations(reply)]
     quoted = {source.text_id for source in sources if source}
     recalled: list[RecalledTurn | RecalledSummary] = [*recollection.summaries, *recollection.turns]
+    for chapter in recollection.chapters:
+        _chapter(context, chapter, full=full)
     for memory in recalled:
         if full:
             _in_full(context, memory, memory.text_id in quoted)
@@ -82,6 +91,15 @@ def _marks(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> N
         became = context.words.say(f"why.became.{mark.became}", day=day_here(mark.when))
         told = f"{became} · {mark.text}" if mark.text else became
         context.aside.one_row(f"    {told}", "warning")
+
+
+def _chapter(context: CommandContext, chapter: RecalledChapter, *, full: bool) -> None:
+    """A chapter that was handed over for a stretch of time."""
+    title, *text = chapter.text.strip().splitlines()
+    days = {"first": day_here(chapter.start), "last": day_here(chapter.end)}
+    context.aside.one_row(context.words.say("why.chapter", **days, title=title), "quiet")
+    for line in text if full else ():
+        context.aside.line("  " + line)
 
 
 def _fact(context: CommandContext, fact: RecalledFact, *, full: bool) -> None:

@@ -27,6 +27,7 @@ SHOWN = {
     "undo": ("Took back 1 round.", "已撤回 1 轮。"),
     "history": ("> where do I live", "> where do I live"),
     "memory": ("Kept: 1 session archived", "归档 1 次会话"),
+    "life": ("There is no chapter yet: 8 saved sessions", "每 8 次已保存的会话"),
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
     "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: why", "/why full：为什么"),

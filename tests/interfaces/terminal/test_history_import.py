@@ -199,3 +199,12 @@ def test_the_names_of_files_are_completed(chat: Chat, export: Path) -> None:
     terminal.send("\t")
     terminal.see(f"/import {export}")
     terminal.send("\x03")
+
+
+def test_a_date_that_may_be_read_in_two_ways_is_asked_for(tmp_path: Path) -> None:
+    chat = tmp_path / "WhatsApp Chat with Ann.txt"
+    chat.write_text("1/4/23, 19:02 - Ann: hi\n1/4/23, 19:03 - Bob: hello\n", encoding="utf-8")
+    unclear = run(tmp_path, "--import", str(chat), "--me", "Bob", **ENGLISH)
+    assert "--dates day or --dates month" in unclear.out + unclear.err
+    clear = run(tmp_path, "--import", str(chat), "--me", "Bob", "--dates", "day", "--dry-run", **ENGLISH)
+    assert "From 2023-04-01 to 2023-04-01." in clear.out

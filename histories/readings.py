@@ -9,17 +9,18 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import Any, Literal
 
 from domain.histories import PastConversation, Unread
-from histories import reasons
+from histories import omissions
 from histories.encodings import DecodedText
+from histories.instants import instant, placed
 from histories.parts import DAMAGES, Count, FilePart
 from histories.streaming import LONGEST, CutOff, JsonError, JsonStream, TooLong, enter
-from histories.times import instant, placed
+from histories.talks import BY_BEGINNING, digest
 
 #: What a reader may stumble over in a conversation whose shape nobody foresaw.
 STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -82,6 +83,18 @@ class Reading:
         return placed(when, self.options.zone)
 
     @contextmanager
+    def sound(self) -> Iterator[None]:
+        """What is done inside goes as far as the file is sound; where it is not, that is a flaw."""
+        try:
+            yield
+        except CutOff:
+            self.flaw(omissions.CUT)
+        except JsonError as error:
+            self.flaw(omissions.BROKEN, said=str(error))
+        except DAMAGES as error:
+            self.flaw(omissions.DAMAGED, said=type(error).__name__)
+
+    @contextmanager
     def text(self, counted: bool = True, newline: str | None = None) -> Iterator[io.TextIOWrapper]:
         """Its text."""
         count = self.count if counted else _uncounted
@@ -93,13 +106,9 @@ class Reading:
 
     def lines(self, counted: bool = True) -> Iterator[str]:
         """Its lines without their ends, as far as the file is sound."""
-        try:
-            with self.text(counted) as text:
-                while line := text.readline(LONGEST):
-                    yield line.rstrip("\n")
-        except DAMAGES as error:
-            if counted:
-                self.flaw(reasons.DAMAGED, said=type(error).__name__)
+        with self.sound() if counted else suppress(*DAMAGES), self.text(counted) as text:
+            while line := text.readline(LONGEST):
+                yield line.rstrip("\n")
 
     def elements(self) -> Iterator[tuple[str, Any]]:
         """Its elements in their order, each with where it stands, as far as the file is sound."""
@@ -107,17 +116,8 @@ class Reading:
 
     def elements_of(self, layout: Layout) -> Iterator[tuple[str, Any]]:
         """The elements that stand in this layout."""
-        try:
-            if layout.kind == "lines":
-                yield from self._by_line()
-            else:
-                yield from self._from_stream(layout)
-        except CutOff:
-            self.flaw(reasons.CUT)
-        except JsonError as error:
-            self.flaw(reasons.BROKEN, said=str(error))
-        except DAMAGES as error:
-            self.flaw(reasons.DAMAGED, said=type(error).__name__)
+        with self.sound():
+            yield from self._by_line() if layout.kind == "lines" else self._from_stream(layout)
 
     @contextmanager
     def stream(self) -> Iterator[JsonStream]:
@@ -155,13 +155,13 @@ class Reading:
                     value = json.loads(line, strict=False)
                 except (ValueError, RecursionError):
                     cut = not line.endswith("\n")
-                    self.flaw(reasons.CUT if cut else reasons.BROKEN, f"{self.part.name}:{number}")
+                    self.flaw(omissions.CUT if cut else omissions.BROKEN, f"{self.part.name}:{number}")
                 else:
                     yield f"{self.part.name}:{number}", value
 
 
 def _flaw_of(error: JsonError) -> str:
-    return reasons.TOO_LONG if isinstance(error, TooLong) else reasons.BROKEN
+    return omissions.TOO_LONG if isinstance(error, TooLong) else omissions.BROKEN
 
 
 Found = PastConversation | Unread
@@ -174,14 +174,29 @@ def each(read_one: Callable[[Mapping[str, Any], str, Reading], Found]) -> Reader
     def read(reading: Reading) -> Iterator[Found]:
         for where, element in reading.elements():
             if not isinstance(element, dict):
-                yield reading.unread(reasons.MISSHAPEN, where)
+                yield reading.unread(omissions.MISSHAPEN, where)
                 continue
             try:
                 yield read_one(element, where, reading)
             except STUMBLES as error:
-                yield reading.unread(reasons.MISSHAPEN, where, said=type(error).__name__)
+                yield reading.unread(omissions.MISSHAPEN, where, said=type(error).__name__)
 
     return read
+
+
+class Alike:
+    """Tells conversations apart that have no keys and begin alike; of two that are all alike there is only one."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, int]] = {}
+
+    def told_apart(self, found: PastConversation) -> PastConversation:
+        """The conversation, under a key of its own."""
+        if not found.key.startswith(BY_BEGINNING):
+            return found
+        known = self._known.setdefault(found.key, {})
+        place = known.setdefault(digest(*(message.key for message in found.messages)), len(known))
+        return replace(found, key=f"{found.key}-{place + 1}") if place else found
 
 
 class RecognisedFile:
@@ -199,6 +214,7 @@ class RecognisedFile:
         self._readings, self._unread = readings, unread
         self.name = name
         self._done = 0
+        self._alike = Alike()
 
     @property
     def source(self) -> str:
@@ -218,6 +234,7 @@ class RecognisedFile:
     def read(self) -> Iterator[Found]:
         """Everything in it, from the beginning, one conversation in memory at a time."""
         self._done = 0
+        self._alike = Alike()
         yield from self._unread
         for reading in self._readings:
             reading.count, reading.flaws = self._count, []
@@ -226,15 +243,15 @@ class RecognisedFile:
 
     def _of(self, reading: Reading) -> Iterator[Found]:
         if reading.part.refused:
-            yield reading.unread(reasons.SUSPICIOUS, said=reading.part.refused)
+            yield reading.unread(omissions.SUSPICIOUS, said=reading.part.refused)
             return
         try:
             for found in self._reader(reading):
                 yield from reading.flaws
                 reading.flaws.clear()
-                yield found
+                yield self._alike.told_apart(found) if isinstance(found, PastConversation) else found
         except (*DAMAGES, *STUMBLES) as error:
-            yield reading.unread(reasons.DAMAGED, said=type(error).__name__)
+            yield reading.unread(omissions.DAMAGED, said=type(error).__name__)
 
     def _count(self, count: int) -> None:
         self._done += count
