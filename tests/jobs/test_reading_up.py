@@ -13,7 +13,7 @@ from domain.events import Notice, Stop
 from jobs.reading_up import ReadingUp, ReadUp
 from tests.house import House, Mind, house, records
 from tests.past import bring, talk
-from tests.server import ScriptedServer, status
+from tests.server import ScriptedServer, hang, status
 
 
 @pytest.fixture
@@ -123,6 +123,26 @@ def test_it_is_done_in_the_background_once_everything_is_ready(opened):
         at.talk.keep_silent()
         at.talk.background.wait()
         assert at.memory.past.left().sessions == 0
+
+
+def test_a_chat_goes_on_while_a_model_thinks_about_the_past_and_leaving_stops_it(opened, mind):
+    mind.answers("notes", hang)
+    with opened() as at:
+        bring(at.memory, MAY)
+        at.talk.keep_silent()
+        while not mind.asked("notes"):
+            at.talk.background.resting.wait(0.01)
+        assert at.say("Are you there?").startswith("Reply to:")
+        assert at.talk.background.busy
+    mind.answers("notes", notes_of_nothing())
+    with opened() as again:
+        assert again.memory.past.left().sessions == 1
+        read_up(again)
+        assert again.memory.past.left().sessions == 0
+
+
+def notes_of_nothing() -> str:
+    return json.dumps({"notes": []})
 
 
 def test_what_the_others_say_in_a_talk_of_people_is_evidence_for_nobody_but_them(opened, mind):
