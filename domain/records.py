@@ -23,6 +23,10 @@ Origin = Literal["model", "hand", "setup", "restore", "erase"]
 PREFIX: dict[Role, str] = {"user": "User: ", "assistant": "Assistant: "}
 
 
+#: The door of sessions that hold what was handed over to the memory service: what a person said, and no replies.
+EVENT_DOOR = "service"
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """One conversation from its beginning to ``/save``.

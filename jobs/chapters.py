@@ -162,7 +162,9 @@ def first_group(members: Sequence[Member], size: int) -> Sequence[Member]:
 
 
 def _near(one: Member, other: Member) -> bool:
-    """Whether nothing stands between two that is in a chapter already, or little time."""
+    """Whether nothing that is in a chapter stands between two, or little time; never over what is still to be made."""
+    if one.unready_before != other.unready_before:
+        return False
     if one.grouped_before == other.grouped_before:
         return True
     return datetime.fromisoformat(other.start) - datetime.fromisoformat(one.end) <= _FAR_APART

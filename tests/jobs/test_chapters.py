@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,8 @@ def test_a_session_of_the_past_joins_those_near_it_and_not_those_of_today(tmp_pa
     assert first_group([old, near, today, late], 2) == [old, near]
     assert first_group([near, today, late], 2) == [today, late]
     assert first_group([near, today], 2) == ()
+    unready = replace(near, unready_before=1)
+    assert first_group([old, unready], 2) == ()
 
 
 def test_what_is_too_long_together_is_shortened_the_longest_first() -> None:
