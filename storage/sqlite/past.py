@@ -20,10 +20,11 @@ from domain.imports import (
     ReadingLeft,
 )
 from domain.records import PREFIX, Turn
-from domain.text import own_words
+from storage.sqlite.database import Row
+from storage.sqlite.faded import FadedTables
+from storage.sqlite.lexicon import words_found_by
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
-from storage.sqlite.tree import TreeTables
 from storage.store import NewSummary
 
 _SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
@@ -36,6 +37,8 @@ _DUE = f"i.due AND NOT i.role_play AND s.status = 'archived' AND s.door = '{IMPO
 #: Newest first, and of one month what was talked of most.
 _ORDER = "substr(s.start_timestamp, 1, 7) DESC, i.turns DESC, s.position DESC"
 _DIGEST = 16
+#: So far apart stand sessions that are put between two others one after another.
+_CLOSE = 1 << 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class _Import:
     new_id: Callable[[], str]
 
 
-class ImportTables(TreeTables, RewritingTables):
+class ImportTables(FadedTables, RewritingTables):
     """Reads and writes ``import_source``, ``imported_session`` and ``imported_message``."""
 
     # -- sources -------------------------------------------------------------------------------------------------
@@ -223,8 +226,10 @@ class ImportTables(TreeTables, RewritingTables):
                 (*values, past.speaker, int(past.undated)),
             )
             seq = int(added.lastrowid or 0)
-            turn = Turn(seq, text_id, session_id, past.timestamp, past.role, text, number)
-            self._lexicon.add_new(sql, "turn", seq, self._tokens(own_words(turn)))
+            turn = Turn(
+                seq, text_id, session_id, past.timestamp, past.role, text, number, speaker=past.speaker
+            )
+            self._lexicon.add_new(sql, "turn", seq, self._tokens(words_found_by(turn)))
             sql("INSERT INTO pending (text_id, kind) VALUES (?, 'conversation')", (text_id,))
             known = (how.conversation, _digest(past.key), seq, how.source)
             sql("INSERT INTO imported_message VALUES (?, ?, ?, ?)", known)
@@ -251,16 +256,16 @@ class ImportTables(TreeTables, RewritingTables):
     def _place_in_life(self, began: str) -> int:
         """A free place right before the session that began next."""
         following = (
-            "SELECT position FROM session WHERE julianday(start_timestamp) > julianday(?)"
+            "SELECT position, door FROM session WHERE julianday(start_timestamp) > julianday(?)"
             " ORDER BY julianday(start_timestamp), position LIMIT 1"
         )
+        preceding = "SELECT position, door FROM session WHERE position < ? ORDER BY position DESC LIMIT 1"
         while rows := self._read(following, began):
-            after = int(rows[0][0])
-            before = self._read("SELECT max(position) FROM session WHERE position < ?", after)[0][0]
-            if before is None:
-                return after - SESSION_SPACE
-            if after - before > 1:
-                return int(before + (after - before) // 2)
+            before = self._read(preceding, rows[0]["position"])
+            if not before:
+                return int(rows[0]["position"]) - SESSION_SPACE
+            if place := _between(before[0], rows[0]):
+                return place
             self._space_sessions()
         return int(self._read("SELECT coalesce(max(position), 0) FROM session")[0][0]) + SESSION_SPACE
 
@@ -333,6 +338,14 @@ class ImportTables(TreeTables, RewritingTables):
     def _calls(self, today: str) -> int:
         day, _, count = (self._meta(_CALLS) or "").partition(" ")
         return int(count) if day == today else 0
+
+
+def _between(before: Row, after: Row) -> int:
+    """A place between two sessions, 0 for none: close to the one that was brought along, since others may follow."""
+    brought = [row["door"] == IMPORT_DOOR for row in (before, after)]
+    half = (after["position"] - before["position"]) // 2
+    step = half if brought[0] == brought[1] else min(half, _CLOSE)
+    return 0 if not step else int(after["position"] - step if brought[1] else before["position"] + step)
 
 
 def _runs(piece: PastPiece, known: Mapping[str, int], standing: Mapping[str, int]) -> list[_Run]:
