@@ -16,6 +16,7 @@ from recall.weights import SENTENCE_MODEL
 
 if TYPE_CHECKING:
     from domain.vectors import Vector
+    from storage.store import SessionStore
 
 #: The built-in embedder's vectors have this many dimensions.
 DIMENSION = 1024
@@ -170,6 +171,15 @@ def turn_key(turn: Turn, before: Sequence[Turn], style: KeyStyle = "record") -> 
 def summary_key(summary: Summary) -> str:
     """The text that is embedded for a summary."""
     return f"{_date(summary.timestamp, summary.summary)}: {_cut(summary.summary, _OWN)}"
+
+
+def key_in(store: SessionStore, text_id: str, model: str) -> str | None:
+    """The text that is embedded for what is stored under this id; None where nothing is, or it is withheld."""
+    if turns := store.turns_with_ids([text_id]):
+        before = store.before(turns[0], TURNS_BEFORE)[::-1]
+        return None if turns[0].withheld else turn_key(turns[0], before, style_for(model))
+    summaries = store.summaries_with_ids([text_id])
+    return summary_key(summaries[0]) if summaries else None
 
 
 def query_key(query: str) -> str:

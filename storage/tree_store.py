@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from domain.fading import Leaf
+from domain.records import Turn
 from domain.tree import Chapter, Member, NewChapter, Node
 
 
@@ -59,11 +61,28 @@ class TreeStore(Protocol):
         """Note whether these nodes may never fade or be deleted."""
         ...
 
-    def fade(self, names: Sequence[str], now: str) -> None:
-        """Note that these nodes have faded."""
+    def fade(self, names: Sequence[str], now: str) -> list[str]:
+        """Take these nodes out of every index; they stay stored. Returns what is gone from there."""
         ...
 
-    def unfade(self, names: Sequence[str]) -> None: ...
+    def unfade(self, names: Sequence[str]) -> None:
+        """Let these nodes be found again."""
+        ...
+
+    def searched(self) -> int: ...
+    def leaves(self, most: int) -> list[Leaf]:
+        """What fades first, and is not kept: visited longest ago, then least often, then the oldest."""
+        ...
+
+    def fadings(self) -> int:
+        """A number that is another one whenever anything faded or came back since."""
+        ...
+
+    def any_faded(self) -> bool: ...
+    def faded_turns(self, pieces: Sequence[str], days: tuple[str, str] | None = None) -> Iterator[list[Turn]]:
+        """The turns that have faded and may hold any of these small letters, or are of these days, in slices."""
+        ...
+
     def faded(self) -> Mapping[str, str]:
         """What has faded, and when, by name."""
         ...

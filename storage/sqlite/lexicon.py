@@ -275,7 +275,8 @@ class TurnReader(Tables):
             "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp,"
             " c.position"
             " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
-            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin ORDER BY c.seq LIMIT ?",
+            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin"
+            " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = c.text_id) ORDER BY c.seq LIMIT ?",
             seq,
             most,
         )
@@ -297,8 +298,11 @@ class TurnReader(Tables):
         return int(rows[0][0]) if rows else None
 
     def summaries(self, sessions: Sequence[int]) -> dict[int, Summary]:
-        """The summaries of sessions by session number; a session without one is left out."""
-        query = SUMMARY.replace(" FROM", ", s.number FROM", 1) + " WHERE s.number IN ({}) AND m.summary <> ''"
+        """The summaries of sessions by session number; a session without one, or whose has faded, is left out."""
+        query = (
+            SUMMARY.replace(" FROM", ", s.number FROM", 1) + " WHERE s.number IN ({}) AND m.summary <> ''"
+            " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = m.session_id)"
+        )
         return {row["number"]: Summary(*tuple(row)[:-1]) for row in self._read_parts(query, sessions)}
 
     def sessions_of_summaries(

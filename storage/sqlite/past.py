@@ -21,10 +21,10 @@ from domain.imports import (
 )
 from domain.records import PREFIX, Turn
 from storage.sqlite.database import Row
+from storage.sqlite.faded import FadedTables
 from storage.sqlite.lexicon import words_found_by
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
-from storage.sqlite.tree import TreeTables
 from storage.store import NewSummary
 
 _SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
@@ -76,7 +76,7 @@ class _Import:
     new_id: Callable[[], str]
 
 
-class ImportTables(TreeTables, RewritingTables):
+class ImportTables(FadedTables, RewritingTables):
     """Reads and writes ``import_source``, ``imported_session`` and ``imported_message``."""
 
     # -- sources -------------------------------------------------------------------------------------------------

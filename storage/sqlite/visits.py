@@ -93,14 +93,12 @@ class VisitTables(IndexWriter):
                     (name, int(never)),
                 )
 
-    def fade(self, names: Sequence[str], now: str) -> None:
-        """Note that these nodes have faded."""
+    def _note_faded(self, names: Sequence[str], now: str) -> None:
         with self._database.write() as sql:
             for name in names:
                 sql("INSERT OR IGNORE INTO faded (text_id, stored_at) VALUES (?, ?)", (name, now))
 
-    def unfade(self, names: Sequence[str]) -> None:
-        """Note that these nodes are as vivid as any."""
+    def _note_vivid(self, names: Sequence[str]) -> None:
         with self._database.write() as sql:
             for name in names:
                 sql("DELETE FROM faded WHERE text_id = ?", (name,))
