@@ -35,6 +35,9 @@ class ExternalMemory:
     name: str
     path: Path
 
+    def __str__(self) -> str:
+        return f"{self.name}={self.path}"
+
 
 @dataclass(frozen=True)
 class Settings:
