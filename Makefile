@@ -18,6 +18,7 @@ help:
 	@echo 'make bench-recall   measure recall: DATA=folder of conversations with questions'
 	@echo 'make bench-answers  measure answers from memory: ARGS, see python -m bench.answers --help'
 	@echo 'make bench-scale    measure speed and size'
+	@echo 'make bench-imports  measure bringing along what other programs kept'
 	@echo 'make bench-serve    measure many people at once over HTTP'
 	@echo 'make bench-start    measure the time to the first prompt'
 	@echo 'make docs           write what is generated from the program: docs/commands.md, tables of the READMEs'
@@ -81,6 +82,10 @@ bench-answers: .venv/.ready-dev
 
 bench-scale: .venv/.ready-dev
 	@$(BIN)/python -m bench.scale $(ARGS)
+
+.PHONY: bench-imports
+bench-imports: .venv/.ready-dev
+	@$(BIN)/python -m bench.imports $(ARGS)
 
 bench-serve: .venv/.ready-dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-serve.txt

@@ -99,7 +99,6 @@ class Conversation:
     def open(self) -> Opening:
         """The session as it stands, for showing it."""
         rounds = self.memory.rounds(self.session.session_id, self.settings.max_conv_num)
-        sessions_kept, rounds_kept = self.memory.session_counts()
         return Opening(
             self.session,
             self._resumed,
@@ -107,8 +106,7 @@ class Conversation:
             self.memory.summary(self.session.session_id),
             self.memory.in_flight(self.session.session_id),
             self._gap(rounds),
-            sessions_kept,
-            rounds_kept,
+            *self.memory.session_counts(),
             self.memory.last_spoken(),
             len(self._keeping.due()),
             News() if rounds else self.memory.news_before(self.session.session_id),
@@ -174,7 +172,6 @@ class Conversation:
     ) -> Generator[TurnEvent, None, Recollection]:
         if not self.recalling:
             return Recollection()
-
         turns = [turn for spoken in not_withheld(rounds)[-3:] for turn in spoken.turns if not turn.standin]
         said = [without_quotations(turn.words) for turn in turns]
         try:
@@ -185,7 +182,8 @@ class Conversation:
                 self._limits,
                 recent=said[-_RECENT:],
             )
-            if wants_plan(self.settings.recall_planning, text, len(recollection.ranked)):
+            found = len(recollection.ranked)
+            if not recollection.chapters and wants_plan(self.settings.recall_planning, text, found):
                 recollection = yield from self.asking.planned(
                     text, said[-_RECENT:], recollection, self.session.session_id, stop
                 )
@@ -255,7 +253,7 @@ class Conversation:
             return self.memory.store_round(
                 self.session.session_id, text, reply.text, started, reply.finish,
                 instead_of=replaced, quoted=checked(reply.text, recollection),
-                standin=self.llm.describe().standin,
+                standin=self.llm.describe().standin, served=recollection.served,
             )  # fmt: skip
         if replaced in self._unwritten:
             self._unwritten.remove(replaced)
@@ -294,7 +292,7 @@ class Conversation:
         return self._take_notices()
 
     def _take_notices(self) -> list[Notice]:
-        told = [self._folding.notices, self._keeping.notices]
+        told = [self._folding.notices, self._keeping.notices, self.memory.others.notices]
         return [notices.pop(0) for notices in told for _ in range(len(notices))]
 
     # -- saving ------------------------------------------------------------------------------------------------
@@ -309,6 +307,7 @@ class Conversation:
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
+                    self._keeping.grow()
                 yield event
 
     def keep_silent(self) -> None:

@@ -28,7 +28,7 @@ from facts.slots import NOBODY, Names
 from models.chat import ChatModel, Message, Patience, kept_reply, merged
 from models.client import Described, connect, described, model_names
 from models.embeddings import remote_embedder
-from models.memories import Telling, needs_notes, records
+from models.memories import Telling, notes_on, records
 from models.note_tasks import NotingTasks
 from models.relaying import Relay
 from models.replies import summary_of
@@ -120,7 +120,7 @@ def _system(layers: Layers) -> Iterator[str]:
 
 def _recalled(layers: Layers, boundary: str) -> str:
     memories = "\n".join(_memories(layers, boundary))
-    notes = layers.templates.recalled_notes if needs_notes(layers.recalled) else ""
+    notes = notes_on(layers.recalled, layers.templates).format(**layers.names)
     return memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
 
 

@@ -33,7 +33,7 @@ from interfaces.interrupting import Wishes, heard
 from interfaces.socket.lending import Lending
 from interfaces.socket.line import gave_way
 from interfaces.terminal import arguments, history_file
-from interfaces.terminal.arguments import Options, TokenOrder
+from interfaces.terminal.arguments import ImportOrder, Options, TokenOrder
 from interfaces.terminal.batch import run_batch
 from interfaces.terminal.beside import say_beside
 from interfaces.terminal.command_context import Restart
@@ -85,17 +85,10 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
     settings = config.load(config.home_of(HERE), streams.environment, options.flags, options.env_file)
     debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
     try:
-        if options.backup or options.restore:
-            return _back_up_or_restore(settings, options, streams)
-        if options.token:
-            return _tokens(settings, options.token, streams)
-        if options.serve:
-            return _serve(settings, debug, options, streams, wishes)
-        if options.mcp:
-            return _speak_mcp(settings, debug, options, streams, wishes)
-        if options.check:
-            return _check(settings, debug, streams, options, wishes)
-        if options.say is not None and (said := say_beside(settings, options, streams, wishes)) is not None:
+        if (done := _without_chat(settings, debug, options, streams, wishes)) is not None:
+            return done
+        alone = options.say is not None or options.ask is not None
+        if alone and (said := say_beside(settings, options, streams, wishes)) is not None:
             return said
         with _opened(settings, debug, options, streams) as (conversation, lending):
             warm = warmer(debug.log, then=partial(_ready, conversation, lending))
@@ -126,6 +119,25 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
         return Exit.FAILED
     finally:
         debug.close()
+
+
+def _without_chat(
+    settings: Settings, debug: DebugLog, options: Options, streams: Streams, wishes: Wishes
+) -> Exit | None:
+    """What the command line asks for besides talking; None where it is talking."""
+    if options.backup or options.restore:
+        return _back_up_or_restore(settings, options, streams)
+    if options.export:
+        return _export(settings, debug, options, streams)
+    if options.bring:
+        return _import(settings, debug, options.bring, options, streams, wishes)
+    if options.token:
+        return _tokens(settings, options.token, streams)
+    if options.serve:
+        return _serve(settings, debug, options, streams, wishes)
+    if options.mcp:
+        return _speak_mcp(settings, debug, options, streams, wishes)
+    return _check(settings, debug, streams, options, wishes) if options.check else None
 
 
 def _ready(conversation: Conversation, lending: Lending) -> None:
@@ -169,6 +181,7 @@ def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
     opened = partial(
         Memory, settings.data_dir, llm.embedder, clock=_now, new_id=_new_id, log=debug.log,
         also_searched=[settings.log_dir], scrubbers=_scrubbers(debug, settings.data_dir),
+        external=settings.external_memories,
     )  # fmt: skip
     try:
         return opened()
@@ -204,6 +217,47 @@ def _check(settings: Settings, debug: DebugLog, streams: Streams, options: Optio
     screen = Screen(streams.stdout, plain=wants_plain(streams.stdout, streams.environment, options.plain))
     words = words_for(settings, streams.environment)
     return Check(settings, llm, lambda: _memory(settings, debug, llm), screen, words, wishes.stop).run()
+
+
+def _export(settings: Settings, debug: DebugLog, options: Options, streams: Streams) -> Exit:
+    from interfaces.terminal.screen import Screen, wants_plain
+    from interfaces.terminal.whole_export import write_markdown, write_rows
+
+    assert options.export is not None
+    words, target = words_for(settings, streams.environment), Path(options.export)
+    screen = Screen(
+        steady(streams.stdout), plain=wants_plain(streams.stdout, streams.environment, options.plain)
+    )
+    if target.suffix.lower() == ".json":
+        return write_rows(target, settings.data_dir, words, screen, _now)
+    if target.suffix.lower() != ".md":
+        raise errors.UsageError("export.format", given=options.export, formats="FILE.json, FILE.md")
+    with _opened(settings, debug, options, streams) as (conversation, _):
+        return write_markdown(target, conversation, words, screen)
+
+
+def _import(
+    settings: Settings,
+    debug: DebugLog,
+    order: ImportOrder,
+    options: Options,
+    streams: Streams,
+    wishes: Wishes,
+) -> Exit:
+    from interfaces.terminal.history_import import import_alone
+    from interfaces.terminal.line_source import PlainReader
+    from interfaces.terminal.screen import Screen, wants_plain
+
+    llm = Llm(settings, debug.log, clock=_now)
+    screen = Screen(
+        steady(streams.stdout), plain=wants_plain(streams.stdout, streams.environment, options.plain)
+    )
+    reader = None if streams.alone else PlainReader(streams.stdin, screen, wishes, lambda: None)
+    words, opened = words_for(settings, streams.environment), partial(_memory, settings, debug, llm)
+    try:
+        return import_alone(order, settings, opened, screen, words, reader, wishes, _now)
+    finally:
+        llm.close()
 
 
 def _tokens(settings: Settings, order: TokenOrder, streams: Streams) -> Exit:

@@ -4,10 +4,12 @@ Sessions, conversations and summaries lie in a store, the only truth; their vect
 lost at any time; the two images in plain text files. One object owns one data directory. Nothing here prints, reads a
 terminal, or knows that there is only one person.
 
-    remember   store_round, fold, archive, write_image, ...
+    remember   store_round; fold, archive, undo_save, ...: in ``storage.sessions``
     know       unread, learn, facts, put_right, ...: in ``storage.knowing``
     recall     recall
-    forget     scope_of_..., erase, reset, undo, withhold: in ``storage.forgetting``
+    forget     erase, reset, undo, withhold, ...: in ``storage.forgetting``
+    read       what else is stored, and what an erasure would take: in ``storage.reader``
+    doors      what programs ask of it: in ``storage.door_verbs``
     keep safe  back_up, restore: of a data directory that nobody need have open
 
 Promises: a method that writes is one commit or nothing; what was removed never comes back, since every hit of an index
@@ -18,44 +20,55 @@ is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``, when
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from domain import errors
-from domain.facts import Fact, ImageDraft
+from domain.facts import Fact
 from domain.files import make_private_folder
+from domain.imports import IMPORT_DOOR
 from domain.recollection import FactMark, RecallLimits, Recollection
-from domain.records import Finish, Image, Quoted, Round, Session
+from domain.records import Finish, Image, Quoted, Round, Summary
+from domain.settings import ExternalMemory
 from domain.vectors import Embedder
 from domain.workers import Workers
 from facts.slots import slots_asked
-from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
+from recall.embedding import key_in
 from recall.known_facts import marks_of_lines
+from recall.others import Others
 from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
-from storage.door_verbs import Serving
+from storage.door_verbs import DoorVerbs
 from storage.erasure import Eraser, Scrub
-from storage.images import Images, image_draft
-from storage.listening import Listening
+from storage.fading_verbs import FadingVerbs
+from storage.images import Images
+from storage.knowing import Knowing
 from storage.owner import Owner
+from storage.past import Past
+from storage.portable import restore_portable, write_portable
 from storage.sqlite.registry import of_others
 from storage.sqlite.store import SqliteStore
-from storage.store import NewSummary, NewTurn, Store
+from storage.store import NewTurn, Store
+from storage.tree import Tree
 
 if TYPE_CHECKING:
+    from recall.faint import FaintMemories
     from recall.finder import Finder
-    from recall.ranking import Weigh
     from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
     from storage.vectors.table import Vectors
 
-__all__ = ["Memory", "back_up", "pronouns", "resolve", "restore"]
+__all__ = ["Memory", "back_up", "pronouns", "resolve", "restore", "restore_portable", "write_portable"]
 
+#: How many of the newest sessions are looked at for the last words; one that was resumed stands among older ones.
+_LOOKED_AT = 20
+#: After so many rounds a talk is under way.
+_OPENING_ROUNDS = 3
 #: Seconds that recall waits for the index to open.
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be made anew; the proof tells when that was not enough.
@@ -69,9 +82,10 @@ class _Search:
     vectors: Vectors
     index: Indexing
     finder: Finder
+    faint: FaintMemories
 
 
-class Memory(Serving, Listening):
+class Memory(Knowing):
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
     >>> memory = Memory(folder, embedder, clock=clock, new_id=new_id, log=log)
@@ -90,6 +104,7 @@ class Memory(Serving, Listening):
         also_searched: Sequence[Path] = (),
         scrubbers: Sequence[Scrub] = (),
         workers: Workers | None = None,
+        external: Sequence[ExternalMemory] = (),
     ) -> None:
         self.folder = folder
         self._embedder = embedder
@@ -108,10 +123,19 @@ class Memory(Serving, Listening):
         except BaseException:
             self._owner.release()
             raise
+        self.tree = Tree(self._store, clock, new_id)
         self._images = Images(folder / "persona", self._store, clock, log)
-        searched, others = [folder, *also_searched], of_others(folder)
-        self.eraser = Eraser(
-            self._store, self._images, searched, self._scrub_index, tokens, scrubbers, others
+        self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_taken_along)
+        self.others = Others(external, folder, embedder, log)
+        besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
+        self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
+        self.fading = FadingVerbs(self._store, self.eraser, clock, self._tell_index)
+        self.doors = DoorVerbs(
+            self._store,
+            self.eraser,
+            clock=clock,
+            new_session_id=self._session_id,
+            tell_index=self._tell_index,
         )
 
     # -- opening and closing -------------------------------------------------------------------------------------
@@ -126,6 +150,7 @@ class Memory(Serving, Listening):
             return self._search
 
     def _open_search(self) -> _Search:
+        from recall.faint import FaintMemories
         from recall.finder import Finder
         from recall.ranking import weigher
         from storage.vectors.indexing import Indexing
@@ -134,15 +159,15 @@ class Memory(Serving, Listening):
         vectors = Vectors(self.folder / "vectors", self._log)
         index = Indexing(self._store, vectors, self._embedder, self.key_of, self._log, workers=self._workers)
         weigh = weigher(lambda: self._embedder.model)
-        return _Search(
-            vectors, index, Finder(self._store, vectors, self._store, self._log, weigh, slots_asked)
-        )
+        finder = Finder(self._store, vectors, self._store, self._log, weigh, slots_asked)
+        return _Search(vectors, index, finder, FaintMemories(self._store, self._store))
 
     def start(self) -> None:
         """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short.
 
         It may run in a thread of its own, and is cut off by ``close``; the next start does what is left.
         """
+        self.others.start()
         try:
             self.start_index()
             self.finish_erasing()
@@ -156,6 +181,7 @@ class Memory(Serving, Listening):
         if settle and self._search:
             self._search.index.settle(settle)
         self._closed = True
+        self.others.close(patience)
         with self._opening:
             if self._search:
                 self._search.index.close(patience)
@@ -167,17 +193,46 @@ class Memory(Serving, Listening):
         """All that is written inside is one commit, or nothing: for much at once."""
         return self._store.in_one_commit()
 
-    def resume_or_start(self) -> tuple[Session, bool]:
-        """The newest active session and whether it was there before; a new one where none is active."""
-        session = self._store.newest_active()
-        return (self.start_session(), False) if session is None else (session, True)
+    # -- what a turn reads ----------------------------------------------------------------------------------------
 
-    def start_session(self, began: str | None = None, *, before: str | None = None) -> Session:
-        """A new active session beside those there are: the last of all, or of an older time, in its place there.
+    def context(self, session_id: str) -> tuple[Round, ...]:
+        """The rounds that are in the context, not yet folded, oldest first."""
+        return self._store.context(session_id)
 
-        One right ``before`` another is never gone on with as the newest.
+    def summary(self, session_id: str) -> Summary | None:
+        """The summary of a session, if it has one."""
+        return self._store.summary(session_id)
+
+    def image(self, image: Image) -> str:
+        """An image as it stands now; an edit by hand has become a version by then."""
+        return self._images.read(image)
+
+    def last_spoken(self, besides: str = "") -> str | None:
+        """When the last round of any session but ``besides`` ended; None while there is none."""
+        recent = self._store.recent_sessions(_LOOKED_AT, 0)
+        others = [one.session_id for one in recent if one.door != IMPORT_DOOR]
+        last = [self._store.rounds(one, 1) for one in others if one != besides]
+        ends = [rounds[-1].assistant.timestamp for rounds in last if rounds]
+        return max(ends, key=datetime.fromisoformat, default=None)
+
+    def spoken_before(
+        self, session_id: str, rounds: Sequence[Round], now: datetime, pause: timedelta
+    ) -> datetime | None:
+        """When the last talk ended, at least a ``pause`` before the one that begins now; None once that is under way.
+
+        ``rounds`` are those of the session that are in the context.
         """
-        return self._store.start_session(self._session_id(), self._now(), began, before=before)
+        later = now
+        for spoken in reversed(rounds[-_OPENING_ROUNDS:]):
+            earlier = datetime.fromisoformat(spoken.assistant.timestamp)
+            if later - earlier >= pause:
+                return earlier
+            later = datetime.fromisoformat(spoken.user.timestamp)
+        if len(rounds) >= _OPENING_ROUNDS or self.summary(session_id):
+            return None
+        last = self.last_spoken(besides=session_id)
+        earlier = datetime.fromisoformat(last) if last else later
+        return earlier if later - earlier >= pause else None
 
     # -- remembering ---------------------------------------------------------------------------------------------
 
@@ -188,10 +243,6 @@ class Memory(Serving, Listening):
     def keep_partial(self, session_id: str, partial: str) -> None:
         """Keep what has come of the reply to what is in flight in a session."""
         self._store.keep_partial(session_id, partial)
-
-    def drop_in_flight(self, session_id: str) -> None:
-        """Forget what was typed in a session and not answered."""
-        self._store.drop_in_flight(session_id)
 
     def store_round(
         self,
@@ -206,11 +257,12 @@ class Memory(Serving, Listening):
         before: Round | None = None,
         quoted: Sequence[Quoted] = (),
         standin: bool = False,
+        served: Sequence[str] = (),
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
         ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may stand ``before`` a round.
-        ``quoted`` are the quotations of the reply that were found in a memory.
+        ``quoted`` are the quotations of the reply found in a memory; what was handed over and ``served`` it is visited.
         ``standin``: the built-in stand-in answered, and no model is ever told of that as the companion's words.
         """
         now = self._now()
@@ -221,60 +273,10 @@ class Memory(Serving, Listening):
         replaced = [turn.text_id for turn in instead_of.turns] if instead_of else []
         with self._lines_taken_along(replaced) if replaced else nullcontext():
             spoken = self._store.store_round(
-                session_id, turns, finish, now, instead_of=instead_of, before=before
+                session_id, turns, finish, now, instead_of=instead_of, before=before, served=served
             )
         self._tell_index(replaced)
         return spoken
-
-    def learn_fact(self, session_id: str, text: str, turns: Sequence[int]) -> None:
-        """Keep a fact that was drawn from turns, given by number: a key that finds them, never handed over itself."""
-        self._store.learn_fact(self._new_id(), session_id, self._now(), text, turns)
-
-    def fold(self, session_id: str, upto: int, summary: str) -> None:
-        """Let the rounds up to ``upto`` leave the context into ``summary``."""
-        self._tell_index(self._store.fold(session_id, upto, self._new_summary(summary)))
-
-    def set_summary(self, session_id: str, summary: str) -> None:
-        """Put a person's own wording in place of a session's summary."""
-        self._tell_index(self._store.set_summary(session_id, self._new_summary(summary)))
-
-    def keep_stage(self, session_id: str, stage: str, result: str) -> None:
-        """Keep the result of a stage of ``/save``."""
-        self._store.keep_stage(session_id, stage, self._now(), result)
-
-    def archive(
-        self,
-        session_id: str,
-        summary: str,
-        images: Mapping[Image, ImageDraft | str],
-        *,
-        waiting: Sequence[Image] = (),
-        open_next: bool = True,
-    ) -> Session:
-        """Archive a session with its final summary and new images, and open the next one, in one commit.
-
-        Those that are ``waiting`` could not be brought up to date now, and are to be made anew.
-        Of quotations that were found in a memory a reference to it stays. Returns the session that is open.
-        """
-        following = self._session_id() if open_next else None
-        drafts = {image: image_draft(made) for image, made in images.items()}
-        gone = self._store.archive(session_id, self._new_summary(summary), drafts, following, waiting)
-        self._images.publish()
-        self._tell_index(gone)
-        return self._known(following or session_id)
-
-    def resume(self, session_id: str, present: str) -> Session:
-        """Make an archived session active again in place of the present one, which goes if it is empty."""
-        self._store.resume(session_id, present, self._now())
-        return self._known(session_id)
-
-    def _known(self, session_id: str) -> Session:
-        session = self._store.session(session_id)
-        assert session is not None
-        return session
-
-    def _new_summary(self, text: str) -> NewSummary:
-        return NewSummary(self._new_id(), self._now(), text)
 
     def _scrub_index(self) -> None:
         self.start_index()
@@ -300,30 +302,35 @@ class Memory(Serving, Listening):
         Never what stands in the context of ``session_id``, unless ``besides_context`` is false; nothing at all of it
         with ``besides_session``. ``recent`` are the messages before the input, oldest first, for what "she" means.
         Without ``gated`` the best are handed over however weak they are; an empty recollection is a good answer.
-        Queries that stand ``apart`` are several questions, searched side by side, that share one budget. An index that
-        just opens is waited for, a little.
+        Queries that stand ``apart`` are several questions, searched side by side, that share one budget, as what
+        memories of others hold does. An index that just opens is waited for, a little.
         """
+        offered = self.others.found(queries, now, limits, recent=recent, gated=gated, apart=apart)
         search = self._opened_search()
         if search.vectors.state != "ready":
             self.start_index()
             search.index.await_open(_OPENING)
         rounds = self.context(session_id) if besides_context else ()
         in_context = [turn.seq for spoken in rounds for turn in spoken.turns]
-        return search.finder.recall(
+        own = search.finder.recall(
             queries,
             self._embedder.embed,
             session_id=session_id,
             now=now,
-            limits=limits,
+            limits=offered.left,
             hidden=None if besides_session else in_context,
             recent=recent,
             gated=gated,
             apart=apart,
         )
+        own = search.faint.beside(own, queries if apart else queries[-1:], now, offered.left, session_id)
+        return offered.beside(own)
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
         """The memories that hold these words in any of their forms; empty when nobody ever said them."""
-        return self._opened_search().finder.search(words, limits)
+        search = self._opened_search()
+        own = search.faint.added(search.finder.search(words, limits), words, limits)
+        return replace(own, others=self.others.search(words, limits))
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
@@ -335,13 +342,9 @@ class Memory(Serving, Listening):
         return marks_of_lines(self._store.line_evidence(image), self._store)
 
     @property
-    def weigh(self) -> Weigh:
-        """How the ranking weighs its parts; it may be replaced when recall is measured."""
-        return self._opened_search().finder.weigh
-
-    @weigh.setter
-    def weigh(self, weigh: Weigh) -> None:
-        self._opened_search().finder.weigh = weigh
+    def finder(self) -> Finder:
+        """What finds memories; its ``weigh`` may be replaced when recall is measured."""
+        return self._opened_search().finder
 
     # -- the index of vectors ------------------------------------------------------------------------------------
 
@@ -377,21 +380,12 @@ class Memory(Serving, Listening):
 
     def key_of(self, text_id: str) -> str | None:
         """The text whose vector stands for a turn or a summary; None when there is none, or it is withheld."""
-        if turns := self._store.turns_with_ids([text_id]):
-            if turns[0].withheld:
-                return None
-            before = self._store.before(turns[0], TURNS_BEFORE)[::-1]
-            return turn_key(turns[0], before, style_for(self._embedder.model))
-        if summaries := self._store.summaries_with_ids([text_id]):
-            return summary_key(summaries[0])
-        return None
+        return key_in(self._store, text_id, self._embedder.model)
 
     def _tell_index(self, gone: Sequence[str]) -> None:
         """Texts are new or gone. An index that is not open yet is compared with the store when it is opened."""
-        if self._search and gone:
-            self._search.index.drop(gone)
-        elif self._search:
-            self._search.index.wake()
+        if self._search:
+            self._search.index.drop(gone) if gone else self._search.index.wake()
 
-    def _session_id(self) -> str:
-        return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[-6:]}"
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="seconds")

@@ -47,6 +47,7 @@ from storage.sqlite.registry import EVERYBODY, PEOPLE, REGISTRY, Instruction, Re
 __all__ = [
     "EVERYBODY",
     "ME",
+    "PEOPLE",
     "Companion",
     "Instruction",
     "People",
@@ -250,7 +251,7 @@ class People:
         from storage.vectors import lance
 
         lance.load()
-        import_module("openai")
+        import_module("openai.resources.chat.completions")
         with suppress(EmbeddingError):  # recall goes on by words, and says so
             self.llm.prepare()
         # What is loaded stays; looking through all of it for garbage would stop every thread, again and again.
@@ -330,6 +331,7 @@ class People:
         memory = Memory(
             folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
             also_searched=[self.settings.log_dir], scrubbers=self._scrubbers(folder), workers=self.index_workers,
+            external=self.settings.external_memories if person == ME else (),
         )  # fmt: skip
         background = Background("keep", "opening.keeping_failed", self.log, self.model_workers)
         settings = replace(self.settings, data_dir=folder)

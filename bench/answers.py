@@ -36,6 +36,7 @@ from bench.kept_replies import KeptReplies, KeptTransport
 from bench.recall_life import Embedding, LivedHistory, StandingClock, Timed
 from bench.recall_sets import Set, SetQuestion, read
 from config import load
+from domain import errors
 from domain.events import MemoryAnswer, Stop
 from domain.text import without_quotations
 from jobs.asking import Asking
@@ -51,6 +52,10 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation + "，。！？；：、
 _PATIENCE = 3600.0
 #: Always the same, so that a question takes as many tokens whenever it is asked.
 _MARK = "=== 000000000000000000000000 ==="
+
+
+class Unanswered(Exception):
+    """The server gave no reply, so that nothing that follows could be measured."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ def chosen(data: Set, sample: int | None, limit: int | None) -> list[SetQuestion
 def judged(
     data: Set, questions: Sequence[SetQuestion], replies: KeptReplies, options: argparse.Namespace
 ) -> Iterator[JudgedAnswer]:
-    """Live each history that is asked about, and ask. Raises what the server raised in place of a reply."""
+    """Live each history that is asked about, and ask. Raises Unanswered."""
     stemmer = Stemmer("porter")
     for name, talks in data.histories.items():
         asked = [question for question in questions if question.history == name]
@@ -137,13 +142,22 @@ def judged(
             for question in asked:
                 history.clock.now = talks[-1].date + timedelta(days=1)
                 transport.calls = transport.tokens = 0
-                *_, answer = asking.answer(question.text, session, Stop())
-                if transport.failure:
-                    raise transport.failure
+                answer = _asked(asking, question.text, session, transport)
                 assert isinstance(answer, MemoryAnswer)
                 told = first_line(answer)
                 right = score(told, answer.known, question, stemmer)
                 yield JudgedAnswer(question, told, right, transport.calls, transport.tokens)
+
+
+def _asked(asking: Asking, text: str, session: str, transport: KeptTransport) -> object:
+    """What is answered. Raises Unanswered where the server gave no reply, whatever the program made of that."""
+    try:
+        *_, answer = asking.answer(text, session, Stop())
+    except errors.ModelError as fault:
+        raise Unanswered(str(transport.failure or fault)) from fault
+    if transport.failure:
+        raise Unanswered(str(transport.failure)) from transport.failure
+    return answer
 
 
 @contextmanager
@@ -230,14 +244,23 @@ def main(given: Sequence[str] | None = None) -> None:
     questions = chosen(data, options.sample, options.limit)
     if not questions:
         raise SystemExit(f"{options.data}: none of its questions has an answer")
-    for one in judged(data, questions, replies, options):
-        found.append(one)
-        if options.show:
-            right = one.question.answer or "(none)"
-            print(f"{one.score:.2f}  {one.question.text}\n      {one.told or '-'}  |  {right}", flush=True)
+    broken = ""
+    try:
+        for one in judged(data, questions, replies, options):
+            found.append(one)
+            if options.show:
+                right = one.question.answer or "(none)"
+                print(
+                    f"{one.score:.2f}  {one.question.text}\n      {one.told or '-'}  |  {right}", flush=True
+                )
+    except Unanswered as fault:
+        first = next(iter(str(fault).splitlines()), "")
+        broken = f"stopped at question {len(found) + 1} of {len(questions)}: {first}; run it again to go on"
     print(f"\n## {data.name}, answered by {options.model}\n")
     print("\n".join(table(found)))
     print(f"\n{replies.asked} new replies, the others were kept")
+    if broken:
+        raise SystemExit(broken)
 
 
 if __name__ == "__main__":

@@ -22,46 +22,55 @@ from facts.operations import Operation, applied
 from facts.slots import Names
 
 _ENGLISH = (
-    "I'm a claims analyst at Brightwater Insurance, it pays £38,500. I go climbing at The Foundry on Tuesdays.",
-    "As thrilling as it sounds made me smile. Are you bouldering or on ropes?",
-    "Pickle is fifteen, yesterday she weighed 3.4 kilos. My dentist appointment is next Tuesday, I dread it.",
+    "I'm a claims analyst at {place} Insurance, it pays £38,500. I go climbing at The {place} on Tuesdays.",
+    "As thrilling as {place} sounds made me smile. Are you bouldering or on ropes?",
+    "{place} is fifteen, yesterday she weighed 3.4 kilos. My dentist appointment is next Tuesday, I dread it.",
     "Fifteen is a proper age for a cat. Do you want me to distract you beforehand?",
 )
 _CHINESE = (
-    "我在杭州滨江的净尘科技当嵌入式工程师，月薪两万六，昨天清明回绍兴给外公上坟。",
-    "扫地机器人的嵌入式，那是让机器少撞墙的活儿。加班多吗？",
-    "女朋友叫林晓，在西溪那边的小学教美术。我打算今年十月十二号跟她求婚，这事谁也不知道。",
+    "我在杭州{place}的净尘科技当嵌入式工程师，月薪两万六，昨天清明回绍兴给外公上坟。",
+    "扫地机器人的嵌入式，那是让机器少撞墙的活儿。{place}加班多吗？",
+    "女朋友叫林晓，在{place}那边的小学教美术。我打算今年十月十二号跟她求婚，这事谁也不知道。",
     "十月十二号，我替你守着。戒指有谱了吗？",
 )
+#: Where each window's rounds play, so that hardly a text stands there twice.
+_ENGLISH_PLACES = "Foundry Ashby Bexley Carlow Denby Elmet Farleigh Granby Hexham Ilkley".split()  # noqa: SIM905
+_CHINESE_PLACES = "滨江 西溪 拱墅 余杭 萧山 临平 富阳 上城 钱塘 临安".split()  # noqa: SIM905
+#: Of each matter a note, a fact in it, and the turn that tells it.
 _ENGLISH_NOTES = (
-    ("Mara is a claims analyst at Brightwater Insurance for £38,500.", 1),
-    ("Mara climbs at The Foundry on Tuesdays.", 1),
-    ("Pickle weighed 3.4 kilos on 28 February 2025.", 3),
-    ("Mara has a dentist appointment on Tuesday 4 March 2025.", 3),
+    (
+        "Mara is a claims analyst at {place} Insurance for £38,500.",
+        "Mara earns £38,500 at {place} Insurance.",
+        1,
+    ),
+    ("Mara climbs at The {place} on Tuesdays.", "Mara goes climbing on Tuesdays at The {place}.", 1),
+    ("{place} weighed 3.4 kilos on 28 February 2025.", "Mara's cat {place} weighed 3.4 kilos.", 3),
+    ("Mara has a dentist appointment on Tuesday 4 March 2025.", "Mara dreads the dentist on 2025-03-04.", 3),
 )
 _CHINESE_NOTES = (
-    ("陈默在净尘科技当嵌入式工程师，月薪26000元。", 1),
-    ("陈默2025年2月28日回绍兴给外公上坟。", 1),
-    ("陈默的女朋友林晓在西溪的小学教美术。", 3),
-    ("陈默打算2025年10月12日求婚。", 3),
+    ("陈默在{place}的净尘科技当嵌入式工程师，月薪26000元。", "陈默在{place}当嵌入式工程师。", 1),
+    ("陈默2025年2月28日从{place}回绍兴给外公上坟。", "陈默2025年2月28日回绍兴上坟。", 1),
+    ("陈默的女朋友林晓在{place}的小学教美术。", "林晓在{place}教美术。", 3),
+    ("陈默打算2025年10月12日求婚。", "陈默打算2025年10月12日跟林晓求婚。", 3),
 )
-_TURNS, _NOTES, _FACTS = 40, 30, 2
+_Notes = tuple[tuple[str, str, int], ...]
+_TURNS, _NOTES = 40, 30
 
 
 def main() -> None:
     """Measure, and print a table."""
     asked = _arguments()
     print(f"{'one window':<28}{'median':>9}{'best':>9}   facts")
-    for name, said, notes, names in (
-        ("English", _ENGLISH, _ENGLISH_NOTES, Names(("Mara",), ("Juniper",), frozenset({"Pickle"}))),
-        ("Chinese", _CHINESE, _CHINESE_NOTES, Names(("陈默",), ("老友",))),
+    for name, said, places, notes, names in (
+        ("English", _ENGLISH, _ENGLISH_PLACES, _ENGLISH_NOTES, Names(("Mara",), ("Juniper",))),
+        ("Chinese", _CHINESE, _CHINESE_PLACES, _CHINESE_NOTES, Names(("陈默",), ("老友",))),
     ):
-        turns, drafts = _window(said), _drafts(notes)
+        turns, drafts = _window(said, places), _drafts(notes, places)
         found = _checked(drafts, turns, names)
         known = [_known(fact, number) for number, fact in enumerate(found.facts, 1)]
         _report(f"{name}: check", asked.times, lambda: _checked(drafts, turns, names), len(found.facts))  # noqa: B023
         _report(f"{name}: compare", asked.times, lambda: _compared(found.facts, known), len(known))  # noqa: B023
-        _report(f"{name}: image", asked.times, lambda: _image(notes, turns, names), _NOTES)  # noqa: B023
+        _report(f"{name}: image", asked.times, lambda: _image(drafts, turns, names), _NOTES)  # noqa: B023
 
 
 def _arguments() -> argparse.Namespace:
@@ -82,27 +91,29 @@ def _seconds(do: Callable[[], object]) -> float:
     return time.process_time() - begun
 
 
-def _window(said: tuple[str, ...]) -> list[Turn]:
+def _window(said: tuple[str, ...], places: list[str]) -> list[Turn]:
     found = []
     for at in range(_TURNS):
         role: Role = "assistant" if at % 2 else "user"
-        text = PREFIX[role] + said[at % len(said)]
+        text = PREFIX[role] + said[at % len(said)].format(place=places[at // len(said)])
         found.append(
             Turn(at, f"turn {at}", "session", f"2025-03-01T20:00:{at:02}+00:00", role, text, at // 2)
         )
     return found
 
 
-def _drafts(notes: tuple[tuple[str, int], ...]) -> list[NoteDraft]:
+def _drafts(notes: _Notes, places: list[str]) -> list[NoteDraft]:
     found = []
     for at in range(_NOTES):
-        text, turn = notes[at % len(notes)]
-        turn += 4 * (at % (_TURNS // 4))
+        text, statement, turn = notes[at % len(notes)]
+        place = at % (_TURNS // len(notes))
+        texts = [one.format(place=places[place]) for one in (text, statement)]
+        turns = (turn + len(notes) * place,)
         facts = tuple(
-            FactDraft(text, "", f"matter {at} {n}", "", "person", "stated", (), (), (), "", "", "", (turn,))
-            for n in range(_FACTS)
+            FactDraft(one, "", f"matter {at} {n}", "", "person", "stated", (), (), (), "", "", "", turns)
+            for n, one in enumerate(texts)
         )
-        found.append(NoteDraft(text, "topic", 5, "active", True, (turn,), facts))
+        found.append(NoteDraft(texts[0], "topic", 5, "active", True, turns, facts))
     return found
 
 
@@ -115,11 +126,8 @@ def _compared(new: tuple[NewFact, ...], known: list[Fact]) -> None:
     changes(new, known, near(new, known))
 
 
-def _image(notes: tuple[tuple[str, int], ...], turns: list[Turn], names: Names) -> None:
-    operations = [
-        Operation("add", 0, notes[at % len(notes)][0], "", 5, (notes[at % len(notes)][1],))
-        for at in range(_NOTES)
-    ]
+def _image(drafts: list[NoteDraft], turns: list[Turn], names: Names) -> None:
+    operations = [Operation("add", 0, draft.text, "", 5, draft.turns) for draft in drafts]
     applied("", (), operations, turns, (), "en", 800, date(2025, 3, 1), names=names)
 
 

@@ -2,10 +2,11 @@
 
 ``python -m bench.serve --help``
 
-A real server process with real memories, a scripted model of 50 ms on loopback, and people who each say something, read
-the reply, think for a while and go on. Every person has a marker word of their own: one found in another's prompt,
-answer or file, or in any log, is a leak. The cost of a round is its time as the person sees it, less the time of the
-model. The same rounds go through the terminal's way, ``Conversation.turn`` in one process, in the same run.
+A real server process with real memories, a scripted model of 50 ms on loopback, and people who each say something
+through ``/api/v1/chat``, read the reply, think for a while and go on. Every person has a marker word of their own: one
+found in another's prompt, answer or file, or in any log, is a leak. The cost of a round is its time as the person sees
+it, less the time of the model. The same rounds go through the terminal's way, ``Conversation.turn`` in one process, in
+the same run.
 
 Bars: no errors, no leaks, a cost of 60 ms at the median and of 250 ms at the 95th percentile, resident memory that does
 not grow with the people known.
@@ -28,19 +29,17 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from bench import life
 from bench.scripted_model import MARKER, Model, marker_of, posted, scripted_model
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-
-    from people import Companion, People
+    from people import People, Registry
 
 HOUSE = Path(__file__).parents[1]
 #: What the cost of a round may be, in milliseconds, and how much the memory may grow between the first people and all.
@@ -82,6 +81,7 @@ class Seen:
     """What was measured and what went wrong."""
 
     costs: list[float] = field(default_factory=list)
+    first: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     leaks: list[str] = field(default_factory=list)
 
@@ -134,6 +134,7 @@ async def _newcomers(asked: argparse.Namespace, served: Served, model: Model, se
 
 async def _round(served: Served, model: Model, seen: Seen, person: int, said: str) -> None:
     """One round of one person, and what it cost."""
+    await asyncio.to_thread(served.meet, person)
     marker, before = marker_of(person), model.spent.get(marker_of(person), 0.0)
     began = time.perf_counter()
     try:
@@ -143,16 +144,19 @@ async def _round(served: Served, model: Model, seen: Seen, person: int, said: st
         return
     took = time.perf_counter() - began
     seen.costs.append((took - (model.spent.get(marker, 0.0) - before)) * 1000)
+    seen.first += seen.costs[-1:] if len(served.histories[person]) == 2 else []
     if found := set(MARKER.findall(reply)) - {marker}:
         seen.leaks.append(f"an answer to {marker} holds {found}")
 
 
 async def _said(served: Served, person: int, text: str) -> str:
     """Say something as a person: the one place that knows the address and its bodies."""
-    body = json.dumps({"person": f"person {person}", "text": text}).encode()
-    answer = await posted(served.port, "/bench/round", body, served.token)
+    told = [*served.histories[person], {"role": "user", "content": text}]
+    body = json.dumps({"messages": told}).encode()
+    answer = await posted(served.port, "/api/v1/chat", body, served.tokens[person])
     reply = json.loads(answer)["message"]
     assert isinstance(reply, str)
+    served.histories[person] = [*told, {"role": "assistant", "content": reply}]
     return reply
 
 
@@ -166,6 +170,7 @@ def _report(
     print(
         f"cost of a round: median {median:.1f} ms (bar {_MEDIAN_BAR:.0f}), p95 {p95:.1f} ms (bar {_P95_BAR:.0f})"
     )
+    print(f"  of these a first round, which makes a memory: median {statistics.median(seen.first):.1f} ms")
     print(
         f"the terminal's way: median {alone:.1f} ms, p95 {_p95(terminal):.1f} ms; over HTTP {median / alone:.2f} times"
     )
@@ -211,11 +216,19 @@ def _p95(times: Sequence[float]) -> float:
 
 @dataclass
 class Served:
-    """A server that runs."""
+    """A server that runs, with the token of each person and what they and the companion said."""
 
     process: subprocess.Popen[str]
     port: int
-    token: str
+    registry: Registry
+    tokens: dict[int, str] = field(default_factory=dict)
+    histories: dict[int, list[dict[str, str]]] = field(default_factory=dict)
+
+    def meet(self, person: int) -> None:
+        """Give a person a token, as ``--token add`` does beside a running server."""
+        if person not in self.tokens:
+            self.tokens[person] = self.registry.add_token(f"person-{person}", f"person {person}")
+            self.histories[person] = []
 
     def worked(self) -> float:
         """Seconds of the processor that it took so far."""
@@ -230,10 +243,13 @@ class Served:
 
 @contextmanager
 def _server(asked: argparse.Namespace, folder: Path, model: Model) -> Iterator[Served]:
+    from people import Registry, registry_in
+
     process = _child("http", asked, folder, model)
     try:
-        port, token = _line(process).split()
-        yield Served(process, int(port), token)
+        port = int(_line(process))
+        with closing(Registry(registry_in(folder / "data"), _now)) as registry:
+            yield Served(process, port, registry)
     finally:
         process.terminate()
         if process.wait(60):
@@ -293,53 +309,24 @@ def _people(asked: argparse.Namespace) -> Iterator[People]:
 
 
 def _serve(asked: argparse.Namespace) -> None:
-    """The server: its port and a token on standard output, then people until it is told to end."""
+    """The server: its port on standard output, then people until it is told to end."""
     import uvicorn
 
-    from people import EVERYBODY
+    from interfaces.http.app import make_app
+    from interfaces.http.serving import take_short_turns
+
+    take_short_turns()
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     with _people(asked) as people:
         people.prepare()
-        token = people.registry.add_token("bench", EVERYBODY)
-        server = uvicorn.Server(uvicorn.Config(_application(people), log_level="warning", backlog=2_000))
-        print(listening.getsockname()[1], token, flush=True)
+        server = uvicorn.Server(uvicorn.Config(make_app(people, "bench"), log_level="warning", backlog=2_000))
+        print(listening.getsockname()[1], flush=True)
         signal.signal(
             signal.SIGTERM, lambda *_: None
         )  # uvicorn hears it, and sends it again when it has ended
         server.run(sockets=[listening])
-
-
-def _application(people: People) -> FastAPI:
-    """The application of all, and a way in that is a round and nothing else."""
-    from fastapi import Body
-
-    from interfaces.http.app import make_app
-    from interfaces.http.callers import Calling
-
-    app = make_app(people, "bench")
-
-    # Annotations that stand in a function must be values when FastAPI reads them.
-    def round_of(caller: Any, person: str = Body(), text: str = Body()) -> dict[str, str]:
-        with people.companion(caller.person(person)) as companion, companion.turns:
-            return {"message": _turn(companion, text)}
-
-    round_of.__annotations__ = {"caller": Calling, "person": str, "text": str, "return": dict[str, str]}
-    app.post("/bench/round")(round_of)
-    return app
-
-
-def _turn(companion: Companion, text: str) -> str:
-    from conversation import Replied
-    from domain.events import Stop
-
-    session, _ = companion.memory.resume_or_start()
-    conversation = companion.conversation(session)
-    *_, last = conversation.turn(text, Stop(), stream=False)
-    conversation.fold_ahead()
-    assert isinstance(last, Replied)
-    return last.reply.text
 
 
 def _talk(asked: argparse.Namespace) -> None:

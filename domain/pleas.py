@@ -61,23 +61,34 @@ _THAT = r"(?:it|this|that|all (?:of )?(?:it|this|that)|any of (?:it|this|that)|t
 _MEMORY = r"your (?:memory|memories|mind|records?|notes|head|database|logs?|files)\b"
 _REMOVE = r"(?:erase|wipe|delete|scrub|purge|remove|strike|clear|drop|cut|take)"
 
-_EARNEST = (
-    rf"(?:{_START}|{_WISH}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of) {_MEMORY}",
-    rf"(?:{_START}|{_WISH})(?:wipe|clear|clean) {_MEMORY}[^.!?\n]{{0,20}}\bof\b",
-    rf"(?:{_START}|{_WISH})(?:erase|wipe|delete|scrub|purge) {_TOLD}",
-    rf"(?:{_START}|{_WISH})(?:keep|leave) [^.!?\n]{{1,40}}? out of {_MEMORY}",
-    rf"{_WISH}(?:forget|unremember|disremember)(?: about)? (?:{_THAT}|{_TOLD}|everything about|all about|my )",
-    rf"{_WISH}forget(?: that)? i (?:ever |even |just )*{_SAID}\b(?! anything)",
-    rf"(?:{_WISH}|{_START})forget(?: about)? {_TOLD.replace('said|', '')}",
-    rf"(?:{_WISH}|{_START})forget(?: about)? (?:my|the) (?:last|previous) (?:message|sentence|thing i)",
-    r"(?:^|[,;]\s*|\bplease )forget(?: that)? i ever (?:said|told|mentioned)\b(?! anything)",
-    rf"\bplease (?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain) (?:{_THAT}|{_TOLD}|my )",
-    rf"{_START}(?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain|store|save|keep|record) {_TOLD}",
-    rf"{_START}(?:don't|do not|never)(?: ever)? (?:store|save|keep|put|record) [^.!?\n]{{1,40}}? in {_MEMORY}",
-    rf"\bi (?:don't|do not) want you to (?:remember|keep|retain|store) (?:{_THAT}|{_TOLD}|my )",
-    rf"\bi'?d (?:rather|prefer)(?: it if)? you (?:forgot|didn't remember)(?: about)? (?:{_THAT}|{_TOLD})",
-    r"\bpretend(?: that)? i (?:never|didn't) (?:say|said|tell|told|mention|mentioned|write|wrote)\b(?! anything)",
-)
+#: Of each form: what a sentence holds one of that it can stand in, and its pattern. Most sentences hold none.
+_Form = tuple[tuple[str, ...], str]
+_YOURS, _NOT = ("your ",), ("don't", "do not", "never")
+_EARNEST: tuple[_Form, ...] = (
+    (_YOURS, rf"(?:{_START}|{_WISH}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of) {_MEMORY}"),
+    (_YOURS, rf"(?:{_START}|{_WISH})(?:wipe|clear|clean) {_MEMORY}[^.!?\n]{{0,20}}\bof\b"),
+    (("erase", "wipe", "delete", "scrub", "purge"),
+     rf"(?:{_START}|{_WISH})(?:erase|wipe|delete|scrub|purge) {_TOLD}"),
+    (_YOURS, rf"(?:{_START}|{_WISH})(?:keep|leave) [^.!?\n]{{1,40}}? out of {_MEMORY}"),
+    (("forget", "remember"),
+     rf"{_WISH}(?:forget|unremember|disremember)(?: about)? (?:{_THAT}|{_TOLD}|everything about|all about|my )"),
+    (("forget",), rf"{_WISH}forget(?: that)? i (?:ever |even |just )*{_SAID}\b(?! anything)"),
+    (("forget",), rf"(?:{_WISH}|{_START})forget(?: about)? {_TOLD.replace('said|', '')}"),
+    (("forget",),
+     rf"(?:{_WISH}|{_START})forget(?: about)? (?:my|the) (?:last|previous) (?:message|sentence|thing i)"),
+    (("forget",), r"(?:^|[,;]\s*|\bplease )forget(?: that)? i ever (?:said|told|mentioned)\b(?! anything)"),
+    (("remember", "memori", "retain"),
+     rf"\bplease (?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain) (?:{_THAT}|{_TOLD}|my )"),
+    (_NOT,
+     rf"{_START}(?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain|store|save|keep|record) {_TOLD}"),
+    (_NOT,
+     rf"{_START}(?:don't|do not|never)(?: ever)? (?:store|save|keep|put|record) [^.!?\n]{{1,40}}? in {_MEMORY}"),
+    (_NOT, rf"\bi (?:don't|do not) want you to (?:remember|keep|retain|store) (?:{_THAT}|{_TOLD}|my )"),
+    (("forgot", "remember"),
+     rf"\bi'?d (?:rather|prefer)(?: it if)? you (?:forgot|didn't remember)(?: about)? (?:{_THAT}|{_TOLD})"),
+    (("pretend",),
+     r"\bpretend(?: that)? i (?:never|didn't) (?:say|said|tell|told|mention|mentioned|write|wrote)\b(?! anything)"),
+)  # fmt: skip
 #: These are idioms by themselves, and earnest only beside a sign of it.
 _WEAK = rf"{_START}forget(?: about)? (?:{_THAT}|{_TOLD}|everything\b)"
 _SIGN = (
@@ -107,17 +118,23 @@ _HAN_FORGET = r"(?:忘掉|忘了|忘记|忘光|忘干净|彻底忘)"
 _CLAUSE = r"(?:^|[，,；;：:。！？\s]|你就?|快|赶紧|现在)"
 _HAN_NOT = r"(?:别|不要|请勿|勿|不用|不许|不准)"
 
-_HAN_EARNEST = (
-    rf"[把将][^，。！？\n]{{1,24}}?从?你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}",
-    rf"从你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}",
-    rf"{_HAN_WISH}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}吧?$)",
-    rf"{_HAN_WISH}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}(?:吧，?)?{_HAN_THAT}",
-    rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)",
-    rf"(?:{_HAN_THAT})[^，。！？\n]{{0,12}}?(?:你|，你|，)?(?:可|就|都|请|千万){{0,2}}{_HAN_NOT}(?:再)?(?:记住|记下|记着|记到|记在|保存|存下|存进|留在)",
-    rf"{_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下)",
-    rf"{_HAN_NOT}(?:记住|记下来?|保存|记着)(?:我刚|我说|我告诉|刚才|刚刚|这|那)",
-    rf"我不(?:想|希望)你(?:记住|记得|记着){_HAN_THAT}",
-)
+_KEPT = ("记", "脑", "存档")
+_HAN_EARNEST: tuple[_Form, ...] = (
+    (_KEPT, rf"[把将][^，。！？\n]{{1,24}}?从?你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
+    (_KEPT, rf"从你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
+    (("忘", "删", "抹", "擦", "清", "去掉", "移除", "消除"),
+     rf"{_HAN_WISH}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}吧?$)"),
+    (("忘",), rf"{_HAN_WISH}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}(?:吧，?)?{_HAN_THAT}"),
+    (("忘",),
+     rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)"),
+    (("记", "存", "留在"),
+     rf"(?:{_HAN_THAT})[^，。！？\n]{{0,12}}?(?:你|，你|，)?(?:可|就|都|请|千万){{0,2}}{_HAN_NOT}(?:再)?(?:记住|记下|记着|记到|记在|保存|存下|存进|留在)"),
+    (("记", "存"),
+     rf"{_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下)"),
+    (("记", "存"), rf"{_HAN_NOT}(?:记住|记下来?|保存|记着)(?:我刚|我说|我告诉|刚才|刚刚|这|那)"),
+    (("记",), rf"我不(?:想|希望)你(?:记住|记得|记着){_HAN_THAT}"),
+)  # fmt: skip
+_HINTS = frozenset(part for needs, _ in (*_EARNEST, *_HAN_EARNEST) for part in needs)
 _HAN_WEAK = rf"{_CLAUSE}{_HAN_FORGET}(?:{_HAN_THAT}|吧)"
 _HAN_SIGN = (
     rf"(?:{_HAN_NOT}|永远不要|再也不要|再也别|永远别)再?(?:跟我|和我|对任何人)?提"
@@ -258,9 +275,11 @@ def heard(text: str) -> Plea | None:
     True
     """
     plain = _QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'"))
+    lower = plain.lower()
+    if not any(part in lower for part in _HINTS):
+        return None
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
-    signs = re.search(_SIGN, plain.lower()) is not None, re.search(_HAN_SIGN, plain) is not None
-    begins = [_begins(sentence, *signs) for sentence in sentences]
+    begins = [_begins(sentence, plain) for sentence in sentences]
     pleas = [sentence[at:] for sentence, at in zip(sentences, begins, strict=True) if at is not None]
     if not pleas:
         return None
@@ -338,22 +357,27 @@ def left_unsaid(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Rou
     )
 
 
-def _begins(sentence: str, sign: bool, han_sign: bool) -> int | None:
+def _begins(sentence: str, message: str) -> int | None:
     """Where a plea begins in a sentence; None when there is none. A sign of earnest may stand anywhere beside it."""
     lower = sentence.lower()
-    if not re.search(_WITHDRAWN, lower):
-        found = _first(_EARNEST, lower) or (re.search(_WEAK, lower) if sign else None)
-        if found:
-            return found.start()
-    if not re.search(_HAN_WITHDRAWN, sentence):
-        found = _first(_HAN_EARNEST, sentence) or (re.search(_HAN_WEAK, sentence) if han_sign else None)
-        if found:
-            return found.start()
-    return None
+    found = _first(_EARNEST, lower) or _meant_so("forget", _WEAK, lower, _SIGN, message.lower())
+    if found and not re.search(_WITHDRAWN, lower):
+        return found.start()
+    if sentence.isascii():
+        return None
+    found = _first(_HAN_EARNEST, sentence) or _meant_so("忘", _HAN_WEAK, sentence, _HAN_SIGN, message)
+    return found.start() if found and not re.search(_HAN_WITHDRAWN, sentence) else None
 
 
-def _first(patterns: Sequence[str], text: str) -> re.Match[str] | None:
-    return next((found for pattern in patterns if (found := re.search(pattern, text))), None)
+def _first(forms: Sequence[_Form], text: str) -> re.Match[str] | None:
+    tried = (pattern for needs, pattern in forms if any(part in text for part in needs))
+    return next((found for pattern in tried if (found := re.search(pattern, text))), None)
+
+
+def _meant_so(needs: str, idiom: str, sentence: str, sign: str, message: str) -> re.Match[str] | None:
+    """An idiom where the message holds a sign that it is meant in earnest."""
+    found = re.search(idiom, sentence) if needs in sentence else None
+    return found if found and re.search(sign, message) else None
 
 
 def _rest(sentences: Sequence[str], begins: Sequence[int | None]) -> str:

@@ -53,7 +53,8 @@ class RecalledTurn:
     """A turn of an older session. ``hit`` is false for a neighbour handed over for its context.
 
     ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it. ``marks``
-    tell what of it does not hold any more, or may not.
+    tell what of it does not hold any more, or may not. ``speaker`` is who said it where that was neither the person nor
+    the companion; ``undated``: nobody knows when. One that has ``faded`` was found in the archive alone.
     """
 
     text_id: str
@@ -66,6 +67,9 @@ class RecalledTurn:
     cut: bool = False
     whole: str = ""
     marks: tuple[FactMark, ...] = ()
+    speaker: str = ""
+    undated: bool = False
+    faded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,41 @@ class RecalledSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class RecalledOther:
+    """A text of a memory that is not ours and is only read: from which ``source``, and at what ``place`` in it.
+
+    ``timestamp`` is "" where nobody knows when it is from, ``role`` None where it is a note and nobody spoke.
+    """
+
+    text_id: str
+    source: str
+    place: str
+    timestamp: str
+    role: Role | None
+    text: str
+    why: Why
+    cut: bool = False
+    whole: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledChapter:
+    """What several sessions came to together, from ``start`` to ``end``: drawn from what was said, and never said so.
+
+    ``text`` is what is handed over: of one that is ``cut`` the beginning, and ``whole`` is all of it.
+    """
+
+    text_id: str
+    text: str
+    start: str
+    end: str
+    sessions: int
+    why: Why
+    cut: bool = False
+    whole: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """What must be known to answer, and what is looked for therefore. A question may be its own plan."""
 
@@ -136,7 +175,9 @@ class Recollection:
     """All that was recalled for one turn.
 
     ``facts`` and ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
+    ``chapters`` tell of a stretch that was asked for, the best first.
     ``degraded`` names the parts that could not take part. ``steps`` tell how it was found, where that took a plan.
+    ``others`` are from memories that are not ours, best first.
     """
 
     summaries: tuple[RecalledSummary, ...] = ()
@@ -147,6 +188,15 @@ class Recollection:
     degraded: tuple[MissingPart, ...] = ()
     steps: tuple[SearchStep, ...] = ()
     facts: tuple[RecalledFact, ...] = ()
+    chapters: tuple[RecalledChapter, ...] = ()
+    others: tuple[RecalledOther, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.summaries or self.turns or self.facts)
+        return bool(self.summaries or self.turns or self.facts or self.chapters or self.others)
+
+    @property
+    def served(self) -> tuple[str, ...]:
+        """What was handed over, by id, and of facts the turns that they rest on, each once."""
+        told = [*(one.text_id for one in self.summaries), *(one.text_id for one in self.turns)]
+        told += [one.text_id for one in self.chapters]
+        return tuple(dict.fromkeys([*told, *(turn for fact in self.facts for turn in fact.turns)]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from domain.facts import Fact, Note, Relation
+from domain.tree import Chapter
 
 Role = Literal["user", "assistant"]
 Kind = Literal["conversation", "summary"]
@@ -20,6 +21,10 @@ Origin = Literal["model", "hand", "setup", "restore", "erase"]
 
 #: Stored ``text`` begins with one of these; the role itself is in the ``role`` column.
 PREFIX: dict[Role, str] = {"user": "User: ", "assistant": "Assistant: "}
+
+
+#: The door of sessions that hold what was handed over to the memory service: what a person said, and no replies.
+EVENT_DOOR = "service"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,8 @@ class Turn:
     ``withheld``: the person asked to have it forgotten, so it is in no prompt. ``quoted`` are the quotations in it that
     were found in a memory when it was stored.
     ``standin``: the built-in stand-in said it, in place of a model; no model is told of it as the companion's words.
+    ``speaker`` is who said it where that was neither the person nor the companion. ``undated``: nobody knows when, and
+    ``timestamp`` is that of what stands around it.
     """
 
     seq: int
@@ -76,6 +83,8 @@ class Turn:
     withheld: bool = False
     quoted: tuple[Quoted, ...] = ()
     standin: bool = False
+    speaker: str = ""
+    undated: bool = False
 
     @property
     def words(self) -> str:
@@ -199,7 +208,8 @@ class ErasureScope:
     """What an erasure would take. ``words`` is set when everything that holds certain words was chosen.
 
     ``versions`` lose the ``lines`` that hold it, and ``left`` is what stays of each of them. ``in_flight`` names the
-    sessions whose message in flight goes. With ``facts`` go the ``relations`` that stand in them.
+    sessions whose message in flight goes. With ``facts`` go the ``relations`` that stand in them. The ``chapters`` lose
+    their text, which is asked for anew.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -214,9 +224,10 @@ class ErasureScope:
     notes: tuple[Note, ...] = ()
     facts: tuple[Fact, ...] = ()
     relations: tuple[Relation, ...] = ()
+    chapters: tuple[Chapter, ...] = ()
 
     def __bool__(self) -> bool:
-        told = self.turns or self.summaries or self.notes or self.facts
+        told = self.turns or self.summaries or self.notes or self.facts or self.chapters
         return bool(told or self.versions or self.pins or self.in_flight or self.sessions)
 
     @property
@@ -230,6 +241,7 @@ class ErasureScope:
     def texts(self) -> tuple[str, ...]:
         """Every text that must be in no file afterwards."""
         spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
+        spoken += [chapter.text for chapter in self.chapters]
         written = [*self.lines, *self.pins, *self._known()]
         return tuple(
             dict.fromkeys(

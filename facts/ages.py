@@ -133,6 +133,8 @@ def dated_age(statement: str, attribute: str, said: date) -> str:
     >>> dated_age("豆包三岁。", "pet", date(2025, 4, 5))
     '豆包三岁（2025-04-05；2021/2022年生）。'
     """
+    if not may_mention(statement):
+        return statement
     tells = (
         _TELLS if attribute == "age" else _TELLS_OF_SOMEBODY if attribute in _WHO_IT_IS else _TELLS_PLAINLY
     )

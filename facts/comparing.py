@@ -193,7 +193,7 @@ class _Comparison:
         """A plan that is stated as done is no plan any more."""
         for known in self._slots.get(slot, ()):
             done = known.current and known.stance in ("planned", "wished")
-            by = next((fact for fact in facts if done and _says_so(fact, known)), None)
+            by = next((fact for fact in facts if done and same_matter(fact, known)), None)
             if by and known.decided != "hand":
                 self._changes.setdefault(
                     known.text_id, Change(known.text_id, "changes", counts_from(by, known), by.text_id)
@@ -309,15 +309,11 @@ def _is_alone(fact: Fact | NewFact) -> bool:
 
 
 def _says_the_same(new: NewFact, known: Fact) -> bool:
-    return new.stance == known.stance and _says_so(new, known)
-
-
-def _says_so(new: NewFact, known: Fact) -> bool:
-    return same_matter(entry_of_new(new), entry_of_known(known))
+    return new.stance == known.stance and same_matter(new, known)
 
 
 def _repeats(new: NewFact, earlier: NewFact) -> bool:
-    return new.stance == earlier.stance and same_matter(entry_of_new(new), entry_of_new(earlier))
+    return new.stance == earlier.stance and same_matter(new, earlier)
 
 
 def _is_told_as_over(fact: Fact) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from domain.facts import Stance
 from domain.languages import whole_names
+from facts.guarded import Guarded
 
 _SENTENCE = re.compile(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 _CLAUSE = re.compile(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
@@ -70,25 +71,32 @@ def asks(sentence: str) -> bool:
 
 # --- how it was said
 
-_SUPPOSED = re.compile(
+_SUPPOSED = Guarded(
+    "if|suppos|imagin|hypothetic|theory|would|maybe|perhaps|might|alleg|rumo|suspect|guess|say i |unless|apparent|heard|pretend|如果|要是|假|倘若|万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|传言|传闻|说不定|的话|没准",
     r"\b(?:if\b(?<!ask if)(?<!asked if)(?<!asks if)(?<!wonder if)(?<!know if)(?<!see if)(?<!as if)|suppose\b|supposing\b|imagine\b"
     r"|what if\b|hypothetically\b|in theory\b|would(?:n't)?\b(?! (?:like|love))|maybe\b|perhaps\b|might\b|allegedly\b"
     r"|rumou?r(?:s|ed)?\b|suspects?\b|supposedly\b|i guess\b|say i (?:won|had|were|was)\b|unless\b|apparently\b"
     r"|i(?:'ve)? heard\b|if only\b|pretend\b)"
     r"|如果|要是|假如|假设|倘若|(?<![一二三四五六七八九十百千两几\d])万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|假装|传言|传闻|说不定|的话|没准",
 )
-_JOKED = re.compile(
+_JOKED = Guarded(
+    "kidding|joking|jk|oh |yeah|solve everything|sarcastic|ironic|as if|/s|😂|🤣|😜|开玩笑|逗你的|骗你的|说着玩|干脆|要不|才怪|呵呵",
     r"\b(?:(?:just )?(?:kidding|joking)\b|jk\b|oh (?:brilliant|great|sure|wonderful|perfect|fantastic|lovely|joy)\b|yeah,? right\b"
     r"|that'?ll solve everything\b|only joking\b|(?:i'?m|was) being (?:sarcastic|ironic)\b)|^as if\b|(?<!\w)/s\b|😂|🤣|😜"
     r"|开玩笑|逗你的|骗你的|说着玩|干脆.{0,16}(?:算了|得了)|要不我?.{0,16}算了|才怪|呵呵",
 )
 #: Laughter before a statement is joy; behind it, it takes the statement back.
-_LAUGHS = re.compile(r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b|\blol\b|\blmao\b)[\s!！。.~～)）]*$")
-_WISHED = re.compile(
+_LAUGHS = Guarded(
+    "haha|lol|lmao|哈哈|嘿嘿",
+    r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b|\blol\b|\blmao\b)[\s!！。.~～)）]*$",
+)
+_WISHED = Guarded(
+    "wish|like|love|hope|hoping|dream|one day|some day|someday|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能",
     r"\b(?:i wish\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
     r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能",
 )
-_PLANNED = re.compile(
+_PLANNED = Guarded(
+    "thinking |plan|intend|considering|going to|will|'ll|打算|计划|准备|考虑|想",
     r"\b(?:thinking (?:of|about)\b|plan(?:s|ning)? (?:to|on|for)\b|intend(?:s|ing)? to\b|considering\b|i(?:'m| am) going to\b"
     r"|we(?:'re| are) going to\b|i(?:'ll| will)\b(?! call you)|we(?:'ll| will)\b)"
     r"|打算|计划|准备去|准备要|想带|想去|考虑|想跟|想和|想在",
@@ -108,11 +116,12 @@ def stance_of(sentence: str, following: str = "") -> Stance:
 
 
 #: What tells that somebody only joked, thought or heard.
-_HEDGES = re.compile(
+_HEDGES = Guarded(
+    "jok|jest|teas|kid|ironic|sarcas|may|could|should|possibl|probabl|suppos|think|thought|believ|imagin|wonder|consider|hear|rumo|guess|unsure|not sure|likely|whether|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|猜|估计|想着|是否|未必|不确定",
     r"\b(?:jok\w+|jest\w*|teas\w+|kid(?:s|ded)|ironic\w*|sarcas\w+|may|could|should|possibl[ey]|probabl[ey]|suppos\w+|think(?:s|ing)?|thought"
     r"|believ\w+|imagin\w+|wonder\w*|consider\w*|heard|hears|rumou?r\w*|guess\w*|unsure|not sure|unlikely|likely|whether)\b"
     r"|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|猜|估计|想着|是否|未必|不确定",
-    re.IGNORECASE,
+    any_case=True,
 )
 
 
@@ -155,22 +164,25 @@ def _only_laughs(sentence: str) -> bool:
 
 # --- denying
 
-_DENIES = re.compile(
+_DENIES = Guarded(
+    "no|n't|never|neither|不|没|别|无|未",
     r"n't\b|\b(?:not|no(?! idea)|never|nobody|nothing|none|neither|nor|cannot)\b"
-    r"|(?<![要差了好是对能可行])不(?![错过仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)"
+    r"|(?<![要差了好是对能可行])不(?![错过仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)",
 )
 #: What ends or lacks is told with or without a "not".
-_ENDS = re.compile(
+_ENDS = Guarded(
+    "stop|quit|gave|give|over|off|cancel|without|die|dead|left|leav|hate|dislik|refus|avoid|free|lack|lost|forbid|fail|end|sold|broke|split|hardly|secret|instead|unable|beyond|dread|unnoticed|straight|戒|停|离|死|黄|忌|缺|少|免|辞|裁|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以",
     r"\b(?:stop(?:s|ped)?|quit|g[ai]ve(?:n|s)? up|over|off|cancel\w*|without|died?|dead|left|leav\w+|hat(?:e|es|ed)|dislik\w+"
     r"|refus\w+|avoid\w*|free|lack\w*|lost|forbid\w*|fail\w*|ended?|sold|broken? up|split|hardly|secret|instead|unable|beyond"
-    r"|dread\w*|unnoticed|straight)\b|[戒停离死黄忌缺少免辞裁]|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以"
+    r"|dread\w*|unnoticed|straight)\b|[戒停离死黄忌缺少免辞裁]|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以",
 )
 
 
 #: Of these the plain ends of a habit, a plan, a bond: what they end cannot be told as going on.
-_ENDED = re.compile(
+_ENDED = Guarded(
+    "stop|quit|gave|give|cancel|called off|broke|戒|分手|取消|放弃|辞了|不再",
     r"\b(?:stop(?:s|ped)(?! (?:at|by|in|for|off|over)\b)|quit|g[ai]ven? up|cancel\w*|called off|broken? up)\b"
-    r"|戒[了烟酒掉]|分手|取消|放弃|辞了|不再"
+    r"|戒[了烟酒掉]|分手|取消|放弃|辞了|不再",
 )
 
 
@@ -192,9 +204,10 @@ def takes_back(text: str) -> bool:
 
 
 #: What says that something is as it was, with or without a "not".
-_STAYS = re.compile(
+_STAYS = Guarded(
+    "kept|keep|still|stay|remain|chang|没|不|未|保留|仍|还是|照旧|一直",
     r"(?<!n't )(?<!not )(?<!never )\b(?:kept|keeps?|keeping|still|stay(?:s|ed)?|remain(?:s|ed)?|unchanged)\b|(?:n't|\bnot|\bnever) (?:\w+ )?chang(?:e|ed|ing)\b"
-    r"|\bno change\b|没(?:有)?[改变换]|[不未][改变换]|(?<![没不有])保留|仍然?|还是|照旧|一直"
+    r"|\bno change\b|没(?:有)?[改变换]|[不未][改变换]|(?<![没不有])保留|仍然?|还是|照旧|一直",
 )
 
 
@@ -204,7 +217,8 @@ def words_of_staying(text: str) -> str:
     >>> words_of_staying("She kept Lindqvist."), words_of_staying("She didn't change it"), words_of_staying("She left")
     ('kept', "n't change", '')
     """
-    return " ".join(_STAYS.findall(_unquoted(text).casefold().replace("’", "'")))
+    plain = _unquoted(text).casefold().replace("’", "'")
+    return " ".join(found[0] for found in _STAYS.all_in(plain))
 
 
 def _unquoted(text: str) -> str:
@@ -236,26 +250,37 @@ _OWN = re.compile(
     r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]"
 )
 #: "You" that means anybody: behind the place, the time or the thing that lets one do something.
-_ANYBODY = re.compile(
+_ANYBODY = Guarded(
+    "you|你",
     r"\bwhere(?:ver)? you (?:can|could|see|hear|feel|never)\b(?:.*?\b(?:nobody|no one|everybody|everyone|people) \w+ you\b)*"
     r"|(?:^|[,;:] |\b(?:from|in|at|on) (?:[\w'’-]+ ){1,5}|\bso (?:that )?|\band )you can (?:almost |just |even |always )?"
     r"(?:see|hear|smell|feel|walk|taste)\b(?! (?:me|us|him|her|them|that)\b)"
     r"|(?<![望让等说问想盼怕信得给])你(?:都|就)?(?:能|可以|会)?(?:看到|看见|看得到|看得见|听到|听见|听得到|听得见|闻到|闻得到|望见|望到)",
-    re.IGNORECASE,
+    any_case=True,
 )
 _SOMEBODY = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im)\b|[他她](?![们的乡人])")
 _SEVERAL = re.compile(r"\b(?:[Tt]hey|[Tt]hem)\b|[他她]们(?!的)")
 _SOMEBODYS = re.compile(r"\b(?:[Hh]is|[Hh]er|[Hh]ers|[Tt]heir|[Tt]heirs)\b|[他她]们?(?=的)")
+#: One of these, or a character of them, stands in whatever points at somebody.
+_POINTERS = frozenset(
+    """
+    I i Me me My my Mine mine Myself myself We we Us us Our our Ours ours You you Your your Yours yours He he She she
+    Him him They they Them them His his Her her Hers hers Their their Theirs theirs
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
+)
+_POINTERS_HAN = frozenset("我你您咱他她")
+_LETTERS = re.compile("[A-Za-z]+")
 _POINTS_FIRST = re.compile(
     r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)"
 )
-_RELATIVE = re.compile(
+_RELATIVE = Guarded(
+    "yesterday|today|tonight|tomorrow|last |next |this |past |coming |ago|now| day|day after|week|month|recently|昨|明|今|前|后|去年|周|星期|礼拜|月|刚才|最近",
     r"\b(?:(?:yesterday|today|tonight|tomorrow|last night)\b|(?:last|next|this|past|coming) (?:week|weekend|month|year|night|morning"
     r"|evening|afternoon|spring|summer|autumn|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february"
     r"|march|april|may|june|july|august|september|october|november|december)\b|ago\b|(?:from|until) now\b|day after\b|recently\b"
     r"|in (?:a|two|three|four|five|six|\d+) (?:days?|weeks?|months?)(?= time|$|[.,]))"
     r"|[昨明]天|前天|后天|今[天晚早年]|昨[晚夜]|明[年晚早]|去年|前年|后年|[上下]个?(?:周|星期|礼拜|月)|[这本]个?(?:周|星期|礼拜|月)|刚才|最近|\d天前|[一二三四五六七八九十几]天[前后]",
-    re.IGNORECASE,
+    any_case=True,
 )
 
 
@@ -268,14 +293,23 @@ def points_away(statement: str, named: Sequence[str]) -> bool:
     >>> points_away("She lives in York.", ()), points_away("Pickle died while she was asleep.", ["Pickle"])
     (True, False)
     """
-    plain = _ANYBODY.sub(_without_you, _unquoted(statement))
-    if _OWN.search(plain):
-        return True
-    if found := _SOMEBODY.search(plain):
-        return _named_before(plain, found.start(), named) != 1
-    if found := _SOMEBODYS.search(plain) or _SEVERAL.search(plain):
-        return _named_before(plain, found.start(), named) == 0
+    plain = _unquoted(statement)
+    if _ANYBODY.may_stand_in(plain):
+        plain = _ANYBODY.pattern.sub(_without_you, plain)
+    if _holds_pointer(plain):
+        if _OWN.search(plain):
+            return True
+        if found := _SOMEBODY.search(plain):
+            return _named_before(plain, found.start(), named) != 1
+        if found := _SOMEBODYS.search(plain) or _SEVERAL.search(plain):
+            return _named_before(plain, found.start(), named) == 0
     return bool(_POINTS_FIRST.match(plain)) and not any(name in plain for name in named)
+
+
+def _holds_pointer(plain: str) -> bool:
+    if not _POINTERS.isdisjoint(_LETTERS.findall(plain)):
+        return True
+    return not plain.isascii() and not _POINTERS_HAN.isdisjoint(plain)
 
 
 def _without_you(found: re.Match[str]) -> str:
@@ -323,7 +357,7 @@ def is_relative(statement: str) -> bool:
     (True, False)
     """
     plain = _unquoted(statement)
-    return any(not _DATE_BEHIND.match(plain, found.end()) for found in _RELATIVE.finditer(plain))
+    return any(not _DATE_BEHIND.match(plain, found.end()) for found in _RELATIVE.all_in(plain))
 
 
 def _named_before(text: str, end: int, named: Sequence[str]) -> int:

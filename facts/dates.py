@@ -11,9 +11,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 
+from facts.guarded import holds_any
 from facts.numbers import value_of
-from recall.times import windows, without_distances
+from recall.periods import DISTANT, windows, without_distances
 
 MONTH_NAMES = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
@@ -21,6 +23,10 @@ MONTH_NAMES = [
 ]  # fmt: skip
 DAY_NAMES = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _HAN_DAYS = {**{c: n for n, c in enumerate("一二三四五六")}, "日": 6, "天": 6}
+
+
+#: The dates of so many texts are held: those of one statement are asked for again and again.
+_TEXTS_HELD = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +52,13 @@ def told_days(text: str, said: date) -> tuple[Days, ...]:
         text = text.replace(written.words, " ")
         found += [days] if (days := span_of(written.iso)) else []
     plain = _LUNAR.sub(" ", text.casefold().replace("’", "'"))
-    for window in windows(without_distances(plain), said):
+    near = without_distances(plain) if holds_any(plain, DISTANT) else plain
+    for window in windows(near, said):
         found += (
             _any_year(window.first, window.last, said) if window.yearly else [Days(window.first, window.last)]
         )
     for needs, pattern, rule in _RULES:
-        for match in pattern.finditer(plain) if any(part in plain for part in needs) else ():
+        for match in pattern.finditer(plain) if holds_any(plain, needs) else ():
             found += _tried(rule, match, said)
     found += _of_months(plain, said)
     return tuple(dict.fromkeys(found))
@@ -76,6 +83,7 @@ def iso_of(text: str) -> str:
     return year[1] if year else ""
 
 
+@lru_cache(_TEXTS_HELD)
 def written_dates(text: str) -> tuple[Written, ...]:
     """The dates with a year that are written out in a text, the more exact first."""
     found: list[Written] = []

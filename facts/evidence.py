@@ -23,6 +23,7 @@ from facts.cues import (
     clauses,
     denies,
     ends_or_denies,
+    promises,
     sentences,
     stance_of,
     takes_back,
@@ -55,11 +56,16 @@ class Sentence:
         """How it says what these terms tell: what stands in another clause than a plan or a wish is stated."""
         if self.stance not in ("planned", "wished"):
             return self.stance
-        scored = [(len(wanted & telling(clause)), stance_of(clause)) for clause in clauses(self.text)]
+        scored = [(len(wanted & terms), stance) for terms, stance in self._told_by_clause]
         most = max((score for score, _ in scored), default=0)
         return (
             "stated" if any(score == most and stance == "stated" for score, stance in scored) else self.stance
         )
+
+    @cached_property
+    def _told_by_clause(self) -> tuple[tuple[frozenset[str], Stance], ...]:
+        """The terms of each clause, with how it says them."""
+        return tuple((telling(clause), stance_of(clause)) for clause in clauses(self.text))
 
     @cached_property
     def ends_or_denies(self) -> bool:
@@ -158,7 +164,7 @@ class SpokenWindow:
             for place, turn in enumerate(turns)
         ]
         self._first = len(before)
-        known = [*names.person, *names.companion, *names.known]
+        known = [*names.person, *names.companion, *names.known, *(turn.speaker for turn in turns)]
         self._known = frozenset(
             part for name in known for part in (folded(name), *folded(name).split()) if part
         )
@@ -170,9 +176,15 @@ class SpokenWindow:
         places = sorted({handle for handle in handles if 0 < handle <= size})
         return tuple(self._sources[self._first + place - 1] for place in places)
 
-    def bearing(self, sources: Sequence[Source], of_companion: bool) -> tuple[Source, ...]:
-        """Those of these turns that may bear a statement out, with what their speaker said yes to."""
-        return in_order(each for source in sources for each in self._with_agreement(source, of_companion))
+    def bearing(self, sources: Sequence[Source], of_companion: bool, subject: str = "") -> tuple[Source, ...]:
+        """Those of these turns that may bear a statement out, with what their speaker said yes to.
+
+        What somebody else said is evidence of nobody but themselves: of a statement that has them for its ``subject``.
+        """
+        own = (source for source in sources if not source.turn.speaker)
+        found = [each for source in own for each in self._with_agreement(source, of_companion)]
+        theirs = (source for source in sources if source.turn.speaker and not of_companion)
+        return in_order([*found, *(each for each in theirs if folded(each.turn.speaker) == folded(subject))])
 
     def source_of(
         self, name: str, sources: Sequence[Source], of_companion: bool
@@ -238,14 +250,60 @@ def in_order(sources: Iterable[Source]) -> tuple[Source, ...]:
 
 def stays_as_it_was(statement: str, wanted: frozenset[str], sources: Sequence[Source]) -> bool:
     """Whether turns say that something is as it was, and so does a statement: "kept it" is "did not change it"."""
-    of_it = wanted - telling(stays) if (stays := words_of_staying(statement)) else frozenset()
+    if not (stays := words_of_staying(statement)):
+        return False
+    of_it = wanted - telling(stays)
     told = (one for source in sources for one in source.sentences if of_it & one.terms)
     return any(of_it & one.terms - telling(kept) for one in told if (kept := words_of_staying(one.text)))
 
 
+def is_reversed(
+    statement: str, wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], sources: Sequence[Source]
+) -> bool:
+    """Whether a statement denies what its turns say, or says what they deny."""
+    if stays_as_it_was(statement, wanted, sources):
+        return False
+    if denies(statement):
+        said = [sentence for source in sources for sentence in source.sentences if wanted & sentence.terms]
+        return not any(sentence.ends_or_denies for sentence in said)
+    if ends_or_denies(statement):
+        return False
+    tops = [sentence for sentence, score in best if score == best[0][1]]
+    if not all(sentence.clauses_taken_back for sentence in tops):
+        return False
+    scored = [
+        (len(wanted & terms), denied) for sentence in tops for terms, denied in sentence.clauses_taken_back
+    ]
+    most = max((score for score, _ in scored), default=0)
+    return bool(most) and all(denied for score, denied in scored if score == most)
+
+
+def weakest_stance(
+    wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool
+) -> Stance:
+    """How it was said at the most: as the best sentences allow; of a plan only the clauses that tell it are one."""
+    tops = [sentence for sentence, score in best if score == best[0][1]]
+    found = [sentence.stance_of(wanted) for sentence in tops]
+    if of_companion:
+        # What the companion will do it has promised, whatever it depends on.
+        found = [
+            "stated" if stance in ("planned", "wished") or promises(sentence.text) else stance
+            for sentence, stance in zip(tops, found, strict=True)
+        ]
+    return "stated" if "stated" in found else found[0]
+
+
 def telling(text: str) -> frozenset[str]:
     """The terms of a text that tell something: words, and pairs of characters where there are no spaces."""
-    return frozenset(term for term in terms(text) if len(term) > 1 or not is_unspaced(term))
+    found = terms(text)
+    if text.isascii():
+        return frozenset(found)
+    return frozenset([term for term in found if tells(term)])
+
+
+def tells(term: str) -> bool:
+    """Whether a term tells something by itself."""
+    return len(term) > 1 or term.isascii() or not is_unspaced(term)
 
 
 def stands_in(name: str, text: str) -> bool:
@@ -265,7 +323,7 @@ def _joins(edge: str, neighbour: str) -> bool:
 
 
 def _speaks(source: Source) -> bool:
-    return not source.barred and not source.turn.standin
+    return not (source.barred or source.turn.standin or source.turn.speaker)
 
 
 def _barred(turns: Sequence[Turn]) -> frozenset[str]:

@@ -10,6 +10,7 @@ from functools import cached_property
 from facts.ages import birth_years
 from facts.dates import DAY_NAMES, MONTH_NAMES, Days, derivable, span_of, told_days, weekday_of, written_dates
 from facts.evidence import Source
+from facts.guarded import holds_any
 from facts.numbers import asserted, mentioned, value_of
 
 _NAMES = "|".join(MONTH_NAMES)
@@ -41,42 +42,57 @@ _LUNAR = re.compile(
 )
 
 
+class ReadText:
+    """A text that bears figures out beside what was said, and what stands in it, each worked out once."""
+
+    def __init__(self, text: str, written: date) -> None:
+        self.text = text
+        self._written = written
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The numbers that stand in it."""
+        return mentioned(self.text)
+
+    @cached_property
+    def days(self) -> tuple[Days, ...]:
+        """The days that it may speak of."""
+        return told_days(self.text, self._written)
+
+    @cached_property
+    def years_of_birth(self) -> frozenset[int]:
+        """The years that follow from the ages in it."""
+        return birth_years(self.text, self._written)
+
+
 class Figures:
     """The numbers that stand in some texts, the days they may speak of, and the years of birth that follow from ages.
 
     Each is worked out when it is first asked for, since most statements hold no day.
     """
 
-    def __init__(
-        self, sources: Sequence[Source], texts: Iterable[str] = (), written: date | None = None
-    ) -> None:
-        self._sources = tuple(sources)
-        self._texts = tuple(texts)
-        self._written = written or (sources[-1].said if sources else date.min)
+    def __init__(self, sources: Sequence[Source], texts: Iterable[ReadText] = ()) -> None:
+        self._all: tuple[Source | ReadText, ...] = (*sources, *texts)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
         """Every number that stands in them."""
-        return frozenset().union(*(source.numbers for source in self._sources), *map(mentioned, self._texts))
+        return frozenset().union(*(each.numbers for each in self._all))
 
     @cached_property
     def days(self) -> tuple[Days, ...]:
         """The days that they may speak of."""
-        spoken = [day for source in self._sources for day in source.days]
-        written = [day for text in self._texts for day in told_days(text, self._written)]
-        return tuple(dict.fromkeys((*spoken, *written)))
+        return tuple(dict.fromkeys(day for each in self._all for day in each.days))
 
     @cached_property
     def years_of_birth(self) -> frozenset[int]:
         """The years that follow from the ages in them."""
-        spoken = (source.years_of_birth for source in self._sources)
-        return frozenset().union(*spoken, *(birth_years(text, self._written) for text in self._texts))
+        return frozenset().union(*(each.years_of_birth for each in self._all))
 
     @cached_property
     def lunar(self) -> frozenset[str]:
         """The days in them that are or may be of the lunar calendar."""
-        texts = (*(source.text for source in self._sources), *self._texts)
-        return frozenset(found for text in texts for found in _LUNAR.findall(text))
+        return frozenset(found for each in self._all for found in _LUNAR.findall(each.text))
 
     def bears(self, iso: str) -> bool:
         """Whether a date follows from them."""
@@ -125,7 +141,7 @@ def wrong_figure(text: str, figures: Figures) -> str:
         return "date"
     for each in written:
         rest = rest.replace(each.words, " ")
-    in_months = "月" in plain or any(name in plain for name in MONTH_NAMES)
+    in_months = "月" in plain or holds_any(plain, MONTH_NAMES)
     days = list(_DAY_AND_MONTH.finditer(rest)) if in_months else []
     if any(not _holds(found, figures) for found in days):
         return "date"
@@ -148,13 +164,13 @@ def first_wrong(texts: Iterable[str], figures: Figures) -> str:
 
 def _may_hold_one(plain: str) -> bool:
     """Whether a text may hold a figure; most hold none, and are looked at only this far."""
-    if _A_FIGURE.search(plain) or any(part in plain for part in _PARTS):
+    if _A_FIGURE.search(plain) or holds_any(plain, _PARTS):
         return True
     return "ty" in plain and _TENS.search(plain) is not None
 
 
 def _in_weekdays(plain: str) -> bool:
-    return "day" in plain or any(part in plain for part in ("周", "星期", "礼拜"))
+    return holds_any(plain, ("day", "周", "星期", "礼拜"))
 
 
 def _without_lunar(text: str, figures: Figures) -> str:

@@ -14,7 +14,7 @@ from domain.facts import About, NewFact, NewNote, NewRelation, Slot, Stance
 from domain.languages import language_of, latin_names, names_in, unspaced_length, whole_names
 from domain.records import Turn
 from facts.ages import birth_years, dated_age
-from facts.cues import denies, ends_or_denies, is_relative, leaves_open, promises, tells_birthday
+from facts.cues import is_relative, leaves_open, tells_birthday
 from facts.dates import iso_of, written_dates
 from facts.drafts import FactDraft, NoteDraft
 from facts.evidence import (
@@ -23,10 +23,11 @@ from facts.evidence import (
     SpokenWindow,
     best_sentences,
     in_order,
-    stays_as_it_was,
+    is_reversed,
     telling,
+    weakest_stance,
 )
-from facts.figures import Figures, first_wrong
+from facts.figures import Figures, ReadText, first_wrong
 from facts.numbers import mentioned
 from facts.slots import COMPANION, PERSON, Names, slot_of
 
@@ -132,12 +133,17 @@ class _Ground:
             self.rejected["too many"] += 1
             return None
         self._of_turn[last.text_id] += 1
-        restatement = dated_age(draft.restatement, slot.attribute, basis.sources[-1].said)
-        bare = NewFact(
-            self._new_id(), note, restatement, draft.subject, draft.attribute, draft.value, slot, single,
-            about, basis.stance_in(slot, draft), last.timestamp, basis.turns,
+        # A detail that does not hold costs only itself.
+        fact = NewFact(
+            self._new_id(), note, dated_age(draft.restatement, slot.attribute, basis.sources[-1].said),
+            draft.subject, draft.attribute, draft.value, slot, single, about, basis.stance_in(slot, draft),
+            last.timestamp, basis.turns,
+            tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
+            tuple(name for name in draft.persons if self._stands(name, basis)),
+            tuple(name for name in draft.entities if self._stands(name, basis)),
+            draft.location if draft.location and self._stands(draft.location, basis) else "",
+            *self._times(draft, basis),
         )  # fmt: skip
-        fact = self._with_details(bare, draft, basis)
         self.relations += self._relations(draft, fact, basis)
         return fact
 
@@ -163,7 +169,8 @@ class _Ground:
             return "no turn"
         if any(source.barred for source in named):
             return "forgotten"
-        sources = self._window.bearing(named, of_companion)
+        subject = draft.subject if draft and draft.about == "other" else ""
+        sources = self._window.bearing(named, of_companion, subject)
         if not sources:
             return "companion's words"
         telling_ones = tuple(
@@ -192,7 +199,8 @@ class _Ground:
         asked: tuple[Source, ...] = ()
         wrong = first_wrong((statement, value), self._figures_of(sources))
         if wrong == "date" and (asked := self._window.answered(sources)):
-            questions = [question for each in asked for question in each.questions]
+            day = sources[-1].said
+            questions = [ReadText(question, day) for each in asked for question in each.questions]
             wrong = first_wrong((statement, value), Figures(sources, questions))
         if wrong:
             return wrong
@@ -200,7 +208,11 @@ class _Ground:
         if found is None:
             return "name"
         basis = self._judged(statement, value, found, of_companion, stance)
-        return basis if isinstance(basis, str) else replace(basis, sources=in_order((*asked, *basis.sources)))
+        if not isinstance(basis, str) and len(found) > len(sources) and not of_companion:
+            basis = self._without_lenders(basis, statement, draft, sources, stance)
+        if isinstance(basis, str) or not asked:
+            return basis
+        return replace(basis, sources=in_order((*asked, *basis.sources)))
 
     def _figures_of(self, sources: tuple[Source, ...]) -> Figures:
         """The figures of some turns, worked out once."""
@@ -220,11 +232,31 @@ class _Ground:
         known = bool(value) and self._window.source_of(value, sources, of_companion) is not None
         if value and not known and not _is_told(value, wanted, sources):
             return "value"
-        if _is_reversed(statement, wanted, best, sources):
+        if is_reversed(statement, wanted, best, sources):
             return "polarity"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
-        said = _weakest(wanted, best_sentences(wanted, own) or best, of_companion)
+        said = weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)
         return _Basis(sources, said if stance == "stated" else stance, said)
+
+    def _without_lenders(
+        self,
+        basis: _Basis,
+        statement: str,
+        draft: FactDraft | None,
+        named: tuple[Source, ...],
+        stance: Stance,
+    ) -> _Basis:
+        """The basis with the stance of the turns that were named, where others only lent a name to the statement."""
+        names = telling(" ".join(_names_of(statement, draft)))
+        rest = self._window.without_own_names(telling(statement)) - names
+        if not (told := best_sentences(rest, named)):
+            return basis
+        said = weakest_stance(rest, told, False)
+        return (
+            basis
+            if said == "stated"
+            else replace(basis, stance=said if stance == "stated" else stance, said=said)
+        )
 
     # --- names
 
@@ -260,27 +292,22 @@ class _Ground:
 
     # --- what goes with a fact
 
-    def _with_details(self, fact: NewFact, draft: FactDraft, basis: _Basis) -> NewFact:
-        """The fact with its details, as far as they hold; a detail that does not hold costs only itself."""
+    def _times(self, draft: FactDraft, basis: _Basis) -> tuple[str, str]:
+        """When what a fact tells begins and ends, as far as that holds."""
         figures = self._figures_of(basis.sources)
-        dates = [written.iso for written in written_dates(draft.restatement) if len(written.iso) == 10]
         start, end = (self._day(day, figures) for day in (draft.start, draft.end))
-        return replace(
-            fact,
-            keywords=tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
-            persons=tuple(name for name in draft.persons if self._stands(name, basis)),
-            entities=tuple(name for name in draft.entities if self._stands(name, basis)),
-            location=draft.location if draft.location and self._stands(draft.location, basis) else "",
-            start=start or (dates[0] if len(dates) == 1 and not end else ""),
-            end=end,
-        )
+        if start or end:
+            return start, end
+        dates = [written.iso for written in written_dates(draft.restatement) if len(written.iso) == 10]
+        return (dates[0] if len(dates) == 1 else ""), ""
 
     def _day(self, day: str, figures: Figures) -> str:
+        if not day:
+            return ""
         iso = iso_of(day)
         if iso and figures.bears(iso):
             return iso
-        if day:
-            self.rejected["start or end"] += 1
+        self.rejected["start or end"] += 1
         return ""
 
     def _relations(self, draft: FactDraft, fact: NewFact, basis: _Basis) -> Iterator[NewRelation]:
@@ -356,37 +383,3 @@ def _is_told(value: str, stated: frozenset[str], sources: Sequence[Source]) -> b
     wanted = frozenset(term for term in telling(value) if not mentioned(term)) - _NOTHING
     told = stated.union(*(sentence.terms for source in sources for sentence in source.sentences))
     return not wanted or 2 * len(wanted & told) >= len(wanted)
-
-
-def _is_reversed(
-    statement: str, wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], sources: Sequence[Source]
-) -> bool:
-    """Whether a statement denies what its turns say, or says what they deny."""
-    if stays_as_it_was(statement, wanted, sources):
-        return False
-    if denies(statement):
-        said = [sentence for source in sources for sentence in source.sentences if wanted & sentence.terms]
-        return not any(sentence.ends_or_denies for sentence in said)
-    if ends_or_denies(statement):
-        return False
-    tops = [sentence for sentence, score in best if score == best[0][1]]
-    if not all(sentence.clauses_taken_back for sentence in tops):
-        return False
-    scored = [
-        (len(wanted & terms), denied) for sentence in tops for terms, denied in sentence.clauses_taken_back
-    ]
-    most = max((score for score, _ in scored), default=0)
-    return bool(most) and all(denied for score, denied in scored if score == most)
-
-
-def _weakest(wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:
-    """How it was said at the most: as the best sentences allow; of a plan only the clauses that tell it are one."""
-    tops = [sentence for sentence, score in best if score == best[0][1]]
-    found = [sentence.stance_of(wanted) for sentence in tops]
-    if of_companion:
-        # What the companion will do it has promised, whatever it depends on.
-        found = [
-            "stated" if stance in ("planned", "wished") or promises(sentence.text) else stance
-            for sentence, stance in zip(tops, found, strict=True)
-        ]
-    return "stated" if "stated" in found else found[0]

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import log
 
 from domain.facts import Fact, NewFact, Slot
-from facts.evidence import telling
+from facts.evidence import telling, tells
 from facts.slots import COMPANION, PERSON, depends_on, folded
+from recall.words import terms
 
 #: More known facts than this are not shown to one comparison.
 MOST_SHOWN = 30
@@ -26,18 +27,31 @@ def near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_SHOWN) 
     """The known facts that are worth a comparison with the new ones, the nearest first; none: no call is needed."""
     texts = [(fact, _text(fact)) for fact in known if fact.current]
     own, slots = _own_names((*new, *(fact for fact, _ in texts))), by_slot(fact for fact, _ in texts)
+    everything = "\n".join(text for _, text in texts)
     holding: dict[str, list[Fact]] = {}
     scores: dict[str, float] = defaultdict(float)
     for one in new:
-        roots = {_root(term) for term in telling(_text(one)) - own}
-        for root in roots - holding.keys():
-            holding[root] = [fact for fact, text in texts if root in text]
+        # In one order in every run: so sums of scores are equal to the last bit, and so is the prompt.
+        roots = dict.fromkeys(_root(term) for term in terms(_text(one)) if tells(term) and term not in own)
+        for root in roots.keys() - holding.keys():
+            holding[root] = _holding(root, texts) if root in everything else []
         rare = [holding[root] for root in roots if 0 < len(holding[root]) <= _RARE]
         for name, score in _scores(one, slots, rare, len(texts)).items():
             scores[name] = max(scores[name], score)
     found = (fact for fact, _ in texts if scores[fact.text_id])
     kept = sorted(found, key=lambda fact: (-scores[fact.text_id], -fact.number))
     return tuple(kept[:most])
+
+
+def _holding(root: str, texts: Iterable[tuple[Fact, str]]) -> list[Fact]:
+    """The facts in whose text a word stands; of more than are rare only so many as show it."""
+    found: list[Fact] = []
+    for fact, text in texts:
+        if root in text:
+            found.append(fact)
+            if len(found) > _RARE:
+                break
+    return found
 
 
 def _text(fact: Fact | NewFact) -> str:

@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
+from facts.guarded import holds_any
+
 _HAN = {character: value for value, character in enumerate("零一二三四五六七八九")} | {
     "〇": 0,
     "两": 2,
@@ -97,7 +99,7 @@ def asserted(text: str) -> tuple[frozenset[str], ...]:
 def may_mention(text: str) -> bool:
     """Whether a text may mention a number at all; looked at quickly, since most do not."""
     plain = text.casefold()
-    return _A_FIGURE.search(plain) is not None or any(part in plain for part in _PARTS)
+    return _A_FIGURE.search(plain) is not None or holds_any(plain, _PARTS)
 
 
 def value_of(text: str) -> int | None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from typing import Literal
 
 from domain.facts import LineEvidence
@@ -22,7 +23,7 @@ from facts.ages import without_ages
 from facts.cues import ends_or_denies, hedges, stance_of
 from facts.dates import iso_of
 from facts.evidence import Source, SpokenWindow, best_sentences, stands_in, telling
-from facts.figures import Figures, wrong_figure
+from facts.figures import Figures, ReadText, wrong_figure
 from facts.numbers import mentioned
 from facts.reply_json import entries, first_of, handles_of, line_of
 from facts.slots import Names, folded
@@ -127,7 +128,7 @@ class _Grounds:
     def __init__(self, window: SpokenWindow, told: Sequence[str], today: date) -> None:
         self._window = window
         self._today = today
-        self._told_texts = tuple(told)
+        self._told_texts = tuple(ReadText(text, today) for text in told)
         self._told = folded(" \n ".join(told))
 
     def sources(self, operation: Operation) -> tuple[Source, ...] | str:
@@ -139,7 +140,7 @@ class _Grounds:
 
     def figures(self, sources: Sequence[Source], *more: str) -> Figures:
         """The numbers and days that stand in these turns, in what the model was told, and in more texts."""
-        return Figures(sources, (*self._told_texts, *more), self._today)
+        return Figures(sources, (*self._told_texts, *(ReadText(text, self._today) for text in more)))
 
     def missing(self, text: str, sources: Sequence[Source], old: str) -> str:
         """What kind of thing in a text stands nowhere; nothing when all of it does."""
@@ -195,6 +196,7 @@ class _Editing:
         self._language = language
         self._moved: list[LineEvidence] = []
         self._refused: Counter[str] = Counter()
+        self._read = lru_cache(None)(_read_line)
         bullets = Counter(_BULLET.match(line)[0] for line in numbered(text))  # type: ignore[index]
         common = bullets.most_common(1)
         self._bullet = (
@@ -324,8 +326,8 @@ class _Editing:
         return bool((telling(text) & telling(old)) - here)
 
     def _repeated(self, text: str) -> str:
-        others = [line.text for line in self._lines if line]
-        return "repeats" if any(_is_alike(text, other) for other in others) else ""
+        others = [self._read(line.text) for line in self._lines if line]
+        return "repeats" if any(self._read(text).is_like(other) for other in others) else ""
 
 
 def _fields(value: object) -> dict[str, object]:
@@ -371,13 +373,25 @@ def _language_of_line(text: str) -> Language | None:
     return "en" if speaks_english and not _GRAMMAR.search(text) else "zh"
 
 
-def _is_alike(one: str, other: str) -> bool:
-    """Whether two lines say the same: all but a word of them, and the same numbers."""
-    if _bare(one) == _bare(other):
-        return True
-    terms, others = telling(one), telling(other)
-    shared = len(terms & others)
-    return shared > _ALIKE * len(terms | others) and mentioned(one) == mentioned(other)
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a line says: its letters alone, and its terms."""
+
+    text: str
+    bare: str
+    terms: frozenset[str]
+
+    def is_like(self, other: _Read) -> bool:
+        """Whether two lines say the same: all but a word of them, and the same numbers."""
+        if self.bare == other.bare:
+            return True
+        shared = len(self.terms & other.terms)
+        alike = shared > _ALIKE * len(self.terms | other.terms)
+        return alike and mentioned(self.text) == mentioned(other.text)
+
+
+def _read_line(text: str) -> _Read:
+    return _Read(text, _bare(text), telling(text))
 
 
 def _bare(line: str) -> str:

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from domain.facts import About, Slot
 from domain.languages import is_unspaced, latin_names
@@ -33,6 +34,8 @@ class Names:
     companion_called: str = ""
 
 
+#: So many attributes and names are brought into their normal form once.
+_HELD = 256
 #: Nobody's name is known yet.
 NOBODY = Names()
 
@@ -68,6 +71,7 @@ def subject_of(subject: str, about: About, names: Names) -> str:
     return _related(plain, names)
 
 
+@lru_cache(_HELD)
 def attribute_of(attribute: str) -> tuple[str, bool]:
     """The normal form of an attribute, and whether it holds one value at a time."""
     plain = _plain(attribute.replace("_", " ").replace("-", " "))
@@ -104,18 +108,31 @@ def _plain(text: str) -> str:
 
 def _is_called(plain: str, names: tuple[str, ...]) -> bool:
     """Whether this is one of these names, or one of them with a surname behind it."""
-    own = {_plain(name) for name in names if name.strip()}
-    return plain in own or plain.split(maxsplit=1)[0] in own or any(plain == name.split()[0] for name in own)
+    own, first = _called(names)
+    return plain in own or plain in first or plain.split(maxsplit=1)[0] in own
+
+
+@lru_cache(_HELD)
+def _called(names: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """The plain forms of some names, and the first word of each."""
+    own = frozenset(filter(None, map(_plain, names)))
+    return own, frozenset(name.split()[0] for name in own)
 
 
 def _related(plain: str, names: Names) -> str:
     """Somebody else: "mara's sister annika" is annika, "陈默的女朋友" is 女朋友; "my sister" is sister."""
-    own = [re.escape(_plain(name)) for name in (*names.person, "the user", "user", "用户") if name.strip()]
-    rest = re.sub(rf"^(?:{'|'.join(own)})(?:'s |的)", "", plain)
+    rest = _of_the_person(names.person).sub("", plain) if "'s " in plain or "的" in plain else plain
     words = rest.split()
     if len(words) > 1 and words[0] in _KIN:
         return " ".join(words[1:])
     return rest
+
+
+@lru_cache(_HELD)
+def _of_the_person(called: tuple[str, ...]) -> re.Pattern[str]:
+    """What says that something is the person's, in front of what it is."""
+    own = [re.escape(_plain(name)) for name in (*called, "the user", "user", "用户") if name.strip()]
+    return re.compile(rf"^(?:{'|'.join(own)})(?:'s |的)")
 
 
 def _favourite(plain: str) -> str:
@@ -155,38 +172,12 @@ _KIN = frozenset(
     doctor
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
-_PERSON_WORDS = frozenset(
-    {
-        "user",
-        "the user",
-        "person",
-        "the person",
-        "user name",
-        "user_name",
-        "用户",
-        "本人",
-        "我",
-        "i",
-        "me",
-        "self",
-        "对方",
-    }
-)
-_COMPANION_WORDS = frozenset(
-    {
-        "assistant",
-        "the assistant",
-        "companion",
-        "the companion",
-        "ai",
-        "助手",
-        "ai助手",
-        "老友",
-        "old friend",
-        "you",
-        "你",
-    }
-)
+_PERSON_WORDS = frozenset({
+    "user", "the user", "person", "the person", "user name", "user_name", "用户", "本人", "我", "i", "me", "self", "对方",
+})  # fmt: skip
+_COMPANION_WORDS = frozenset({
+    "assistant", "the assistant", "companion", "the companion", "ai", "助手", "ai助手", "老友", "old friend", "you", "你",
+})  # fmt: skip
 
 _SINGLE = """
 name: full name, first name, called | 姓名, 名字, 全名, 本名
@@ -287,15 +278,8 @@ _OF_HOME = (
 )  # fmt: skip
 _OF_WORK = ("salary", "boss", "colleague", "commute", "work hours", "job title", "project", "team", "office")
 _OF_PARTNER = (
-    "living with",
-    "relationship status",
-    "plan",
-    "trip",
-    "in law",
-    "engagement",
-    "wedding",
-    "partner job",
-)
+    "living with", "relationship status", "plan", "trip", "in law", "engagement", "wedding", "partner job",
+)  # fmt: skip
 _OF_LIFE = (
     "health", "medication", "weight", "age", "routine", "diet", "home", "living with", "plan", "partner", "job title",
     "employer", "doctor", "appointment", "treatment", "hobby", "likes", "status",

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
 
 from domain.facts import Change, Fact, NewFact
 from facts.cues import takes_back
@@ -142,23 +144,35 @@ def same_value(one: str, other: str) -> bool:
     >>> same_value("£38,500", "38500 pounds"), same_value("三万一", "31000元"), same_value("York", "Leeds")
     (True, True, False)
     """
-    if _bare(one) == _bare(other):
+    value, beside = _value_of(one), _value_of(other)
+    if value.bare == beside.bare:
         return True
-    numbers, others = _numbers(one), _numbers(other)
-    words, other_words = _words(one), _words(other)
-    if numbers or others:
-        return bool(numbers & others) and (words <= other_words or other_words <= words)
-    return bool(words) and words == other_words
+    words, others = value.words, beside.words
+    if value.numbers or beside.numbers:
+        return bool(value.numbers & beside.numbers) and (words <= others or others <= words)
+    return bool(words) and words == others
 
 
 def is_less_exact(one: str, other: str) -> bool:
     """Whether a value says no more than another: "York" beside "Fishergate, York"."""
-    words, others = _words(one), _words(other)
-    return bool(words) and words < others and _numbers(one) <= _numbers(other)
+    value, beside = _value_of(one), _value_of(other)
+    return bool(value.words) and value.words < beside.words and value.numbers <= beside.numbers
 
 
-def same_matter(one: Entry, other: Entry) -> bool:
-    """Whether two entries of a slot say the same, and neither takes back what the other says."""
+class ToldValue(Protocol):
+    """A value and the statement that tells it: a fact, known or new, or its entry."""
+
+    @property
+    def value(self) -> str:
+        """The value."""
+
+    @property
+    def restatement(self) -> str:
+        """The statement."""
+
+
+def same_matter(one: ToldValue, other: ToldValue) -> bool:
+    """Whether two statements of a slot say the same, and neither takes back what the other says."""
     equal = (
         same_value(one.value, other.value)
         if one.value or other.value
@@ -168,6 +182,22 @@ def same_matter(one: Entry, other: Entry) -> bool:
 
 
 _MARKS = re.compile(r"[\W_]+")
+#: So many values are read once: each is compared with several others.
+_VALUES_HELD = 512
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """What a value says: its letters alone, its numbers, and its terms without those that only write a number."""
+
+    bare: str
+    numbers: frozenset[str]
+    words: frozenset[str]
+
+
+@lru_cache(_VALUES_HELD)
+def _value_of(text: str) -> _Value:
+    return _Value(_bare(text), _numbers(text), _words(text))
 
 
 def _bare(text: str) -> str:
@@ -187,5 +217,4 @@ _UNIT = frozenset(
 
 
 def _words(text: str) -> frozenset[str]:
-    """The terms of a value without those that only write a number."""
     return frozenset(term for term in telling(text) if not mentioned(term)) - _UNIT

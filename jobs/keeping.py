@@ -1,4 +1,5 @@
-"""Keeping by itself: in the background sessions that fell silent are saved, and what left the context is noted.
+"""Keeping by itself: in the background sessions that fell silent are saved, and what left the context is noted; then
+what was brought along is read up, what is enough for a chapter becomes one, and what is too much to be searched fades.
 
 Promises: a session that has been silent for longer than the settings say is not gone on with, and is saved just as with
 ``/save``, but that no other session is opened; what fails is tried again at the next start, and nothing is lost by it;
@@ -15,7 +16,10 @@ from domain.events import Notice, Stop
 from domain.records import Session
 from domain.settings import Settings
 from jobs.background import Background
+from jobs.chapters import Chapters
+from jobs.fading_out import Fading
 from jobs.noting import Noting
+from jobs.reading_up import ReadingUp
 from jobs.renewing import renew
 from jobs.saving import Saved, Saving
 from llm import Llm
@@ -55,6 +59,9 @@ class Keeping:
         self._present = present
         self._held = held
         self._noting = Noting(memory, llm)
+        self._reading = ReadingUp(memory, llm)
+        self._chapters = Chapters(memory, llm)
+        self._fading = Fading(memory, settings.forget_limit)
         #: The windows that were left for later.
         self._left: set[str] = set()
         self._background = background
@@ -72,6 +79,11 @@ class Keeping:
     def begin(self) -> None:
         """Start making anew and keeping what is due, unless that is under way."""
         self._background.begin(self.keep_all)
+
+    def grow(self) -> None:
+        """The same, where a chapter is due, or anything may have to fade."""
+        if self._fading.limited or self._chapters.due():
+            self.begin()
 
     def note_ahead(self) -> None:
         """Start noting what has left the context of the present session, once it is a full window."""
@@ -95,7 +107,7 @@ class Keeping:
         self._left.add(self._noting.due(session_id))
 
     def keep_all(self, stop: Stop) -> None:
-        """Keep what is due, one session after another; what was done becomes a notice."""
+        """Keep what is due, one session after another, then read up; what was done becomes a notice."""
         for event in renew(self._memory, self._llm, stop):
             if isinstance(event, Notice):
                 self.notices.append(event)
@@ -107,6 +119,17 @@ class Keeping:
         finally:
             if kept:
                 self.notices.append(Notice("opening.kept", {"sessions": kept}))
+        self._read_up(stop)
+
+    def _read_up(self, stop: Stop) -> None:
+        """Read what was brought along; what leaves the context of the present session meanwhile comes first."""
+        for event in self._reading.run(stop):
+            if isinstance(event, Notice):
+                self.notices.append(event)
+            if self._noting_due():
+                self._note(stop)
+        self.notices += [event for event in self._chapters.run(stop) if isinstance(event, Notice)]
+        self.notices += self._fading.run(stop)
 
     def _keep(self, session: Session, stop: Stop) -> bool:
         """Save a session; false where there is nothing to save."""

@@ -198,6 +198,8 @@ class Noting:
             raise
         told = _with_own_subjects(work, drafts.notes)
         checked = grounded(told, work.turns, work.before, work.names, self._memory.new_text_id)
+        if self._memory.past.was_imported(work.turns[0].session_id):
+            checked = _of_others_assistant(checked)
         checked.rejected.update(drafts.rejected)
         return checked
 
@@ -297,6 +299,14 @@ def _called(subject: str, told: Mapping[str, str]) -> str:
     """A subject by the name that is known for it; a first name stands for the whole one."""
     known = (word for name, word in told.items() if subject in (name, name.split()[0]))
     return next(known, subject)
+
+
+def _of_others_assistant(checked: Checked) -> Checked:
+    """What was noted where another program spoke: nothing that it says of itself is true of this companion."""
+    facts = tuple(fact for fact in checked.facts if fact.about != "companion")
+    kept = {fact.text_id for fact in facts}
+    relations = tuple(one for one in checked.relations if one.fact in kept)
+    return replace(checked, facts=facts, relations=relations)
 
 
 def _nothing() -> Checked:

@@ -2,6 +2,7 @@
 
 Promises: each thing that is to be made anew stays noted until the commit that stores it, so that a kill or a failing
 model costs nothing but time; what changed meanwhile is never overwritten; a summary keeps the date of the one before.
+An image is made session by session, each a commit of its own, so that a little of much can be done at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from domain.events import Notice, Stop
 from domain.facts import ImageDraft
 from domain.records import IMAGES, Image, Renewable, Renewal, Round, not_withheld
 from jobs.folding import left_out, spoken_language
-from jobs.noting import Noting, NotingEvent
+from jobs.noting import Noted, Noting, NotingEvent
 from jobs.updating import Updating
 from llm import Llm
 from memory import Memory
@@ -22,7 +23,7 @@ from memory import Memory
 
 @dataclass(frozen=True)
 class Renewing:
-    """A summary or an image is going to be made anew: the how manieth of how many."""
+    """A summary, or an image by one session, is going to be made anew: the how manieth of how many."""
 
     what: Renewable
     number: int
@@ -44,19 +45,35 @@ def renew(memory: Memory, llm: Llm, stop: Stop) -> Iterator[RenewEvent]:
 
     Nothing is done, and no model is asked, where nothing is noted. Raises StorageError.
     """
-    summaries = [noted for noted in memory.renewals() if noted.what == "summary"]
-    images = [image for image in IMAGES if any(noted.what == image for noted in memory.renewals())]
-    of = len(summaries) + len(images)
+    waiting = memory.renewals()
+    summaries = [noted for noted in waiting if noted.what == "summary"]
+    parts = [part for image in IMAGES for part in _by_session(image, waiting)]
+    of = len(summaries) + len(parts)
     try:
         for number, noted in enumerate(summaries, start=1):
             yield Renewing("summary", number, of)
             yield from _summary_anew(memory, llm, noted, stop)
-        for number, image in enumerate(images, start=len(summaries) + 1):
+        for number, (image, session_id) in enumerate(parts, start=len(summaries) + 1):
             yield Renewing(image, number, of)
-            if not (yield from _image_anew(memory, llm, image, stop)):
+            if not (yield from _image_anew(memory, llm, image, session_id, stop)):
                 return
     except (errors.ModelError, errors.Interrupted) as fault:
         yield Notice("erase.not_made_anew", {"error": fault})
+
+
+def renew_some(memory: Memory, llm: Llm, stop: Stop, most: int) -> Iterator[RenewEvent]:
+    """The same, but at most so many steps of it: a summary, a window that is noted, an image by one session."""
+    steps = 0
+    for event in renew(memory, llm, stop):
+        steps += isinstance(event, Renewing | Noted)
+        if steps > most:
+            return
+        yield event
+
+
+def _by_session(image: Image, waiting: Sequence[Renewal]) -> list[tuple[Image, str]]:
+    """An image with each session that it waits for, oldest first."""
+    return [(image, one) for one in dict.fromkeys(each.session_id for each in waiting if each.what == image)]
 
 
 def _summary_anew(memory: Memory, llm: Llm, noted: Renewal, stop: Stop) -> Iterator[RenewEvent]:
@@ -79,20 +96,21 @@ def _summary_of(llm: Llm, rounds: Sequence[Round], stop: Stop) -> Generator[Rene
     return text
 
 
-def _image_anew(memory: Memory, llm: Llm, image: Image, stop: Stop) -> Generator[RenewEvent, None, bool]:
-    """An image from what is left of it and from what the sessions came to that it waits for, oldest first.
+def _image_anew(
+    memory: Memory, llm: Llm, image: Image, session_id: str, stop: Stop
+) -> Generator[RenewEvent, None, bool]:
+    """An image from what is left of it and from what one of the sessions that it waits for came to.
 
-    What of them was not noted yet is noted before. Returns whether that could be done; until then the image waits.
+    What of that was not noted yet is noted before. Returns whether it could be done; until then the image waits.
     """
-    waiting = [one for one in memory.renewals() if one.what == image]
+    if not (yield from Noting(memory, llm).run(session_id, stop, all_of_it=True)):
+        return False
+    waiting = [one for one in memory.renewals() if (one.what, one.session_id) == (image, session_id)]
     base = memory.newest_image(image)
     made = before = ImageDraft(base.text if base else "", tuple(memory.line_evidence(image)))
-    for session_id in dict.fromkeys(one.session_id for one in waiting):
-        if not (yield from Noting(memory, llm).run(session_id, stop, all_of_it=True)):
-            return False
-        updating = Updating(memory, llm)
-        if material := updating.material(image, session_id):
-            made = yield from updating.updated(made, material, stop)
+    updating = Updating(memory, llm)
+    if material := updating.material(image, session_id):
+        made = yield from updating.updated(made, material, stop)
     stop.check()
     if memory.make_image_anew(waiting, base, made) and made.text != before.text:
         yield Renewed(image)

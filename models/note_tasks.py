@@ -1,4 +1,4 @@
-"""What a model is asked for so that talk becomes what is known: notes, a comparison, operations on an image.
+"""What a model is asked for so that talk becomes what is known: notes, a comparison, operations on an image, a chapter.
 
 Promises: nothing is believed here; what comes back is the reply as it was written, for ``facts`` to read leniently and
 to check. No way of asking for JSON is relied upon, since servers refuse it, ignore it, or answer with blanks.
@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from domain import errors
-from domain.events import ReplyEvent, Stop
+from domain.events import Reply, ReplyEvent, Stop
 from domain.facts import Fact, NewFact
-from domain.languages import Language
+from domain.languages import Language, language_of
 from domain.records import Turn
+from domain.tree import Member
 from facts.slots import NOBODY, Names
+from models.chapter_prompts import Material
 from models.chat import Message
-from models.replies import answer_of
+from models.replies import answer_of, summary_of
 from models.tasks import ImageTask, Task
 
 #: The longest turn that is put before a model to be noted, in characters, and the shortest worth trying.
@@ -67,6 +69,14 @@ class NotingTasks:
         """The operations that bring an image up to date, as the model wrote them."""
         task = self._task(language, names)
         return self._answer(task, about.image, task.image_operations(about), stop)
+
+    def chapter(
+        self, members: Sequence[Member], material: Material, stop: Stop, names: Names = NOBODY
+    ) -> str:
+        """What these turns, summaries or chapters came to: a title, and the text below it, in their language."""
+        task = self._task(language_of(*(one.text for one in members)), names)
+        events = self._events(task, "chapter", task.chapter(members, material), stop)
+        return summary_of(next(event for event in events if isinstance(event, Reply)))
 
     def _answer(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> str:
         return answer_of(self._events(task, name, messages, stop))

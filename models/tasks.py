@@ -1,5 +1,5 @@
-"""The tasks as prompts: folding rounds into a summary, taking notes, comparing facts, bringing an image up to date, and
-searching memory by a plan.
+"""The tasks as prompts: folding rounds into a summary, taking notes, comparing facts, bringing an image up to date,
+writing a chapter, and searching memory by a plan.
 
 What a task works on is fenced data without quotations, with its dates, numbered where the answer must name it: a small
 number costs a model nothing and cannot be misspelt. What comes back is checked in ``models.replies`` and in ``facts``.
@@ -14,7 +14,9 @@ from datetime import datetime
 from domain import text as texts
 from domain.facts import Change, Fact, NewFact, Note
 from domain.languages import Language, day_in, language_of, when_in
-from domain.records import Image, Round, Turn
+from domain.records import PREFIX, Image, Role, Round, Turn
+from domain.tree import Member
+from models.chapter_prompts import CHAPTER_TEMPLATES, Material
 from models.chat import Message
 from models.note_prompts import NOTE_TEMPLATES, NoteTemplates
 from models.search_prompts import SEARCH_TEMPLATES, SearchTask
@@ -102,12 +104,31 @@ class Task:
         ]
         return Message("system", told), self._lines(records)
 
+    def chapter(self, members: Sequence[Member], material: Material) -> tuple[Message, ...]:
+        """The prompt that makes a chapter of turns, of summaries, or of chapters."""
+        told = CHAPTER_TEMPLATES[self.language]
+        records = [
+            {"days": self._days((one.start, one.end)), **self._member(one, material)} for one in members
+        ]
+        return self._asked(told.chapter, records, material=told.material[material])
+
+    def _member(self, member: Member, material: Material) -> Mapping[str, str]:
+        """What a chapter is made from, as it is told; who said a turn stands before it."""
+        roles: tuple[Role, Role] = ("user", "assistant")
+        spoken = (role for role in roles if material == "turns" and member.text.startswith(PREFIX[role]))
+        if (role := next(spoken, None)) is None:
+            return {"text": self._plain(member.text)}
+        speaker = self.names["person" if role == "user" else "companion"]
+        return {"speaker": speaker, "text": self._plain(member.text.removeprefix(PREFIX[role]))}
+
     @property
     def _tasks(self) -> NoteTemplates:
         return NOTE_TEMPLATES[self.language]
 
-    def _asked(self, template: str, records: Iterable[Mapping[str, object]]) -> tuple[Message, ...]:
-        return Message("system", template.format(**self.names)), self._lines(records)
+    def _asked(
+        self, template: str, records: Iterable[Mapping[str, object]], **more: str
+    ) -> tuple[Message, ...]:
+        return Message("system", template.format(**self.names, **more)), self._lines(records)
 
     def _lines(self, records: Iterable[Mapping[str, object]]) -> Message:
         """Records between two marks, one a line."""
@@ -150,12 +171,13 @@ class Task:
         return [one for one in said if one["text"]]
 
     def _turn(self, turn: Turn, longest: int) -> Mapping[str, str]:
-        speaker = self.names["person" if turn.role == "user" else "companion"]
+        speaker = self._plain(turn.speaker) or self.names["person" if turn.role == "user" else "companion"]
         # What a person pastes is their own; a companion's quotation is an old memory.
         spoken = texts.own_words(turn) if turn.role == "user" else texts.without_quotations(turn.words)
         words = _shortened(spoken, longest)
-        when = when_in(self.language, turn.timestamp)
-        return texts.entry(turn.timestamp, self.boundary, words, **when, speaker=speaker)
+        when = {} if turn.undated else when_in(self.language, turn.timestamp)
+        told = texts.entry(turn.timestamp, self.boundary, words, **when, speaker=speaker)
+        return {**told, "date": texts.UNKNOWN_DATE} if turn.undated else told
 
     def _fenced(self, material: Mapping[str, object], optional: Sequence[str]) -> Message:
         """The material as one line of JSON between two marks; of what is optional, only what holds anything."""

@@ -2,9 +2,8 @@
 
     questions -> references resolved -> relevance -> words, vectors, times -> pool -> ranking -> relevance -> selection
 
-Everything that is stored comes through the protocols of ``sources``, so that each may be missing: without
-vectors it is found by words, without words by vectors, and the recollection says which part was missing.
-Nothing here writes.
+Everything that is stored comes through protocols, so that each may be missing: without vectors it is found by words,
+without words by vectors, and the recollection says which part was missing. Nothing here writes.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from recall.known_facts import KnownFacts, SlotsAsked
 from recall.ranking import Evidence, bm25, from_neighbours, rarity
 from recall.searching import Hidden, Search, Searched
 from recall.selection import RankedSearch, Selector
+from recall.stretches import Stretches
 from recall.turn_table import TurnTable
 
 if TYPE_CHECKING:
@@ -241,6 +241,7 @@ class Finder:
         self._archive = archive
         self._log = log
         self._table: TurnTable | None = None
+        self._fadings = 0
         self._background: dict[bool, list[Vector]] = {}
         self._vector_of = lru_cache(_HELD)(HashedEmbedder().vector)
         self._lock = Lock()
@@ -265,8 +266,7 @@ class Finder:
         ``hidden`` (what stands in the context), so that what has left the context is found again.
         ``embed`` turns texts into vectors and is called once; None where there is no embedder. ``recent`` are the
         messages before the input, oldest first, for what "she" and "it" mean. With ``gated`` false the best are
-        handed over however weak they are. An empty recollection is a good answer.
-        Queries that stand ``apart`` each seek something of their own, side by side: the best of each counts as much.
+        handed over however weak they are. Of queries that stand ``apart`` the best of each counts as much.
         """
         said = [query for query in queries if query.strip()]
         if not said or (gated and not any(needs_memory(query) for query in (said if apart else said[-1:]))):
@@ -287,6 +287,9 @@ class Finder:
             for each, query in zip(ranked, said if apart else said[-1:] * len(ranked), strict=True)
             if not gated or self._is_relevant(each, query, limits.tokens)
         ]
+        parts = (self._archive, self._known(), search, self.weigh, limits.tokens)
+        if stretch := Stretches(*parts).asked(said[-1], now.date()) if asked[-1].of_a_whole else None:
+            kept, limits = stretch.within(ranked), stretch.left(limits)
         present = self._archive.session_number(session_id)
         known = KnownFacts(self._archive, session_id, hidden, self._slots_asked, now.date().isoformat())
         held = [(each.searched.asked.text, each.searched.facts) for each in kept]
@@ -294,10 +297,8 @@ class Finder:
         selector = Selector(self._archive, self._known(), limits, known, present, cutting=gated)
         made = selector.select(kept, facts)
         resolved = tuple(each.text for each in asked)
-        missing = tuple(search.missing)
-        return Recollection(
-            made.summaries, made.turns, made.hits, tuple(queries), resolved, missing, facts=made.facts
-        )
+        recalled = (made.summaries, made.turns, made.hits, tuple(queries), resolved, tuple(search.missing))
+        return Recollection(*recalled, facts=made.facts, chapters=stretch.chapters if stretch else ())
 
     def search(self, text: str, limits: RecallLimits) -> Recollection:
         """The memories that hold the words of ``text``, and no others; empty when nobody ever said them."""
@@ -310,6 +311,8 @@ class Finder:
     def _known(self) -> TurnTable:
         """The table, with what was stored since the last question."""
         with self._lock:
+            if self._fadings != self._archive.fadings():
+                self._table, self._fadings = None, self._archive.fadings()
             table = self._table = self._table or TurnTable()
             while new := self._archive.after(table.last_seq, _AT_ONCE):
                 table.extend(new)

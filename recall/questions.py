@@ -19,7 +19,7 @@ from typing import Literal
 
 from domain.languages import STOP_WORDS
 from domain.settings import Planning
-from recall import times, words
+from recall import periods, words
 
 _ASKS = re.compile(
     r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how)\b|什么|谁|哪|几|多少|怎|吗|呢|是否",
@@ -69,6 +69,28 @@ _NO_FACT = re.compile(
     r"|[能可]以?[^，。]{0,4}[吗么]|你(?:觉得|认为|看)",
     re.IGNORECASE,
 )
+#: What asks what went on, as a whole.
+OVERVIEW = re.compile(
+    r"\b(?:what(?:'s| is| was| has| have| had| did| were| are)?|which (?:topics|things))\b"
+    r"(?:\s+(?:we|i|you and i|all|both|mostly|mainly|really|ever|else|been|the|my|our|main|biggest|important|big"
+    r"|have|has|had|did|were|was|are|do|kinds?|sorts?|of|topics?|things?|events?|subjects?|in|life|with|me|us))*"
+    r"\s+(?:talk(?:ed|ing)?(?: about)?|discuss(?:ed|ing)?|chat(?:ted|ting)?(?: about)?|happen(?:ed|ing|s)?"
+    r"|go(?:ing|ne|es)? (?:on|through)|went (?:on|through)|been up to|up to|busy with|doing|done|do|changed?|new"
+    r"|on my mind|been like|(?:(?<=life )|(?<=things )|(?<=it ))like|stands? out|stood out|occupied (?:me|us)"
+    r"|(?:i|we) (?:do|did|done|talk(?:ed)? about|discuss(?:ed)?))\b"
+    r"|\bwhat (?:were|was|are|is) (?:the|our|my)(?: main| biggest| big| most important)?"
+    r" (?:topics?|themes?|highlights?|events?)\b"
+    r"|\banything (?:new|happened|changed)\b"
+    r"|\bhow\b(?:'s|\s+(?:was|is|has|have|had|did|were|are))?(?:\s+(?:my|our|the|life|things|everything|it|i|we|been"
+    r"|going|gone|go|was|doing|all|feeling|felt|feel|spent?|spend))*\b"
+    r"|\b(?:sum(?:mari[sz]e| up)|recap|review|look(?:ing)? back (?:on|at|over)|an? overview of|overview"
+    r"|(?:tell|remind|catch) me(?: up)?(?: (?:about|of|on|what))?|walk me through|(?:the )?story of|give me)\b"
+    r"|(?:都|又|(?<!现)在|主要|大概|到底)*(?:聊|谈|说|讲|讨论)(?:了|过)?(?:些|哪些)?(?:什么|啥|哪些)"
+    r"|(?:都)?(?:发生|经历|做|干|忙)(?:了|过)?(?:些|哪些)?(?:什么|啥|哪些)|(?:有|起了)?(?:什么|哪些|啥)(?:新)?(?:变化|新鲜事|大事)"
+    r"|(?:变|改变)了(?:些)?(?:什么|多少)|(?:是)?(?:过得|怎么过|过的)(?:怎么样|怎样|如何|好吗|还好吗|的)?|怎么样|是怎样的|是什么样的"
+    r"|总结|回顾|概括|梳理|回忆|盘点|(?:跟我|给我)?(?:讲讲|说说|聊聊|讲一讲|说一说)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +108,7 @@ class Question:
 
     text: str
     terms: tuple[str, ...]
-    windows: tuple[times.Period, ...]
+    windows: tuple[periods.Period, ...]
     of_the_past: bool
     advice: bool
     remark: bool
@@ -99,6 +121,11 @@ class Question:
     names: frozenset[str] = frozenset()
     goes_on: bool = False
 
+    @property
+    def of_a_whole(self) -> bool:
+        """Whether it may ask what went on in a stretch of time, read by itself."""
+        return self.by_itself and bool(OVERVIEW.search(self.text))
+
 
 def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
     """What is searched for: the last round of what was said, if there is one, and the new input."""
@@ -107,7 +134,7 @@ def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
 
 def read(text: str, today: date) -> Question:
     """Read a question."""
-    seeks, windows = bool(_SEEKS.search(text)), times.windows(text, today)
+    seeks, windows = bool(_SEEKS.search(text)), periods.windows(text, today)
     terms = words.sought(text) if seeks else words.terms(text)
     return Question(
         text=text,
@@ -120,7 +147,7 @@ def read(text: str, today: date) -> Question:
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),
-        faint=frozenset(terms) - frozenset(words.terms(times.without_distances(text))),
+        faint=frozenset(terms) - frozenset(words.terms(periods.without_distances(text))),
         names=frozenset(_names(text)),
         goes_on=not _ASKS.search(_first_sentence(text)),
     )
@@ -135,7 +162,7 @@ def _names(text: str) -> Iterator[str]:
     """The terms of names: of Chinese ones the pairs, since a single character of one says nothing."""
     for found in _CAPITALISED.finditer(text):
         for word in found[1].split():
-            if word.casefold() not in times.CALENDAR | STOP_WORDS:
+            if word.casefold() not in periods.CALENDAR | STOP_WORDS:
                 yield from words.terms(word)
     for found in _CHINESE_SUBJECT.finditer(text):
         yield from (term for term in words.terms(found[1]) if len(term) > 1)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from domain import errors
 from domain.languages import unspaced_share
 from domain.recollection import MissingPart
-from recall import ranking, times, turn_table, words
+from recall import periods, ranking, turn_table, words
 from recall.questions import Question
 from recall.ranking import Evidence, Flags, Floats, Numbers
 from recall.turn_table import FoundTurns, Pool, TurnTable
@@ -391,10 +391,10 @@ def _by_session(table: TurnTable, found: FoundTurns, sessions: Numbers) -> tuple
     return counts, table.session_lengths(sessions), holds.sum(axis=1).astype(np.float32)
 
 
-def _nearness(found: tuple[times.Period, ...], days: npt.NDArray[np.int32]) -> Floats:
+def _nearness(found: tuple[periods.Period, ...], days: npt.NDArray[np.int32]) -> Floats:
     """(P,) how near each turn's day is to a time that the question speaks of; 0 everywhere when it speaks of none."""
     if not found:
         return np.zeros(len(days), np.float32)
     distinct, place = np.unique(days, return_inverse=True)
     known = [date.fromordinal(int(day)) if day else date.min for day in distinct]
-    return np.array(list(times.nearest(found, known)), np.float32)[place]
+    return np.array(list(periods.nearest(found, known)), np.float32)[place]

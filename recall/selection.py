@@ -315,19 +315,11 @@ def _why(best: _Best) -> Why:
 
 
 def _recalled(turn: Turn, said: str, why: Why | None, marks: tuple[FactMark, ...]) -> RecalledTurn:
-    cut_short = said != turn.words
+    cut = said != turn.words
     return RecalledTurn(
-        turn.text_id,
-        turn.session_id,
-        turn.timestamp,
-        turn.role,
-        PREFIX[turn.role] + said,
-        hit=why is not None,
-        why=why or _NO_REASON,
-        cut=cut_short,
-        whole=turn.text if cut_short else "",
-        marks=marks,
-    )
+        turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said, why is not None,
+        why or _NO_REASON, cut, turn.text if cut else "", marks, turn.speaker, turn.undated,
+    )  # fmt: skip
 
 
 def _moment(timestamp: str) -> float:

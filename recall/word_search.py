@@ -52,6 +52,8 @@ def search(lexicon: WordStore, archive: TurnStore, text: str, limits: RecallLimi
             turn.text,
             hit=True,
             why=_why(text, turn.words, one),
+            speaker=turn.speaker,
+            undated=turn.undated,
         )
         for one in kept
         if (turn := found.get(one.seq))

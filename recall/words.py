@@ -23,9 +23,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced, unspaced_length
 
@@ -35,6 +37,12 @@ _PIECE = re.compile(
     r"|(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
     r"|(?P<code>[a-z](?:\+\+|\#))"
     rf"|(?P<word>(?:(?![{UNSPACED}])[^\W\d])(?:(?![{UNSPACED}])[\w{_MARKS}]|['’](?=[^\W\d_]))*)"
+)
+#: The same where there are no other letters than those of ASCII, in half the time.
+_PLAIN_PIECE = re.compile(
+    r"(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
+    r"|(?P<code>[a-z](?:\+\+|\#))|(?P<word>[^\W\d](?:\w|'(?=[^\W\d_]))*)",
+    re.ASCII,
 )
 _WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\w'’+#.,-])*(?:(?![{UNSPACED}])[\w+#])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -90,6 +98,8 @@ _IRREGULAR = """
     wove woven; weep wept; wife wives; win won; withdraw withdrew withdrawn; wolf wolves; woman
     women; write wrote written
 """
+#: So many different words are stemmed once: people use some thousands.
+_WORDS_HELD = 10_000
 _BASE = {form: base for base, *forms in (entry.split() for entry in _IRREGULAR.split(";")) for form in forms}
 
 
@@ -159,6 +169,32 @@ def _covered(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
             start = None
 
 
+def folded(text: str) -> str:
+    """A text as its words are compared: without case, accents, wide forms and apostrophes."""
+    return _folded(text).replace("'", "").replace("’", "")
+
+
+def beginnings(term: str) -> tuple[str, ...]:
+    """What a folded text holds that holds a word of this term: its irregular forms, and what its endings leave.
+
+    >>> beginnings("buy"), beginnings("stori"), beginnings("北京"), beginnings("12500")
+    (('buy', 'bought'), ('stor',), ('北京',), ('500',))
+    """
+    if term[:1].isdigit() and not is_unspaced(term[-1]):
+        return (max(re.findall(r"\d+", term), key=len)[-3:],)
+    whole = len(term) <= 3 or is_unspaced(term) or term[-1] not in "ie"
+    return (term if whole else term[:-1], *_irregular_forms().get(term, ()))
+
+
+@cache
+def _irregular_forms() -> Mapping[str, tuple[str, ...]]:
+    """The irregular forms of each term."""
+    forms_of = defaultdict[str, list[str]](list)
+    for form, base in _BASE.items():
+        forms_of[_stem(base)].append(form)
+    return {term: tuple(forms) for term, forms in forms_of.items()}
+
+
 def speaker_term(term: str) -> str:
     """The mark of turns spoken by somebody whose name holds ``term``."""
     return f"{SPEAKER}{term}"
@@ -171,10 +207,13 @@ def label_of(text: str) -> str:
 
 
 def _plain(text: str) -> list[str]:
-    stem = _stemmer()
     found: list[str] = []
-    for piece in _PIECE.finditer(_folded(_open_identifiers(text))):
-        found.extend(_of_piece(piece, stem))
+    folded = _folded(_open_identifiers(text))
+    for piece in (_PLAIN_PIECE if folded.isascii() else _PIECE).finditer(folded):
+        if piece.lastgroup == "word":
+            found += _of_word(piece[0])
+        else:
+            found += _of_piece(piece)
     return found
 
 
@@ -190,23 +229,16 @@ def _marks(text: str) -> Iterator[str]:
         yield from map(speaker_term, dict.fromkeys(_plain(label)))
 
 
-def _stemmer() -> _Stem:
-    """A stemmer for one call; one that is shared by threads would not be safe."""
+def _stem(word: str) -> str:
+    """A word's stem, with the endings of possession removed first.
+
+    Each call has a stemmer of its own: one that is shared by threads would not be safe.
+    """
     import Stemmer
 
-    return _Stem(Stemmer.Stemmer("english"))
-
-
-class _Stem:
-    """A word's stem, with the endings of possession removed first."""
-
-    def __init__(self, stemmer: object) -> None:
-        self._stem = stemmer.stemWord  # type: ignore[attr-defined]
-
-    def __call__(self, word: str) -> str:
-        if "'" in word or "’" in word:
-            word = word.replace("’", "'").removesuffix("'s").replace("'", "")
-        return str(self._stem(_BASE.get(word, word)))
+    if "'" in word or "’" in word:
+        word = word.replace("’", "'").removesuffix("'s").replace("'", "")
+    return str(Stemmer.Stemmer("english").stemWord(_BASE.get(word, word)))
 
 
 def _open_identifiers(text: str) -> str:
@@ -226,24 +258,25 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
 
 
-def _of_piece(piece: re.Match[str], stem: _Stem) -> Iterable[str]:
+def _of_piece(piece: re.Match[str]) -> Iterable[str]:
     kind = piece.lastgroup
-    if kind == "word":
-        return _of_word(piece[0], stem)
     if kind == "unspaced":
         return _of_run(piece[0])
     return (piece[0],) if kind == "code" else _of_number(piece)
 
 
-def _of_run(run: str) -> Iterator[str]:
+def _of_run(run: str) -> list[str]:
     """Single characters and pairs: 你好吗 gives 你, 你好, 好, 好吗, 吗 without the stop characters."""
-    for at, character in enumerate(run):
-        if character not in STOP_CHARACTERS:
-            yield character
-        if at + 1 < len(run):
-            pair = run[at : at + 2]
-            if not (pair[0] in STOP_CHARACTERS and pair[1] in STOP_CHARACTERS):
-                yield pair
+    found: list[str] = []
+    before, joins = "", True
+    for character in run:
+        joined, joins = joins, character in STOP_CHARACTERS
+        if before and not (joined and joins):
+            found.append(before + character)
+        if not joins:
+            found.append(character)
+        before = character
+    return found
 
 
 def _of_number(piece: re.Match[str]) -> Iterator[str]:
@@ -255,10 +288,11 @@ def _of_number(piece: re.Match[str]) -> Iterator[str]:
         yield whole + after
 
 
-def _of_word(word: str, stem: _Stem) -> tuple[str, ...]:
+@lru_cache(_WORDS_HELD)
+def _of_word(word: str) -> tuple[str, ...]:
     """A word's stem; nothing for a stop word; letters and digits run together stay one token."""
     plain = word.replace("’", "'").strip("_'")
-    token = stem(plain) if plain and plain not in STOP_WORDS else ""
+    token = _stem(plain) if plain and plain not in STOP_WORDS else ""
     return (token,) if token else ()
 
 

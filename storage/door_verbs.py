@@ -1,29 +1,50 @@
-"""What other doors than the terminal ask of a memory, for ``Memory``.
+"""What other doors than the terminal ask of a memory: ``Memory.doors``.
 
     sessions_of_door, start_door_session   sessions that a door holds, beside those of the terminal
+    store_alone, ..., end_session          sessions in which only the person speaks; a job archives them afterwards
     held_rounds, last_held, hold           which rounds of a client's history are stored
     owe_cleaning, due_cleanings, ...       what is to be read of them, durable
     kept_memories, hide_memory, ...        notes, as a chat API lists them
 
-Promises: each verb is one commit or nothing; what was hidden is listed nowhere and stands behind nothing that is known.
+Promises: each verb is one commit or nothing; what nobody answers never looks as if somebody had; what was hidden is
+listed nowhere and stands behind nothing that is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from domain.held import DueCleaning, HeldRound, KeptMemory
-from domain.records import ErasureScope, Round, Session
-from storage.knowing import Knowing
+from domain.records import ErasureScope, Round, Session, Turn
+from storage.erasure import Eraser
+from storage.store import NewTurn, Store
 
 if TYPE_CHECKING:
     from domain.vectors import Vector
 
 
-class Serving(Knowing):
-    """The verbs of ``Memory`` for doors."""
+class DoorVerbs:
+    """The verbs of one memory for doors, over its store and its eraser.
+
+    ``tell_index`` is told which texts are gone, also when there are only new ones.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        eraser: Eraser,
+        *,
+        clock: Callable[[], datetime],
+        new_session_id: Callable[[], str],
+        tell_index: Callable[[Sequence[str]], None],
+    ) -> None:
+        self._store = store
+        self._eraser = eraser
+        self._clock = clock
+        self._new_session_id = new_session_id
+        self._tell_index = tell_index
 
     # -- sessions and histories ----------------------------------------------------------------------------------
 
@@ -33,7 +54,25 @@ class Serving(Knowing):
 
     def start_door_session(self, door: str, key: str) -> Session:
         """A new active session that a door holds under a key; the terminal never goes on with it by itself."""
-        return self._store.start_session(self._session_id(), self._now(), door=door, door_key=key)
+        return self._store.start_session(self._new_session_id(), self._now(), door=door, door_key=key)
+
+    def active_sessions_of_door(self, door: str) -> list[Session]:
+        """The active sessions of a door, oldest first; one with an ``end_timestamp`` waits to be archived."""
+        return [session for session in self._store.active_sessions() if session.door == door]
+
+    def store_alone(self, session_id: str, words: str, text_id: str, *, said: str | None = None) -> Turn:
+        """Store a message that nobody answers, with its words and its place in the queue, in one commit.
+
+        What is of the past was ``said`` then.
+        """
+        now = self._now()
+        stored = self._store.store_alone(session_id, NewTurn(text_id, said or now, "user", words), now)
+        self._tell_index([])
+        return stored
+
+    def end_session(self, session_id: str, ended: str) -> None:
+        """Note that a session ended then: nobody goes on in it, and it waits to be archived."""
+        self._store.end_session(session_id, ended)
 
     def held_rounds(self, chains: Sequence[str]) -> list[HeldRound]:
         """The rounds with these chains that were ever stored, in the order in which they were."""
@@ -80,7 +119,7 @@ class Serving(Knowing):
         with self._store.in_one_commit():
             hidden = self._store.hide_memory(number, self._now())
             for fact in self._store.facts_of_memory(number) if hidden else ():
-                self.put_right(fact, None)
+                self._store.put_right(fact, None, self._now())
         return hidden
 
     def hide_memories_before(self, moment: datetime) -> int:
@@ -89,7 +128,7 @@ class Serving(Knowing):
 
     def scope_of_memory(self, number: int) -> ErasureScope:
         """The turns that a memory rests on, also a hidden one, and what was made from them."""
-        return self.eraser.turns(self._store.turns_of_memory(number))
+        return self._eraser.turns(self._store.turns_of_memory(number))
 
     def memories_without_vector(self, model: str) -> list[int]:
         """The memories that are not hidden and have no vector of this model."""
@@ -105,6 +144,5 @@ class Serving(Knowing):
             for number, vector in vectors:
                 self._store.keep_memory_vector(number, model, vector)
 
-    def _session_id(self) -> str:
-        """The name of a new session."""
-        raise NotImplementedError
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="seconds")

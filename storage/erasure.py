@@ -3,23 +3,24 @@
     choose -> show and ask (not here) -> take_out, one commit -> clean_files -> proof
 
 The commit leaves a note of what is being erased, so that an erasure that was killed after it is finished at the next
-start. What was made from an erased turn goes with it: the summary of its session, the notes and facts that rest on it,
-and the lines that hold it or rest on it from every version of the images. The versions stay, and so does every other
-line. What is to be made anew from what is left is noted in the same commit. What other people's memories hold is
-neither searched nor touched, wherever they lie.
+start. What was made from an erased turn goes with it: the summary of its session, the text of the chapters over that,
+the notes and facts that rest on it, and the lines that hold it or rest on it from every version of the images. The
+versions stay, and so does every other line. What is to be made anew from what is left is noted in the same commit. What
+other people's memories hold is neither searched nor touched, wherever they lie.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
 from domain.facts import Fact, Note, Relation
 from domain.records import IMAGES, ErasureScope, Summary, Turn
+from domain.tree import Chapter
 from storage import proof
 from storage.image_lines import Filtered, LineFilter, Tokens, same
 from storage.images import Images
@@ -104,18 +105,20 @@ class Eraser:
         wanted = same(words)
         if not wanted:
             return ErasureScope()
-        turns = [turn for turn in self._every_turn() if wanted in same(turn.words)]
+        turns = [turn for turn in self._every_turn() if wanted in same(f"{turn.speaker}\n{turn.words}")]
         holding = [summary for summary in self.store.every_summary() if wanted in same(summary.summary)]
         chosen = self._with_derived(turns, words=words.strip())
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *holding)}
         pins = [pin for image in IMAGES for pin in self.store.pins(image) if wanted in same(pin)]
         notes, facts = self._known_with(wanted)
+        chapters = [one for one in self.store.chapters() if wanted in same(one.text)]
         flying = (one for one in self.store.every_in_flight() if wanted in same(one.text + one.partial))
         return replace(
             chosen,
             summaries=tuple(summaries.values()),
             pins=tuple(pins),
             in_flight=tuple(one.session_id for one in flying),
+            chapters=_each((*chosen.chapters, *chapters)),
             **self._known(turns, notes, facts),
         )
 
@@ -131,6 +134,7 @@ class Eraser:
             versions=now.versions,
             left=now.left,
             lines=now.lines,
+            chapters=_each((*now.chapters, *self.store.chapters([one.text_id for one in chosen.chapters]))),
             **self._known(chosen.turns, chosen.notes, chosen.facts),
         )
 
@@ -150,8 +154,16 @@ class Eraser:
             tuple(dict.fromkeys(line for image in images for line in image.lines)),
             in_flight=tuple(session_id for session_id in whole if self.store.in_flight(session_id)),
             words=words,
+            chapters=self._chapters_over(turns, summaries),
             **self._known(turns),
         )
+
+    def _chapters_over(self, turns: Sequence[Turn], summaries: Sequence[Summary]) -> tuple[Chapter, ...]:
+        """The chapters that tell of these."""
+        above = self.store.chapters_above(
+            [turn.text_id for turn in turns], [summary.session_id for summary in summaries]
+        )
+        return tuple(one for one in above if one.text)
 
     def _known(self, turns: Sequence[Turn], notes: Sequence[Note] = (), facts: Sequence[Fact] = ()) -> _Known:
         """All that is known from these turns, and these notes and facts besides, with what stands in the facts."""
@@ -249,6 +261,11 @@ class Eraser:
         found = proof.traces(self.folders, needles.forms | vectors, self.besides)
         files = sum(1 for _ in proof.files_below(self.folders, self.besides))
         return Proof(files, len(needles.texts) + len(vectors), skipped, tuple(found))
+
+
+def _each(chapters: Iterable[Chapter]) -> tuple[Chapter, ...]:
+    """Chapters that have a text, each once."""
+    return tuple({one.text_id: one for one in chapters if one.text}.values())
 
 
 def _said_by(relation: Relation) -> str:

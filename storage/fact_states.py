@@ -76,6 +76,11 @@ class FactState:
         """Whether it holds now."""
         return not self.until and not self.corrected
 
+    @property
+    def wrong(self) -> bool:
+        """Whether a person said that it never was."""
+        return self.corrected and self.decided == "hand"
+
 
 def event_of(change: Change) -> Event:
     """What a change that a model found does."""

@@ -2,7 +2,7 @@
 
     unread -> (a job reads the windows, and keeps each reply as soon as it is there) -> learn
     facts, notes, relations, history: each with the turns it rests on
-    put_right, keep_fact: by hand, for good          unlearn, undo_save: as if it had never been learned
+    put_right, keep_fact: by hand, for good          unlearn: as if it had never been learned
 
 Promises: each verb is one commit or nothing; a window learned twice changes nothing; what rests on a turn goes with it.
 """
@@ -25,11 +25,11 @@ from domain.facts import (
     Relation,
     Slot,
 )
-from domain.records import Image, Session, Turn
-from storage.forgetting import Forgetting
+from domain.records import Image, Turn
+from storage.sessions import SessionVerbs
 
 
-class Knowing(Forgetting):
+class Knowing(SessionVerbs):
     """The verbs of ``Memory`` for notes and facts."""
 
     # -- learning ----------------------------------------------------------------------------------------------
@@ -65,26 +65,9 @@ class Knowing(Forgetting):
         """Take back all that these windows came to, what they changed too; their turns are unread again."""
         self._store.unlearn(windows)
 
-    def undo_save(self, session_id: str, present: str) -> Session | None:
-        """Take a ``/save`` back right after it. Returns the session, active again in place of the empty ``present``.
-
-        Its windows are unlearned, its images are again what they were unless one was edited since, and its context and
-        summary are as before. None, and nothing, when anything was said, or is gone, since.
-        """
-        self._images.publish()
-        gone = self._store.undo_save(session_id, present, self._now())
-        if gone is None:
-            return None
-        self._images.publish()
-        self._tell_index(gone)
-        return self._store.session(session_id)
-
-    def last_save(self, present: str) -> str | None:
-        """The session whose ``/save`` opened the session ``present``, in whatever run of the program.
-
-        None when anything was said, or decided about a fact, since, or what it came to is gone.
-        """
-        return self._store.last_save(present)
+    def learn_fact(self, session_id: str, text: str, turns: Sequence[int]) -> None:
+        """Keep a fact that was drawn from turns, given by number: a key that finds them, never handed over itself."""
+        self._store.learn_fact(self._new_id(), session_id, self._now(), text, turns)
 
     # -- by hand -----------------------------------------------------------------------------------------------
 
@@ -136,6 +119,11 @@ class Knowing(Forgetting):
     def relations(self, *, current: bool = True) -> list[Relation]:
         """How what facts name stand to each other: of facts that hold now, or of all."""
         return self._store.relations(current=current)
+
+    def relations_about(self, facts: Sequence[str], text: str) -> list[Relation]:
+        """The relations of facts that hold now: of these facts, and those of which a text names one end."""
+        found = [*self._store.relations_of(facts), *self._store.relations_naming(text)]
+        return list(dict.fromkeys(one for one in found if one.fact.current))
 
     def notes_of(self, session_id: str) -> list[Note]:
         """The notes of a session, in the order in which they were learned."""

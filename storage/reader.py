@@ -21,14 +21,9 @@ from storage.erasure import Eraser
 from storage.images import Images
 from storage.store import Store
 
-#: How many of the newest sessions are looked at for the last words; one that was resumed stands among older ones.
-_LOOKED_AT = 20
-#: After so many rounds a talk is under way.
-_OPENING_ROUNDS = 3
-
 
 class MemoryReader:
-    """The reads of ``Memory``, over its store, its images and its eraser."""
+    """The reads of ``Memory`` but those of a turn, over its store, its images and its eraser."""
 
     _store: Store
     _images: Images
@@ -36,7 +31,8 @@ class MemoryReader:
     _clock: Callable[[], datetime]
 
     def _now(self) -> str:
-        return self._clock().isoformat(timespec="seconds")
+        """The moment as it is stored."""
+        raise NotImplementedError
 
     def waiting_for_vectors(self) -> int:
         """How many texts have no vector yet."""
@@ -59,32 +55,6 @@ class MemoryReader:
     def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]:
         """All rounds of a session, or its ``last`` ones, oldest first."""
         return self._store.rounds(session_id, last)
-
-    def last_spoken(self, besides: str = "") -> str | None:
-        """When the last round of any session but ``besides`` ended; None while there is none."""
-        others = [one.session_id for one in self._store.recent_sessions(_LOOKED_AT, 0)]
-        last = [self._store.rounds(one, 1) for one in others if one != besides]
-        ends = [rounds[-1].assistant.timestamp for rounds in last if rounds]
-        return max(ends, key=datetime.fromisoformat, default=None)
-
-    def spoken_before(
-        self, session_id: str, rounds: Sequence[Round], now: datetime, pause: timedelta
-    ) -> datetime | None:
-        """When the last talk ended, at least a ``pause`` before the one that begins now; None once that is under way.
-
-        ``rounds`` are those of the session that are in the context.
-        """
-        later = now
-        for spoken in reversed(rounds[-_OPENING_ROUNDS:]):
-            earlier = datetime.fromisoformat(spoken.assistant.timestamp)
-            if later - earlier >= pause:
-                return earlier
-            later = datetime.fromisoformat(spoken.user.timestamp)
-        if len(rounds) >= _OPENING_ROUNDS or self.summary(session_id):
-            return None
-        last = self.last_spoken(besides=session_id)
-        earlier = datetime.fromisoformat(last) if last else later
-        return earlier if later - earlier >= pause else None
 
     def fell_silent(self, session_id: str, now: datetime, after: timedelta) -> bool:
         """Whether nothing was said in a session for ``after``, which is never where that is nothing.
@@ -117,10 +87,6 @@ class MemoryReader:
         last = self._store.turns_of(session.session_id)[-1:]
         return any(now - datetime.fromisoformat(turn.timestamp) >= after for turn in last)
 
-    def context(self, session_id: str) -> tuple[Round, ...]:
-        """The rounds that are in the context, not yet folded, oldest first."""
-        return self._store.context(session_id)
-
     def turns_of(self, session_id: str) -> list[Turn]:
         """Every turn of a session, also one whose partner was erased."""
         return self._store.turns_of(session_id)
@@ -128,10 +94,6 @@ class MemoryReader:
     def turns(self, text_ids: Sequence[str]) -> list[Turn]:
         """The turns with these ids that are still there, in their order of time."""
         return self._store.turns_with_ids(text_ids)
-
-    def summary(self, session_id: str) -> Summary | None:
-        """The summary of a session, if it has one."""
-        return self._store.summary(session_id)
 
     def summaries(self) -> list[Summary]:
         """The summaries of all sessions."""
@@ -159,10 +121,6 @@ class MemoryReader:
 
     # -- images ------------------------------------------------------------------------------------------------
 
-    def image(self, image: Image) -> str:
-        """An image as it stands now; an edit by hand has become a version by then."""
-        return self._images.read(image)
-
     def image_path(self, image: Image) -> Path:
         """Where a person finds the file of an image."""
         return self._images.path(image)
@@ -180,6 +138,17 @@ class MemoryReader:
         return self._store.pins(image)
 
     # -- what an erasure would take ----------------------------------------------------------------------------
+
+    def scope_of(self, text_id: str) -> ErasureScope:
+        """What an erasure of one memory would take: a turn; all turns that a fact rests on; of a summary its session.
+
+        Nothing where there is no such memory.
+        """
+        if facts := self._store.facts_with_ids([text_id]):
+            return self.eraser.turns(facts[0].turns)
+        if summaries := self._store.summaries_with_ids([text_id]):
+            return self.eraser.session(summaries[0].session_id)
+        return self.eraser.turn(text_id)
 
     def scope_of_turn(self, text_id: str) -> ErasureScope:
         """One turn and what was made from it."""

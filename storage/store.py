@@ -34,6 +34,8 @@ from domain.records import (
 from domain.vectors import VectorRow
 from storage.door_store import DoorStore
 from storage.fact_store import FactStore
+from storage.past_store import PastStore
+from storage.tree_store import TreeStore
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,8 +166,12 @@ class SessionStore(Protocol):
         *,
         instead_of: Round | None = None,
         before: Round | None = None,
+        served: Sequence[str] = (),
     ) -> Round:
-        """A round at the end of its session, or right before another; what was in flight there is settled."""
+        """A round at the end of its session, or right before another; what was in flight there is settled.
+
+        The turns, summaries and chapters that ``served`` it are visited with that.
+        """
         ...
 
     def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
@@ -310,9 +316,10 @@ class TurnStore(Protocol):
         self, *, seqs: Sequence[int] = (), text_ids: Sequence[str] = ()
     ) -> dict[int | str, int]: ...
     def turns_of_facts(self, facts: Sequence[int]) -> list[tuple[int, int]]: ...
+    def fadings(self) -> int: ...
 
 
-class Archive(TurnStore, FactStore, Protocol):
+class Archive(TurnStore, FactStore, TreeStore, Protocol):
     """What was said and what is known, for recall."""
 
     def rows(self, table: WordTable) -> int: ...
@@ -380,6 +387,8 @@ class Store(
     VectorStore,
     ErasureStore,
     DoorStore,
+    PastStore,
+    TreeStore,
     Protocol,
 ):
     """All of one person's memory but files and indexes that are made from it."""
@@ -388,6 +397,4 @@ class Store(
         """What an examination of the store finds; empty when all is well."""
         ...
 
-    def close(self) -> None:
-        """Let go of it; safe to call twice."""
-        ...
+    def close(self) -> None: ...

@@ -26,6 +26,7 @@ _BEGINS = {
     "fold": ("Task: summarise", "任务：总结"),
     "notes": ("Task: take notes", "任务：做笔记"),
     "compare": ("Task: compare", "任务：把新的"),
+    "chapter": ("Task: write a chapter", "任务：写一章"),
     "image": ("Task: bring the image", "任务：更新"),
 }
 
@@ -62,6 +63,8 @@ def friend(request: Any) -> str:
         return " | ".join(filter(None, [given["summary_so_far"], *said]))
     if marked(request, "notes"):
         return json.dumps({"notes": [_noted(one) for one in records(request) if _is_noted(one)]})
+    if marked(request, "chapter"):
+        return "A chapter\n" + " | ".join(part["text"] for part in records(request))
     if marked(request, "compare"):
         return '{"verdicts": []}'
     for image in ("self", "user"):
@@ -139,6 +142,7 @@ class House:
             new_id=new_id,
             log=log,
             also_searched=[self.settings.log_dir],
+            external=self.settings.external_memories,
         )
         self.memory.start_index()
         session, resumed = session_to_open(self.memory, self.settings, clock())

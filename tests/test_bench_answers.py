@@ -109,12 +109,27 @@ def test_a_run_that_was_cut_off_goes_on_with_what_it_has(
     tmp_path: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.script(reply_play(), status(500))
-    with pytest.raises(Exception, match="500"):
+    with pytest.raises(SystemExit, match=r"stopped at question 1 of 3: .*500.*run it again"):
         measured(tmp_path, server, capsys)
     kept = len(list((tmp_path / "kept").glob("*.reply.txt")))
     assert kept == 1
     whole = measured(tmp_path, server, capsys)
     assert "| all with an answer | 2 |" in whole
+
+
+def test_the_figures_of_what_was_answered_are_told_where_the_server_gave_up(
+    tmp_path: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = measured(tmp_path, server, capsys)
+    for path in (tmp_path / "kept").glob("*.json"):
+        if "Which car" in path.read_text():
+            path.with_suffix(".reply.txt").unlink()
+    server.script(status(500))
+    with pytest.raises(SystemExit, match="stopped at question 3 of 3"):
+        measured(tmp_path, server, capsys)
+    told = capsys.readouterr().out
+    assert "| all with an answer | 2 |" in told
+    assert measured(tmp_path, server, capsys).splitlines()[:-1] == whole.splitlines()[:-1]
 
 
 def reply_play() -> str:
@@ -163,7 +178,7 @@ def test_a_reply_that_is_not_whole_is_not_kept(
     tmp_path: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str], unfinished: Play
 ) -> None:
     server.script(unfinished)
-    with pytest.raises(Exception, match="no whole reply"):
+    with pytest.raises(SystemExit, match="no whole reply"):
         measured(tmp_path, server, capsys)
     assert list((tmp_path / "kept").iterdir()) == []
     assert "| all with an answer | 2 |" in measured(tmp_path, server, capsys)

@@ -309,7 +309,7 @@ def test_p1_a_round_whose_next_prompt_was_shown_survives_a_power_cut():
     assert tried.violations == []
 
 
-@pytest.mark.parametrize(("scene", "stride"), [("round", 90), ("save", 90), ("erase", 240)])
+@pytest.mark.parametrize(("scene", "stride"), [("round", 90), ("save", 90), ("erase", 240), ("import", 90)])
 def test_p2_a_kill_loses_at_most_the_round_in_flight(scene, stride):
     tried = kills.every_point(scene, first=30, stride=stride)
     assert tried.violations == []

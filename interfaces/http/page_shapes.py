@@ -146,9 +146,14 @@ class PageProof:
 def turn_shape(turn: Turn) -> PageTurn:
     """A message."""
     return PageTurn(
-        turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.words, turn.finish, turn.withheld,
-        turn.standin,
+        turn.text_id, turn.session_id, turn.timestamp, turn.role, _by(turn.speaker) + turn.words, turn.finish,
+        turn.withheld, turn.standin,
     )  # fmt: skip
+
+
+def _by(speaker: str) -> str:
+    """Who said something, where that was neither the person nor the companion."""
+    return f"{speaker}: " if speaker else ""
 
 
 def session_shape(session: Session, first: Sequence[Turn], summary: str) -> PageSession:
@@ -222,7 +227,8 @@ def _summary(words: Words, one: RecalledSummary) -> PageMemory:
 def _turn(words: Words, one: RecalledTurn) -> PageMemory:
     why = _why(words, one.why) if one.hit else words.say("why.neighbour")
     return PageMemory(
-        "turn", one.text_id, one.session_id, one.timestamp, one.role, one.text.removeprefix(PREFIX[one.role]),
+        "turn", one.text_id, one.session_id, one.timestamp, one.role,
+        _by(one.speaker) + one.text.removeprefix(PREFIX[one.role]),
         why, _marks(words, one.marks),
     )  # fmt: skip
 

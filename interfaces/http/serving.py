@@ -1,12 +1,12 @@
 """``main.py --serve``: everything from the first line of its start to the last of its end.
 
-Promises: whoever cannot listen, or would stand open to other machines without a token, says so in one line before
-anything heavy is loaded. Asked to end, the server takes no new request, finishes what is under way within ``GRACE``
-seconds, then hangs up on the models; every memory is closed whole. A second Ctrl-C waits for nothing; a second SIGTERM,
-which `make` passes on, changes nothing.
+Promises: whoever cannot listen, would stand open to other machines without a token, or comes second to another server
+of the same people, says so in one line before anything heavy is loaded. Asked to end, the server takes no new request,
+finishes what is under way within ``GRACE`` seconds, then hangs up on the models; every memory is closed whole. A second
+Ctrl-C waits for nothing; a second SIGTERM, which `make` passes on, changes nothing.
 
 Exit codes: 0 all was finished; 1 it cannot listen, or something had to be given up; 2 the command line, a setting, a
-package or a token is missing; 130 a second Ctrl-C.
+package or a token is missing; 4 another server is there; 130 a second Ctrl-C.
 
 FastAPI and uvicorn are imported where they are needed, so that their absence can be told in words.
 """
@@ -18,6 +18,7 @@ import importlib.util
 import ipaddress
 import logging
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -50,6 +51,8 @@ GRACE = 30.0
 #: Seconds that are left afterwards for hanging up, and then for closing memories.
 _HANGING_UP, _CLOSING = 5.0, 10.0
 _PACKAGES = ("fastapi", "uvicorn", "mcp")
+#: Seconds of a thread's turn.
+_TURN = 0.0005
 #: Connections at the same time, and seconds that one may stay silent between two requests.
 _CONNECTIONS, _KEEP_ALIVE = 1000, 15
 _BACKLOG = 256
@@ -85,7 +88,8 @@ def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GR
     settings = served.settings
     registry = Registry(registry_in(settings.data_dir), served.clock)
     try:
-        with listening(host, port) as bound:
+        take_short_turns()
+        with _alone(registry), listening(host, port) as bound:
             only_here = _is_here(bound)
             names = [token.name for token in registry.tokens() if token.revoked_at is None]
             if not only_here and not names:
@@ -105,10 +109,31 @@ def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GR
 # -- beginning
 
 
+def take_short_turns() -> None:
+    """Let the threads of this process take shorter turns than Python lets them by itself.
+
+    A round comes back from the disk, the network or SQLite some hundred times, and each time waits until whoever
+    computes has had their turn: with many people at once that is most of what the slowest rounds take.
+    """
+    sys.setswitchinterval(_TURN)
+
+
 def needed(*packages: str) -> None:
     """Raises UsageError where one of these packages is not installed."""
     if missing := [name for name in packages if importlib.util.find_spec(name) is None]:
         raise errors.UsageError("serve.packages_missing", package=missing[0])
+
+
+@contextmanager
+def _alone(registry: Registry) -> Iterator[None]:
+    """Raises DataInUse where another server serves the same people."""
+    try:
+        held = registry.served_alone()
+        held.acquire()
+    except errors.DataInUse as fault:
+        raise errors.DataInUse("serve.already", **fault.details) from fault
+    with held:
+        yield
 
 
 @contextmanager

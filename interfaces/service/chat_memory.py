@@ -2,7 +2,7 @@
 
     chat        what was asked goes to the model with the memories that matter; stored before it is answered
     memories, delete, purge, clear_old
-    upkeep      cleaning, vectors and old age, in the background, one companion after another
+    upkeep      cleaning, vectors and old age, in the background of each, one companion after another
 
 Promises: a failed call stores nothing; what is due is noted in the commit that stores the reply, and is done once,
 also after a restart; each (person, system instruction) has memories of its own; what is deleted is recalled nowhere.
@@ -144,8 +144,8 @@ class ChatMemory:
                 asked.key, asked.messages, reply.text, reply.finish, started,
                 standin=companion.llm.describe().standin,
             )  # fmt: skip
-            memory.name_owner(person, asked.instruction)
-            if sum(memory.owe_cleaning(due) for due in _due(kept, asked)):
+            memory.doors.name_owner(person, asked.instruction)
+            if sum(memory.doors.owe_cleaning(due) for due in _due(kept, asked)):
                 self._people.registry.owe(person, asked.instruction)
 
     # -- the prompt ----------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class ChatMemory:
         if instruction not in self._instructions(person, instruction):
             return False
         with self._people.companion(person, instruction) as companion, companion.turns:
-            return companion.memory.hide_memory(number)
+            return companion.memory.doors.hide_memory(number)
 
     def purge(self, person: str, public: int, stop: Stop) -> Erased | None:
         """Erase a memory, the turns it rests on and all that was drawn from them; None when there is none."""
@@ -225,11 +225,11 @@ class ChatMemory:
         if instruction not in self._instructions(person, instruction):
             return None
         with (
-            self._upkeep.paused(),
             self._people.companion(person, instruction) as companion,
             companion.turns,
+            companion.background.paused(),
         ):
-            chosen = companion.memory.scope_of_memory(number)
+            chosen = companion.memory.doors.scope_of_memory(number)
             if not chosen:
                 return None
             events = Erasing(companion.memory, companion.llm).run(chosen, stop)
@@ -240,12 +240,12 @@ class ChatMemory:
         before, count = months_before(self._people.clock(), months), 0
         for number in self._instructions(person, instruction):
             with self._people.companion(person, number) as companion:
-                count += companion.memory.hide_memories_before(before)
+                count += companion.memory.doors.hide_memories_before(before)
         return count
 
     def _kept(self, person: str, instruction: int | None) -> list[KeptMemory]:
         with self._people.companion(person, instruction) as companion:
-            return companion.memory.kept_memories()
+            return companion.memory.doors.kept_memories()
 
     def _instructions(self, person: str, instruction: int | None) -> list[int | None]:
         """The companions of a person that have a memory: the one that is named, or all."""

@@ -141,7 +141,7 @@ class HeldHistory:
             whole = "\n\n".join(filter(str.strip, (place.present.replies, clean(reply))))
             if not (place.present.text and whole):
                 raise ValueError("nothing was said")
-            session_id = place.session_id or self._memory.start_door_session(self._door, key).session_id
+            session_id = place.session_id or self._memory.doors.start_door_session(self._door, key).session_id
             for one in place.before:
                 self._hold(one, self._memory.store_round(session_id, one.text, one.replies, started, "stop"))
             spoken = self._memory.store_round(
@@ -155,7 +155,7 @@ class HeldHistory:
     def withheld(self, key: str, messages: Sequence[Said]) -> frozenset[int]:
         """The messages of a history that the person asked to have forgotten, with what was said to them."""
         asked = self._asked(key, messages)
-        held = self._memory.held_rounds([one.chain for one in asked])
+        held = self._memory.doors.held_rounds([one.chain for one in asked])
         hidden = {turn.text_id for turn in self._memory.turns([one.text_id for one in held]) if turn.withheld}
         chains = {one.chain for one in held if one.text_id in hidden}
         ends = [one.message for one in asked[1:]] + [len(messages)]
@@ -180,7 +180,7 @@ class HeldHistory:
 
     def _place(self, asked: Sequence[Asked]) -> HistoryPlace:
         held: dict[str, list[HeldRound]] = {}
-        for known in self._memory.held_rounds([one.chain for one in asked]):
+        for known in self._memory.doors.held_rounds([one.chain for one in asked]):
             held.setdefault(known.chain, []).append(known)
         for number in range(len(asked) - 1, -1, -1):
             if end := self._open_end(held.get(asked[number].chain, ())):
@@ -190,7 +190,7 @@ class HeldHistory:
 
     def _open_end(self, held: Sequence[HeldRound]) -> HeldRound | None:
         """The newest of these rounds with which a session ends that can be gone on with."""
-        ends = (one for one in reversed(held) if self._memory.last_held(one.session_id) == one)
+        ends = (one for one in reversed(held) if self._memory.doors.last_held(one.session_id) == one)
         return next((one for one in ends if self._is_open(one.session_id)), None)
 
     def _is_open(self, session_id: str) -> bool:
@@ -207,7 +207,7 @@ class HeldHistory:
 
     def _hold(self, one: Unstored, spoken: Round) -> None:
         for each in one.asked:
-            self._memory.hold(each.chain, spoken, each.message)
+            self._memory.doors.hold(each.chain, spoken, each.message)
 
     def _withhold_what_is_asked(self, spoken: Round) -> None:
         """Let no later prompt hold what the person asks to have forgotten."""

@@ -132,7 +132,10 @@ def _belongs(other: RecalledTurn, turn: RecalledTurn) -> bool:
 def _said(turn: RecalledTurn) -> str:
     """The person's words as they are; the companion's with who said them."""
     words = turn.text.removeprefix("User: ") if turn.role == "user" else turn.text
-    return words + "".join(map(_became, turn.marks))
+    if turn.speaker:
+        words = f"{turn.speaker}: {turn.text.removeprefix('Assistant: ')}"
+    faint = " [a faint memory]" if turn.faded else ""
+    return words + "".join(map(_became, turn.marks)) + faint
 
 
 def _became(mark: FactMark) -> str:

@@ -8,10 +8,9 @@ to another; who was never heard of leaves no trace by being asked for. Raises Us
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
+from domain.events import Stop
 from domain.facts import Relation
 from domain.recollection import RecallLimits, Recollection
 from domain.text import admitted
@@ -40,12 +39,15 @@ from interfaces.service.bodies import (
 from interfaces.service.memories_told import ToldMemory, moment, shown
 from interfaces.service.service_sessions import DOOR, ServiceSessions
 from interfaces.service.watch import Watch
-from jobs.consolidating import Consolidating, Workplace
+from jobs.background_queue import BackgroundQueue
+from jobs.consolidating import consolidated
 from memory import Memory, pronouns, resolve
 from people import ME, Companion, People
 
 #: So many memories, and so many characters of them, are told at the most; and so many relations.
 _MOST_MEMORIES, _MOST_CHARACTERS, _MOST_RELATIONS = 50, 8_000, 20
+#: So many people's sessions are consolidated at once.
+_AT_ONCE = 2
 #: The longest that the image of a person is told.
 _IMAGE = 4_000
 #: So much of an input is searched for, in characters: a search takes longer with every word.
@@ -75,7 +77,9 @@ class MemoryService:
 
     def __init__(self, people: People) -> None:
         self._people = people
-        self._consolidating = Consolidating(self._opened, DOOR, people.log)
+        self._consolidating = BackgroundQueue(
+            people.companion, self._consolidate, people.log, at_once=_AT_ONCE
+        )
         self._watch = Watch(people, self._consolidating)
 
     # -- the five --------------------------------------------------------------------------------------------------
@@ -260,10 +264,8 @@ class MemoryService:
         """Whether there is a memory of this person at all; reading makes none."""
         return person == ME or self._people.registry.knows(person)
 
-    @contextmanager
-    def _opened(self, person: str) -> Iterator[Workplace]:
-        with self._people.companion(person) as companion:
-            yield Workplace(companion.memory, companion.llm, companion.background)
+    def _consolidate(self, companion: Companion, stop: Stop) -> bool:
+        return consolidated(companion.memory, companion.llm, DOOR, stop, self._people.log)
 
     def _sessions(self, companion: Companion) -> ServiceSessions:
         people = self._people

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from domain.pleas import heard
-from domain.records import Session, Turn
+from domain.records import EVENT_DOOR, Session, Turn
 from domain.settings import Settings
 from jobs.consolidating import ended_sessions
 from memory import Memory
 
 #: The door that holds these sessions.
-DOOR = "service"
+DOOR = EVENT_DOOR
 #: How the name of a request begins that a door gave it, not its client: what a client sends twice is still heard once.
 OF_A_DOOR = "door\0"
 #: What is said twice within so short a time, word for word, was sent twice.
@@ -122,9 +122,9 @@ class ServiceSessions:
             if found and len(found.events) >= self._most:
                 self._end(found, now)
                 found = None
-            session = found.session if found else self._memory.start_door_session(DOOR, "")
+            session = found.session if found else self._memory.doors.start_door_session(DOOR, "")
             text_id = self._new_id() if request_id is None else _id_of(request_id)
-            turn = self._memory.store_alone(session.session_id, text, text_id)
+            turn = self._memory.doors.store_alone(session.session_id, text, text_id)
             self._hear_plea(turn, found.events if found else ())
             return StoredEvent(turn, new=True)
 
@@ -135,7 +135,7 @@ class ServiceSessions:
             self._memory.withhold([turn.text_id for turn in meant])
 
     def _active(self) -> OpenSession | None:
-        found = self._memory.active_sessions_of_door(DOOR)
+        found = self._memory.doors.active_sessions_of_door(DOOR)
         going_on = [session for session in found if session.end_timestamp is None]
         if not going_on:
             return None
@@ -150,7 +150,7 @@ class ServiceSessions:
         return True
 
     def _end(self, found: OpenSession, moment: datetime) -> None:
-        self._memory.end_session(found.session.session_id, moment.isoformat(timespec="seconds"))
+        self._memory.doors.end_session(found.session.session_id, moment.isoformat(timespec="seconds"))
 
 
 def _id_of(request_id: str) -> str:

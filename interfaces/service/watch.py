@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from domain import errors
 from interfaces.service.service_sessions import ServiceSessions
-from jobs.consolidating import Consolidating
+from jobs.background_queue import BackgroundQueue
 from people import Companion, People
 
 #: After a failure it is tried again after a minute, then two, four, and so on, up to an hour.
@@ -22,7 +22,7 @@ _FIRST, _LAST = timedelta(minutes=1), timedelta(hours=1)
 class Watch:
     """When whose sessions are to be looked at next."""
 
-    def __init__(self, people: People, consolidating: Consolidating) -> None:
+    def __init__(self, people: People, consolidating: BackgroundQueue[str, Companion]) -> None:
         self._people = people
         self._consolidating = consolidating
         self._lock = threading.Lock()

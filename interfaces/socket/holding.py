@@ -12,7 +12,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from interfaces.messages import Words
 from interfaces.service.memory_service import MemoryService
 from interfaces.socket import line
 from interfaces.socket.line import Gone
-from interfaces.socket.saying import say
+from interfaces.socket.saying import ask, say
 from interfaces.socket.verbs import HeldHere
 from people import People
 
@@ -117,8 +117,8 @@ class Holding:
         try:
             if call == "give_way":
                 self._let_go(came)
-            elif call == "say":
-                self._say(came, str(given.get("text", "")), bool(given.get("incognito")))
+            elif call in ("say", "ask"):
+                self._say(came, call, str(given.get("text", "")), bool(given.get("incognito")))
             else:
                 body = HeldHere(self._served()[1]).call(call, **given)
                 line.send_text(came, f'{{"answer":{body.model_dump_json()}}}')
@@ -128,12 +128,12 @@ class Holding:
             if not self._closing.is_set:
                 line.send(came, {"error": self._told(fault)})
 
-    def _say(self, came: socket.socket, text: str, incognito: bool) -> None:
+    def _say(self, came: socket.socket, call: str, text: str, incognito: bool) -> None:
         stop = Stop()
         people, _ = self._served()
         threading.Thread(target=_watch, args=(came, stop), name="asked-watch", daemon=True).start()
-        events: Iterator[dict[str, object]] = say(people, self._words, text, incognito, stop)
-        for event in events:
+        said = ask(people, text, stop) if call == "ask" else say(people, self._words, text, incognito, stop)
+        for event in said:
             line.send(came, event)
 
     def _let_go(self, came: socket.socket) -> None:

@@ -1,7 +1,8 @@
-"""Something said from beside: by ``-p`` while a chat, or another program, holds the memory.
+"""Something said or asked from beside: by ``-p`` or ``--ask`` while a chat, or another program, holds the memory.
 
-It is a session of its own, archived when it is answered, and the chat that goes on knows nothing of it but that it is
-remembered. What is told of it is what ``-p`` shows; nothing is left of it when nothing was stored.
+What is said is a session of its own, archived when it is answered, and the chat that goes on knows nothing of it but
+that it is remembered. What is told of it is what ``-p`` shows; nothing is left of it when nothing was stored. What is
+asked is answered from memory alone, and touches no session.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from conversation import Conversation, Recalled, Replied, TurnEvent
-from domain.events import Notice, ReasoningDelta, Retrying, Stop, TextDelta
+from domain.events import MemoryAnswer, Notice, ReasoningDelta, Retrying, Stop, TextDelta
 from domain.text import one_line
 from interfaces.messages import Words
 from interfaces.terminal.batch import recalled
 from interfaces.terminal.reply import counts_of
+from jobs.asking import Asking
 from people import ME, Companion, People
 
 #: How much of what was said stands in the summary of a session that holds nothing else.
@@ -37,6 +39,17 @@ def say(people: People, words: Words, text: str, incognito: bool, stop: Stop) ->
             for notice in conversation.fold_now():
                 yield from _event(notice)
         yield {"answer": reply}
+
+
+def ask(people: People, question: str, stop: Stop) -> Iterator[Told]:
+    """The events of an answer from memory alone, the answer last. Raises as ``say`` does."""
+    with people.companion(ME) as one:
+        asking = Asking(one.settings, one.memory, one.llm, one.log, one.clock)
+        for event in asking.answer(question, "", stop):
+            if isinstance(event, MemoryAnswer):
+                yield {"answer": _answered(event)}
+            else:
+                yield from _event(event)
 
 
 @contextmanager
@@ -76,6 +89,14 @@ def _event(event: TurnEvent) -> Iterator[Told]:
             yield {"event": "retrying", "failed": failed, "attempt": attempt, "of": of, "seconds": seconds}
         case Recalled(recollection):
             yield {"event": "recalled", "counts": counts_of(recollection)}
+
+
+def _answered(event: MemoryAnswer) -> Told:
+    return {
+        "reply": asdict(event.reply) if event.reply else None,
+        "known": event.known,
+        "counts": counts_of(event.recollection),
+    }
 
 
 def _replied(event: Replied) -> Told:

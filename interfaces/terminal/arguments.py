@@ -27,6 +27,19 @@ class TokenOrder:
 
 
 @dataclass(frozen=True)
+class ImportOrder:
+    """What is to be brought along: files and folders, who the person is in them, and whether it is only looked at.
+
+    ``dates`` is what dates name first, "day" or "month", where a file leaves that open.
+    """
+
+    paths: tuple[Path, ...]
+    me: tuple[str, ...] = ()
+    only_look: bool = False
+    dates: str | None = None
+
+
+@dataclass(frozen=True)
 class Options:
     """What was asked for. ``say`` is the text of ``-p``, ``batch`` the file of ``--batch``, ``-`` stdin.
 
@@ -45,6 +58,8 @@ class Options:
     check: bool = False
     backup: Path | None = None
     restore: Path | None = None
+    export: str | None = None
+    bring: ImportOrder | None = None
     stream: bool = True
     debug: bool = False
     data_dir: str | None = None
@@ -76,9 +91,10 @@ def parse(arguments: Sequence[str], words: Words) -> Options:
     if found.pop("help"):
         return Options(help=parser.format_help())
     person, words_of_token = found.pop("person"), found.pop("token")
+    bring = _import_order(found.pop("import"), found.pop("me"), found.pop("dry_run"), found.pop("dates"))
     where = {name: found.pop(name) for name in ("host", "port")}
     where = {name: given for name, given in where.items() if given is not None}
-    options = Options(**found, **where, token=_token_order(words_of_token, person))
+    options = Options(**found, **where, token=_token_order(words_of_token, person), bring=bring)
     _check_serving(options, given_where=bool(where))
     if options.json and options.say is None:
         raise errors.UsageError("usage.json_needs_p")
@@ -87,6 +103,14 @@ def parse(arguments: Sequence[str], words: Words) -> Options:
     if sum(given is not None for given in (options.say, options.ask, options.batch)) > 1:
         raise errors.UsageError("usage.one_of_p_batch")
     return options
+
+
+def _import_order(
+    paths: Sequence[Path] | None, me: Sequence[str] | None, dry: bool, dates: str | None
+) -> ImportOrder | None:
+    if paths is None and (me or dry or dates):
+        raise errors.UsageError("usage.needs_import")
+    return None if paths is None else ImportOrder(tuple(paths), tuple(me or ()), dry, dates)
 
 
 def _token_order(given: Sequence[str] | None, person: str | None) -> TokenOrder | None:
@@ -114,7 +138,7 @@ def _check_serving(options: Options, *, given_where: bool) -> None:
         raise errors.UsageError("usage.needs_serve")
     if options.tools != "five" and not options.mcp:
         raise errors.UsageError("usage.needs_mcp")
-    alone = (options.serve, options.token is not None, options.mcp)
+    alone = (options.serve, options.token is not None, options.mcp, options.bring is not None)
     talking = any(given is not None for given in (options.say, options.ask, options.batch))
     if sum(alone) > 1 or (any(alone) and talking):
         raise errors.UsageError("usage.serve_alone")
@@ -141,7 +165,7 @@ class _Parser(argparse.ArgumentParser):
 _WRONG = {
     "usage.bare": re.compile(r"unrecognized arguments: ([^-].*)", re.DOTALL),
     "usage.unknown": re.compile(r"unrecognized arguments: (.*)", re.DOTALL),
-    "usage.needs_value": re.compile(r"argument (\S+): expected one argument"),
+    "usage.needs_value": re.compile(r"argument (\S+): expected (?:at least )?one argument"),
     "usage.port": re.compile(r"argument --port: (?!expected)(.*)", re.DOTALL),
     "usage.tools": re.compile(r"argument --tools: invalid choice: '?(.*?)'? \(.*", re.DOTALL),
     "usage.no_value": re.compile(r"argument (\S+): ignored explicit argument .*", re.DOTALL),
@@ -178,6 +202,11 @@ def _parser(words: Words) -> argparse.ArgumentParser:
     add("--check", action="store_true")
     add("--backup", metavar="FILE", type=Path)
     add("--restore", metavar="FILE", type=Path)
+    add("--export", metavar="FILE")
+    add("--import", nargs="+", metavar="FILE", type=Path)
+    add("--me", action="append", metavar="NAME")
+    add("--dates", choices=("day", "month"))
+    add("--dry-run", action="store_true")
     add("--serve", action="store_true")
     add("--host", metavar="HOST")
     add("--port", metavar="PORT", type=_port)

@@ -9,13 +9,13 @@ import json
 import os
 import select
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
-from typing import TextIO
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Literal, TextIO
 
 from domain import errors
 from domain.errors import Exit
-from domain.events import Reply
-from domain.recollection import RecalledSummary, RecalledTurn, Recollection
+from domain.events import Notice, Reply
+from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
 from domain.records import Kind
 from domain.text import clean, one_line
 from interfaces.interrupting import Wishes
@@ -24,18 +24,28 @@ from interfaces.terminal.command_context import CommandContext, explain
 from interfaces.terminal.parsing import Farewell, Typed, TypedCommand, TypedMessage, is_block_mark, parse
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.wiring import Streams
+from jobs.renewing import renew_some
 
 #: Seconds between two looks at whether Ctrl-C was pressed.
 _LOOK = 0.1
 _AT_ONCE = 65_536
 #: How much of what was said stands in the summary of a session that holds nothing else.
 _SUMMARY = 300
+#: So many steps of what was left earlier are made up behind one run: a window takes two calls, an image one.
+_MOST_STEPS = 4
 
 
 def run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
     """Say and do what the command line or the pipe gives. Returns the exit code."""
-    wishes = repl.context.wishes
     _say_what_is_there(repl.context)
+    left = repl.context.memory.renewals()
+    code = _run(repl, options, streams, repl.context.wishes)
+    if left and code == Exit.OK:
+        _make_up(repl.context)
+    return code
+
+
+def _run(repl: Repl, options: Options, streams: Streams, wishes: Wishes) -> Exit:
     if options.say is not None:
         return _say_alone(repl, said(options, streams, wishes), options)
     if options.ask is not None:
@@ -147,6 +157,23 @@ def _say_what_is_there(context: CommandContext) -> None:
         context.aside.line(context.words.notice(notice), "warning")
 
 
+def _make_up(context: CommandContext) -> None:
+    """Behind the last answer: a little of what earlier runs left to be noted or made anew; the rest waits for the next.
+
+    Not where nothing is to be written; Ctrl-C ends it at once.
+    """
+    conversation = context.conversation
+    if conversation.incognito:
+        return
+    context.screen.file.flush()
+    with suppress(errors.Interrupted):
+        for event in context.pumped(
+            renew_some(conversation.memory, conversation.llm, context.stop, _MOST_STEPS)
+        ):
+            if isinstance(event, Notice):
+                context.aside.line(context.words.notice(event), "warning")
+
+
 def _say_as_json(repl: Repl, text: str, *, attaching: bool) -> Exit:
     context = repl.context
     try:
@@ -185,19 +212,29 @@ def write_reply(
 
 def recalled(recollection: Recollection) -> list[dict[str, object]]:
     """What was recalled, as plain values."""
-    told = [_memory(memory, "summary") for memory in recollection.summaries]
+    told: list[dict[str, object]] = [
+        {"id": one.text_id, "type": "chapter", "session": None, "score": one.why.score, "text": one.text}
+        for one in recollection.chapters
+    ]
+    told += [_memory(memory, "summary") for memory in recollection.summaries]
     told += [_memory(memory, "conversation") for memory in recollection.turns]
+    told += [
+        {**_memory(other, "other"), "source": other.source, "place": other.place}
+        for other in recollection.others
+    ]
     return told + [
         {"id": fact.text_id, "type": "fact", "session": None, "score": fact.why.score, "text": fact.text}
         for fact in recollection.facts
     ]
 
 
-def _memory(memory: RecalledTurn | RecalledSummary, kind: Kind) -> dict[str, object]:
+def _memory(
+    memory: RecalledTurn | RecalledSummary | RecalledOther, kind: Kind | Literal["other"]
+) -> dict[str, object]:
     return {
         "id": memory.text_id,
         "type": kind,
-        "session": memory.session_id,
+        "session": None if isinstance(memory, RecalledOther) else memory.session_id,
         "score": memory.why.score,
         "text": memory.text,
     }

@@ -1,4 +1,4 @@
-"""``-p`` while a chat, or another program, holds the memory: it is said through that one, in a session of its own."""
+"""``-p`` and ``--ask`` while a chat, or another program, holds the memory: said or asked through that one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from interfaces.terminal.wiring import Streams, steady, words_for
 
 
 def say_beside(settings: Settings, options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
-    """Say what ``-p`` says through whoever holds the memory; None where nobody does, or it is about his session.
+    """Say what ``-p`` says, or ask what ``--ask`` asks, through whoever holds the memory.
+
+    None where nobody does, or it is about his session.
 
     Raises what went wrong there, and Unreachable where it went away.
     """
@@ -42,6 +44,8 @@ def say_beside(settings: Settings, options: Options, streams: Streams, wishes: W
 
 
 def _is_message(options: Options) -> bool:
+    if options.ask is not None:
+        return True
     entered = parse(Typed(clean(options.say or "").strip()), BY_NAME)
     return options.json or isinstance(entered, TypedMessage | Farewell)
 
@@ -89,21 +93,29 @@ class _Beside:
         return Exit.OK
 
     def _text(self) -> str:
-        text = said(self.options, self.streams, self.wishes)
-        if not text:
-            raise errors.UsageError("input.empty")
+        if self.options.ask is not None:
+            return self._given(clean(self.options.ask).strip())
+        text = self._given(said(self.options, self.streams, self.wishes))
         by_hand = text == clean(self.options.say or "").strip()
         return with_files(text).text if by_hand else text
+
+    @staticmethod
+    def _given(text: str) -> str:
+        if not text:
+            raise errors.UsageError("input.empty")
+        return text
 
     def _events(self, text: str, answer: dict[str, Any]) -> Iterator[TurnEvent | MemoryAnswer]:
         """What comes over the line; what was answered in the end stands in ``answer``."""
         from interfaces.socket.saying import event_of
 
+        call = "say" if self.options.ask is None else "ask"
         given = {"text": text, "incognito": self.options.incognito}
-        for one in line.asked(self.settings.data_dir, "say", given, stop=self.wishes.stop):
+        for one in line.asked(self.settings.data_dir, call, given, stop=self.wishes.stop):
             if "answer" in one:
                 answer.update(one["answer"])
-                yield MemoryAnswer(text, Recollection(), _reply_of(answer), known=True)
+                reply = _reply_of(answer) if answer["reply"] else None
+                yield MemoryAnswer(text, Recollection(), reply, known=answer.get("known", True))
             elif event := event_of(one):
                 yield event
 

@@ -16,8 +16,8 @@ from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
+from interfaces.terminal.line_source import Reader
 from interfaces.terminal.pump import PATIENCE, Beat, Pump, waited
-from interfaces.terminal.reading import Reader
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning
 from llm import Llm

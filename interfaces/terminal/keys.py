@@ -20,9 +20,9 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.selection import SelectionState
 
 from domain.text import clean
+from interfaces.terminal.line_source import TWICE_WITHIN
 from interfaces.terminal.parsing import opens_block
 from interfaces.terminal.prompt_sources import PromptHistory
-from interfaces.terminal.reading import TWICE_WITHIN
 from interfaces.terminal.typeahead import NEW_LINE_SEQUENCES
 
 #: As many plain keys in one go are a paste.

@@ -13,8 +13,9 @@ from pathlib import Path
 from conversation import Conversation
 from domain import errors
 from domain.facts import Fact
+from domain.imports import IMPORT_DOOR
 from domain.records import Session, Turn
-from domain.text import clean, one_line
+from domain.text import UNKNOWN_DATE, clean, one_line
 from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.session_view import day_here, local
@@ -55,7 +56,7 @@ def write_new(name: str, content: str) -> Path:
 def _values(session: Session, memory: Memory) -> dict[str, object]:
     summary = memory.summary(session.session_id)
     turns = memory.turns_of(session.session_id)
-    alone = _alone(turns)
+    alone = _alone(session, turns)
     told = [
         {
             "text_id": turn.text_id,
@@ -65,6 +66,8 @@ def _values(session: Session, memory: Memory) -> dict[str, object]:
             "finish": turn.finish,
             "alone": turn.text_id in alone,
             "withheld": turn.withheld,
+            "speaker": turn.speaker,
+            "undated": turn.undated,
         }
         for turn in turns
     ]
@@ -89,8 +92,10 @@ def _fact_values(fact: Fact) -> dict[str, object]:
     return {**asdict(fact), "current": fact.current}
 
 
-def _alone(turns: Sequence[Turn]) -> set[str]:
-    """The turns whose partner was erased."""
+def _alone(session: Session, turns: Sequence[Turn]) -> set[str]:
+    """The turns whose partner was erased; of a session that was brought along many never had one."""
+    if session.door == IMPORT_DOOR:
+        return set()
     counts = Counter(turn.round for turn in turns)
     return {turn.text_id for turn in turns if counts[turn.round] == 1}
 
@@ -101,11 +106,12 @@ def _markdown(session: Session, memory: Memory, names: dict[str, str], words: Wo
     if summary:
         parts += ["> " + line for line in summary.summary.splitlines()] + [""]
     turns = memory.turns_of(session.session_id)
-    alone = _alone(turns)
+    alone = _alone(session, turns)
     for turn in turns:
         erased = f"*{words.say(f'export.alone.{turn.role}')}*"
         marked = [f"*{words.say('export.withheld')}*", ""] if turn.withheld else []
-        said = [f"**{names[turn.role]}** · {local(turn.timestamp)}", "", *marked, turn.words, ""]
+        who, when = turn.speaker or names[turn.role], UNKNOWN_DATE if turn.undated else local(turn.timestamp)
+        said = [f"**{who}** · {when}", "", *marked, turn.words, ""]
         if turn.text_id not in alone:
             parts += said
         else:

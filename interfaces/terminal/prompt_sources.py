@@ -62,6 +62,8 @@ class MessageCompleter(Completer):
             yield from _files(document.current_line_before_cursor)
             return
         *words, part = before.split(" ")
+        if words[:1] == ["/import"]:
+            yield from (Completion(path, -len(part)) for path in paths_for(part))
         for choice in self._choices(tuple(word for word in words if word)):
             if choice.text.lower().startswith(part.lower()):
                 yield Completion(choice.text, -len(part), display_meta=inert(choice.help))

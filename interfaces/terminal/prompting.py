@@ -24,9 +24,9 @@ from interfaces.interrupting import Wishes
 from interfaces.terminal.attaching import begun_path
 from interfaces.terminal.command_context import Choices
 from interfaces.terminal.keys import PasteHearingInput, Pasting, bindings, select_all, teach_new_line_keys
+from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.parsing import Typed, block_of
 from interfaces.terminal.prompt_sources import ListCompleter, MessageCompleter, PromptHistory
-from interfaces.terminal.reading import PROMPT
 from interfaces.terminal.screen import is_gone
 from interfaces.terminal.typeahead import Ahead, TypeAhead
 

@@ -266,7 +266,10 @@ def recalled_line(words: Words, recollection: Recollection) -> str:
 def counts_of(recollection: Recollection) -> dict[str, int]:
     """How much was remembered, of each kind."""
     hits = sum(turn.hit for turn in recollection.turns)
-    return {"fact": len(recollection.facts), "summary": len(recollection.summaries), "turn": hits}
+    chapters = {"chapter": len(recollection.chapters)} if recollection.chapters else {}
+    said = {"summary": len(recollection.summaries), "turn": hits}
+    others = {"other": len(recollection.others)}
+    return {**chapters, "fact": len(recollection.facts), **said, **others}
 
 
 def counted_line(words: Words, counts: Mapping[str, int]) -> str:

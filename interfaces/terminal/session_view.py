@@ -12,10 +12,10 @@ from itertools import takewhile
 
 from conversation import LARGE_GAP, Opening
 from domain.facts import News
-from domain.records import Round
+from domain.records import Round, Turn
 from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext
-from interfaces.terminal.reading import PROMPT
+from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.reply import show_text
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import cells_of
@@ -46,7 +46,7 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
         context.tell("open.standin", "quiet")
     if context.conversation.incognito:
         context.tell("open.incognito", "warning")
-    for notice in context.settings.notices:
+    for notice in (*context.settings.notices, *context.memory.others.take_notices()):
         context.aside.line(context.words.notice(notice), "warning")
     if opening.keeping:
         context.tell("opening.keeping", "quiet", sessions=context.words.count("session", opening.keeping))
@@ -131,6 +131,21 @@ def show_rounds(screen: Screen, words: Words, rounds: Sequence[Round], *, quiet:
         if spoken.assistant.finish != "stop":
             screen.line(words.say(f"turn.{spoken.assistant.finish}"), "quiet")
         screen.line()
+
+
+def show_turns(screen: Screen, words: Words, turns: Sequence[Turn]) -> None:
+    """Show turns one by one, each by its speaker, with the time where there was a long pause: a talk of people."""
+    before: str | None = None
+    for turn in turns:
+        if before is not None and (gap := between(before, turn.timestamp)) >= LARGE_GAP:
+            screen.line(f"{pause(words, gap)} · {local(turn.timestamp)}", "quiet")
+        before = turn.timestamp
+        if turn.role == "user":
+            show_person(screen, turn.words)
+            continue
+        if turn.speaker:
+            screen.line(turn.speaker, "strong")
+        show_text(screen, turn.words, quiet=False)
 
 
 def show_person(screen: Screen, text: str) -> None:

@@ -20,7 +20,7 @@ from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.commands.command_table import BY_NAME, choices_for
 from interfaces.terminal.commands.talk import last_said
-from interfaces.terminal.reading import PlainReader, Reader
+from interfaces.terminal.line_source import PlainReader, Reader
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
 from llm import Llm

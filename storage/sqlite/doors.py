@@ -2,6 +2,9 @@
 
 Each method is one transaction, or part of the one that its caller is in. The view ``conversation_memories`` is what
 other programs may read of the database; a note says what such a memory says, and no word of it stands twice.
+
+A session that has ended, in which only the person spoke, stays active with the time of its end until it is archived:
+whatever happens meanwhile, it is known that it waits.
 """
 
 from __future__ import annotations
@@ -24,7 +27,17 @@ _MEMORY = (
 
 
 class DoorTables(Tables):
-    """Reads and writes ``held_round``, ``cleaning``, ``note_deletion`` and ``note_vector``."""
+    """Ends sessions of doors; reads and writes ``held_round``, ``cleaning``, ``note_deletion`` and ``note_vector``."""
+
+    # -- sessions ------------------------------------------------------------------------------------------------
+
+    def end_session(self, session_id: str, ended: str) -> None:
+        """Note that an active session has ended, and waits to be archived."""
+        with self._database.write() as sql:
+            sql(
+                "UPDATE session SET end_timestamp = ? WHERE session_id = ? AND end_timestamp IS NULL",
+                (ended, session_id),
+            )
 
     # -- histories -----------------------------------------------------------------------------------------------
 

@@ -53,8 +53,11 @@ _CORRECTED = (
     " JOIN fact o ON o.seq = e.fact AND o.corrected = 1 JOIN fact n ON n.seq = e.by_fact AND n.text_id = o.replaced_by"
     " WHERE e.what IN ('corrected', 'put_right') ORDER BY e.seq"
 )
-#: A turn that no window has read, and that may be read.
-_UNREAD = "window = '' AND NOT withheld AND NOT standin"
+#: A turn that no window has read, and that may be read: what was said in a role is true of nobody.
+_UNREAD = (
+    "window = '' AND NOT withheld AND NOT standin"
+    " AND session_id NOT IN (SELECT session_id FROM imported_session WHERE role_play)"
+)
 _CURRENT = "f.until = '' AND f.corrected = 0"
 
 
@@ -142,6 +145,15 @@ class FactReader(Tables):
         told = {fact.number: fact for fact in self.facts_with_ids(facts)}
         query = "SELECT fact, source, relation, target FROM relation WHERE fact IN ({}) ORDER BY seq"
         return self._relations(self._read_parts(query, list(told)), told)
+
+    def relations_naming(self, text: str) -> list[Relation]:
+        """The relations of facts that hold now of which a text names one end, by whole characters and in any case."""
+        named = (
+            "SELECT DISTINCT f.text_id FROM relation r JOIN fact f ON f.seq = r.fact"
+            " WHERE f.until = '' AND f.corrected = 0 AND (length(r.source) > 1 AND instr(?1, lower(r.source))"
+            " OR length(r.target) > 1 AND instr(?1, lower(r.target)))"
+        )
+        return self.relations_of([row[0] for row in self._read(named, text.lower())])
 
     def _relations(self, rows: Iterable[Row], facts: Mapping[int, Fact]) -> list[Relation]:
         """The relations of these facts, under the names that turned out to be right."""

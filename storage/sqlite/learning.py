@@ -16,7 +16,7 @@ from operator import attrgetter
 
 from domain.facts import Change, Learned, NewFact, NewNote, NewRelation, Window
 from domain.records import Turn
-from storage.fact_states import EVENT_OF, Event, FactState, Happened, Told, settled, state_of
+from storage.fact_states import EVENT_OF, Event, FactState, Happened, Renaming, Told, settled, state_of
 from storage.sqlite.database import Row, Sql
 from storage.sqlite.fact_reader import BETWEEN, FactReader
 from storage.sqlite.sessions import SessionTables
@@ -60,12 +60,14 @@ class FactTables(SessionTables, FactReader):
             turns = self._as_they_are(learned.window)
             if turns is None:
                 return False
+            names = self._renamings()
             notes = self._add_notes(sql, learned, turns, now)
             facts = self._add_facts(sql, learned, turns, notes, now)
             self._add_relations(sql, learned.relations, facts)
             changed = self._add_changes(sql, learned, facts, now)
             self._mark_read(sql, learned.window, now)
             self._settle_states(sql, _Touched({*facts.values(), *changed}, set()))
+            self._index_renamed(sql, names)
         return True
 
     def keep_reply(self, window: str, stage: str, base: str, reply: str, now: str) -> None:
@@ -76,14 +78,6 @@ class FactTables(SessionTables, FactReader):
                 f"INSERT OR REPLACE INTO kept_reply {columns} VALUES (?, ?, ?, ?, ?)",
                 (window, stage, base, reply, now),
             )
-
-    def learn_fact(self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]) -> None:
-        """Keep a fact that was drawn from the turns with these numbers: it finds them from this commit on."""
-        columns = "(text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?)"
-        with self._database.write() as sql:
-            seq = sql(f"INSERT INTO fact {columns}", (text_id, session_id, now, text)).lastrowid or 0
-            self._rest_on(sql, "fact", seq, turns)
-            self._index_fact(sql, seq, text)
 
     def _as_they_are(self, window: Window) -> dict[str, Turn] | None:
         """The turns of a window and of what stands before it, by id; None when they are not as they were read."""
@@ -152,8 +146,7 @@ class FactTables(SessionTables, FactReader):
         written = sql(f"INSERT INTO fact ({', '.join(columns)}) VALUES ({_marks(values)})", values)
         number = written.lastrowid or 0
         self._rest_on(sql, "fact", number, [turn.seq for turn in turns])
-        words = " ".join((fact.restatement, *fact.keywords, *fact.persons, *fact.entities, fact.location))
-        self._index_fact(sql, number, words)
+        self._index_facts(sql, [number])
         return number
 
     @staticmethod
@@ -223,11 +216,12 @@ class FactTables(SessionTables, FactReader):
             known = self._read("SELECT seq, session_id, window, note FROM fact WHERE text_id = ?", fact)
             if not known:
                 return False
-            number = int(known[0]["seq"])
+            number, names = int(known[0]["seq"]), self._renamings()
             by = self._add_by_hand(sql, number, new, known[0], now) if new else None
             self._add_event(sql, number, "put_right", now, by, now)
             sql("DELETE FROM undoable_save")
             self._settle_states(sql, _Touched({number, by or number}, set()))
+            self._index_renamed(sql, names)
         return True
 
     def _add_by_hand(self, sql: Sql, number: int, new: NewFact, known: Row, now: str) -> int:
@@ -296,6 +290,7 @@ class FactTables(SessionTables, FactReader):
             },
         )
         with self._database.write() as sql:
+            names = self._renamings()
             for event in events:
                 sql("DELETE FROM fact_event WHERE seq = ?", (event,))
             self._unindex_facts(sql, facts)
@@ -307,13 +302,18 @@ class FactTables(SessionTables, FactReader):
                 sql("DELETE FROM note WHERE seq = ?", (note,))
             sql("DELETE FROM kept_reply")
             self._settle_states(sql, touched)
+            self._index_renamed(sql, names)
 
     def _numbers(self, query: str, values: Sequence[object]) -> list[int]:
         """A column of numbers, each once."""
         return list(dict.fromkeys(int(row[0]) for row in self._read_parts(query, values)))
 
-    def _index_fact(self, sql: Sql, number: int, text: str) -> None:
-        """A fact finds its turns from this commit on, by these words."""
+    def _index_facts(self, sql: Sql, numbers: Sequence[int]) -> None:
+        """Facts find their turns by their words as they are told now; one that a person called wrong finds none."""
+        raise NotImplementedError
+
+    def _index_renamed(self, sql: Sql, before: Sequence[Renaming]) -> None:
+        """The same for those whose names are others than ``before``."""
         raise NotImplementedError
 
     def _unindex_facts(self, sql: Sql, numbers: Sequence[int]) -> None:
@@ -343,6 +343,7 @@ class FactTables(SessionTables, FactReader):
         for number, state in sorted(states.items(), key=lambda item: item[1].current):
             if tuple(rows[number][name] for name in _STATE) != _state_columns(state):
                 self._set_state(sql, number, state)
+        self._index_facts(sql, [one for one, state in states.items() if state.wrong != _wrong(rows[one])])
 
     def _events(self, facts: Sequence[int]) -> dict[int, list[Event]]:
         """What happened to these facts, in order; what was done by a fact that a person called wrong did not happen."""
@@ -375,6 +376,10 @@ def _marks(values: Sequence[object]) -> str:
 
 def _listing(words: Iterable[str]) -> str:
     return BETWEEN.join(filter(None, (" ".join(word.split()) for word in words)))
+
+
+def _wrong(row: Row) -> bool:
+    return bool(row["corrected"]) and row["decided"] == "hand"
 
 
 def _slot(row: Row) -> _SLOT:

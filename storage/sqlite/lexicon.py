@@ -6,8 +6,8 @@ rows that hold it and how often (table type ``fts5vocab``,
 https://sqlite.org/fts5.html#the_fts5vocab_virtual_table_module), and the ranking is made from that outside
 of SQL, since FTS5's own ``bm25()`` has fixed parameters and knows no neighbours.
 
-Beside it stands who writes it, together with the queue for vectors and with what is known, and who reads for recall
-where turns stand.
+Beside it stands who stores rounds together with it, with the queue for vectors and with what is known, and who reads
+for recall where turns stand.
 
 Promises: a row can be found as soon as its transaction is committed, and never after it was removed; a term
 that stands in more than ``cap`` rows costs no more than a probe, however large the table.
@@ -21,13 +21,14 @@ from dataclasses import replace
 
 from domain.records import PREFIX, Kind, Summary, Turn
 from domain.text import own_words, with_references
+from storage.fact_states import Renaming
 from storage.sqlite.database import Database, Sql, Tables
 from storage.sqlite.kept_vectors import EmbeddingTables
 from storage.sqlite.learning import FactTables
 from storage.sqlite.saves import SaveTables
 from storage.sqlite.schema import WORD_TABLES, WordTable
 from storage.sqlite.sessions import SUMMARY, TURN, turn_of
-from storage.store import Postings, TurnRow
+from storage.store import NewTurn, Postings, TurnRow
 
 #: In ``meta`` while the rows of a store that was filled from elsewhere have no words yet.
 UNINDEXED = "unindexed"
@@ -49,10 +50,6 @@ _UNCOMMON = (
 )
 
 
-#: What a fact is found by.
-_WORDS_OF_FACT = "text || ' ' || keywords || ' ' || persons || ' ' || entities || ' ' || location"
-
-
 class Lexicon:
     """The index of words. Writes take the ``sql`` of the caller's transaction.
 
@@ -71,6 +68,10 @@ class Lexicon:
         Tokens in ``MARKS`` are kept as bits beside the length, not as words: they stand in too many rows.
         """
         self.remove(sql, table, (seq,))
+        self.add_new(sql, table, seq, tokens)
+
+    def add_new(self, sql: Sql, table: WordTable, seq: int, tokens: Sequence[str]) -> None:
+        """The same for a row that was never there."""
         words = [token for token in tokens if token not in MARKS]
         length = sum(not word.startswith("@") for word in words)
         marks = sum(1 << bit for bit, mark in enumerate(MARKS) if mark in tokens)
@@ -124,16 +125,65 @@ def _postings(joined: Mapping[str, str]) -> dict[str, Postings]:
     }
 
 
+def words_found_by(turn: Turn) -> str:
+    """By what a turn is found: its own words, and the name of whoever else said it."""
+    return f"{turn.speaker}\n{own_words(turn)}" if turn.speaker else own_words(turn)
+
+
 class IndexWriter(FactTables, EmbeddingTables, SaveTables):
-    """Turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
+    """Stores turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
 
     def __init__(self, database: Database, tokens: Callable[[str], Sequence[str]]) -> None:
         super().__init__(database)
         self._tokens = tokens
         self._lexicon = Lexicon(database)
 
+    def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
+        """The rows of each term, none for a term that nobody used; a term in more than ``cap`` rows is left out."""
+        return self._lexicon.postings(table, terms, cap)
+
+    def rows(self, table: WordTable) -> int:
+        """About how many rows a table of words has."""
+        return self._lexicon.rows(table)
+
+    def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
+        """A message that nobody answers, at the end of its session: it is found, read and erased as every turn is.
+
+        It is a round without a reply, so it stands in no context and in no summary.
+        """
+        with self._database.write():
+            self._add_turns(session_id, (turn,), "stop", now)
+            stored = self.turns_with_ids([turn.text_id])[0]
+            self._index_turns([stored])
+            self.drop_stages(session_id)
+        return stored
+
+    def learn_fact(self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]) -> None:
+        """Keep a fact that was drawn from the turns with these numbers: it finds them from this commit on."""
+        columns = "(text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?)"
+        with self._database.write() as sql:
+            seq = sql(f"INSERT INTO fact {columns}", (text_id, session_id, now, text)).lastrowid or 0
+            self._rest_on(sql, "fact", seq, turns)
+            self._index_fact(sql, seq, text)
+
     def _index_fact(self, sql: Sql, number: int, text: str) -> None:
         self._lexicon.add(sql, "fact", number, self._tokens(text))
+
+    def _index_facts(self, sql: Sql, numbers: Sequence[int]) -> None:
+        there = self.facts_numbered(numbers)
+        told = {fact.number: fact for fact in there if not (fact.corrected and fact.decided == "hand")}
+        self._unindex_facts(sql, [number for number in numbers if number not in told])
+        for number, fact in told.items():
+            words = (fact.restatement, *fact.keywords, *fact.persons, *fact.entities, fact.location)
+            self._index_fact(sql, number, " ".join(words))
+
+    def _index_renamed(self, sql: Sql, before: Sequence[Renaming]) -> None:
+        changed = {*before} ^ {*self._renamings()}
+        names = [name for one in changed for name in (one.wrong, one.right)]
+        if names:
+            self._index_facts(
+                sql, [one.number for one in self.facts() if any(name in one.words for name in names)]
+            )
 
     def _unindex_facts(self, sql: Sql, numbers: Sequence[int]) -> None:
         self._lexicon.remove(sql, "fact", numbers)
@@ -149,7 +199,7 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
         with self._database.write() as sql:
             for turn in turns:
                 if not turn.withheld:
-                    self._lexicon.add(sql, "turn", turn.seq, self._tokens(own_words(turn)))
+                    self._lexicon.add(sql, "turn", turn.seq, self._tokens(words_found_by(turn)))
                     self._enqueue(turn.text_id, "conversation")
 
     def _unindex_turns(self, turns: Sequence[Turn]) -> None:
@@ -182,8 +232,9 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
                 last = turns[-1].seq
             for summary in self.every_summary():
                 self._index_summary(summary)
-            for row in self._read(f"SELECT seq, {_WORDS_OF_FACT} FROM fact"):
-                self._index_fact(sql, row[0], row[1])
+            for row in self._read("SELECT seq, text FROM fact WHERE window = ''"):
+                self._index_fact(sql, row["seq"], row["text"])
+            self._index_facts(sql, [fact.number for fact in self.facts()])
             self._set_meta(UNINDEXED, None)
 
     def _refer_to_memories(self, turn: Turn) -> None:
@@ -224,7 +275,8 @@ class TurnReader(Tables):
             "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp,"
             " c.position"
             " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
-            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin ORDER BY c.seq LIMIT ?",
+            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin"
+            " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = c.text_id) ORDER BY c.seq LIMIT ?",
             seq,
             most,
         )
@@ -246,8 +298,11 @@ class TurnReader(Tables):
         return int(rows[0][0]) if rows else None
 
     def summaries(self, sessions: Sequence[int]) -> dict[int, Summary]:
-        """The summaries of sessions by session number; a session without one is left out."""
-        query = SUMMARY.replace(" FROM", ", s.number FROM", 1) + " WHERE s.number IN ({}) AND m.summary <> ''"
+        """The summaries of sessions by session number; a session without one, or whose has faded, is left out."""
+        query = (
+            SUMMARY.replace(" FROM", ", s.number FROM", 1) + " WHERE s.number IN ({}) AND m.summary <> ''"
+            " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = m.session_id)"
+        )
         return {row["number"]: Summary(*tuple(row)[:-1]) for row in self._read_parts(query, sessions)}
 
     def sessions_of_summaries(

@@ -12,6 +12,8 @@ from pathlib import Path
 from domain import errors
 from domain.files import make_private
 from storage.sqlite.schema import DOORS, FIRST, KNOWN, SECOND, STANDIN_MARKED, THIRD
+from storage.sqlite.schema_imports import IMPORTED
+from storage.sqlite.schema_tree import CHAPTERS
 
 #: "OFRD" in SQLite's application_id: tells our database from anybody else's.
 APPLICATION_ID = 0x4F465244
@@ -19,7 +21,7 @@ APPLICATION_ID = 0x4F465244
 #: Before the name of a table: the index that holds its rows that cannot be read (see ``shape``).
 GUARD = "unsound_"
 
-STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, STANDIN_MARKED, KNOWN, DOORS)
+STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, STANDIN_MARKED, KNOWN, DOORS, CHAPTERS, IMPORTED)
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -10,6 +10,7 @@ import hashlib
 import secrets
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from domain.errors import UsageError
 from domain.files import make_private, make_private_folder
+from storage.owner import Owner
 from storage.sqlite.database import Row, Sql, as_ours
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
@@ -85,6 +87,8 @@ class Registry:
         self._clock = clock
         self.path = path
         self._lock = threading.RLock()
+        #: Who waits to be written down.
+        self._to_meet: deque[str] = deque()
         make_private_folder(path.parent)
         make_private(path)
         with as_ours(path):
@@ -101,14 +105,28 @@ class Registry:
         with self._lock:
             self._connection.close()
 
+    def served_alone(self) -> Owner:
+        """What the one server of these people holds: a second one would find the memories held that the first has open.
+
+        Raises DataInUse where it is held.
+        """
+        return Owner(self.path.parent / PEOPLE, self._clock)
+
     # -- persons -----------------------------------------------------------------------------------------------
 
     def meet(self, person: str) -> None:
-        """Know this person from now on."""
-        if self.knows(person):
-            return
-        with self._write() as sql:
-            sql("INSERT OR IGNORE INTO person VALUES (?, ?)", (person, self._now()))
+        """Know this person from now on. Many who come at once are written down in one commit."""
+        self._to_meet.append(person)
+        with self._lock:
+            # Whoever came before may have written down all who waited by then.
+            if unknown := [one for one in {person, *self._all_to_meet()} if not self.knows(one)]:
+                with self._write() as sql:
+                    for one in unknown:
+                        sql("INSERT OR IGNORE INTO person VALUES (?, ?)", (one, self._now()))
+
+    def _all_to_meet(self) -> Iterator[str]:
+        while self._to_meet:
+            yield self._to_meet.popleft()
 
     def knows(self, person: str) -> bool:
         """Whether this person was ever served."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from domain.imports import IMPORT_DOOR
 from domain.records import Image, Renewable, Renewal
 from storage.sqlite.database import Tables
 
@@ -38,9 +39,16 @@ class RewritingTables(Tables):
         return [Renewal(*row) for row in self._read(query)]
 
     def _ask_anew(self, what: Renewable, session_id: str, timestamp: str) -> None:
-        """Ask for something to be made anew; what is being made for an older wish does not count any more."""
+        """Ask for something to be made anew; what is being made for an older wish does not count any more.
+
+        A session that was brought along is read up again, when its turn comes.
+        """
         columns = "(what, session_id, timestamp) VALUES (?, ?, ?)"
+        brought = "UPDATE imported_session SET due = 1 WHERE session_id = ? AND session_id IN"
+        closed = f"{brought} (SELECT session_id FROM session WHERE status = 'archived' AND door = ?)"
         with self._database.write() as sql:
+            if what == "summary" and sql(closed, (session_id, IMPORT_DOOR)).rowcount:
+                return
             sql(f"INSERT OR REPLACE INTO renewal {columns}", (what, session_id, timestamp))
 
     def _ask_again(self, session_id: str) -> None:

@@ -23,7 +23,7 @@ _SESSION = (
 )
 TURN = (
     "SELECT c.seq, c.text_id, c.session_id, c.timestamp, c.role, c.text, c.round, c.finish, c.folded, c.stored_at,"
-    " c.position, c.withheld, c.quoted, c.standin FROM conversation c"
+    " c.position, c.withheld, c.quoted, c.standin, c.speaker, c.undated FROM conversation c"
 )
 #: A summary stands where its session stands.
 SUMMARY = (
@@ -223,7 +223,7 @@ class SessionTables(Tables):
         """Put back what was removed, as it was."""
         columns = (
             "seq, text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position"
-            ", withheld, standin"
+            ", withheld, standin, speaker, undated"
         )
         with self._database.write() as sql:
             for turn in turns:
@@ -387,7 +387,7 @@ def turn_of(row: Sequence[Any]) -> Turn:
     values = list(row)
     values[8], values[11] = bool(values[8]), bool(values[11])
     values[12] = tuple(Quoted(*one) for one in json.loads(values[12])) if values[12] else ()
-    values[13] = bool(values[13])
+    values[13], values[15] = bool(values[13]), bool(values[15])
     return Turn(*values)
 
 

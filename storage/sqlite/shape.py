@@ -27,7 +27,8 @@ from storage.sqlite import migrations
 #: Tables that grow with what is remembered; the others are read through at each start.
 _LARGE = (
     "session", "conversation", "summary", "embedding", "pending", "persona", "fact", "note", "relation", "fact_event",
-    "read_window", "line_evidence", "held_round", "note_vector",
+    "read_window", "line_evidence", "held_round", "note_vector", "chapter", "visit", "imported_session",
+    "imported_message",
 )  # fmt: skip
 #: What is drawn from texts and made anew from them: rows that cannot be read go.
 _DRAWN = ("embedding", "pending")

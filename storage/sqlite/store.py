@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from domain.facts import ImageDraft
 from domain.records import (
     IMAGES,
     ErasureScope,
-    Finish,
     Image,
     ImageVersion,
     Removed,
@@ -25,17 +24,18 @@ from storage.sqlite.database import Database
 from storage.sqlite.doors import DoorTables
 from storage.sqlite.images import EvidenceTables
 from storage.sqlite.lexicon import TurnReader
+from storage.sqlite.past import ImportTables
 from storage.sqlite.rewriting import RewritingTables
-from storage.sqlite.schema import WordTable
-from storage.sqlite.served import ServedTables
-from storage.store import ErasureNote, ImageDrafts, NewSummary, NewTurn, Postings
+from storage.store import ErasureNote, ImageDrafts, NewSummary
 
 #: Notes what is being erased.
 _ERASING = "erasing"
 #: Where words stand that somebody may ask to have erased; and our own, since nobody can erase these.
 _TEXTS = {
-    "conversation": ("text",),
+    "conversation": ("text", "speaker"),
+    "import_source": ("name",),
     "summary": ("summary",),
+    "chapter": ("text",),
     "persona": ("text",),
     "pin": ("text",),
     "note": ("text", "topic"),
@@ -45,8 +45,8 @@ _TEXTS = {
 }
 
 
-class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
-    """A ``Store`` in one file. Safe to use from several threads.
+class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
+    """A ``Store`` in one file, or without a path in memory alone. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
 
@@ -55,7 +55,9 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
     >>> store.store_round("s1", (said, answered), "stop", now)
     """
 
-    def __init__(self, path: Path, tokens: Callable[[str], Sequence[str]], log: logging.Logger) -> None:
+    def __init__(
+        self, path: Path | None, tokens: Callable[[str], Sequence[str]], log: logging.Logger
+    ) -> None:
         super().__init__(Database(path, log), tokens)
         self.index_what_came()
 
@@ -67,39 +69,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
         """Let go of the file; safe to call twice."""
         self._database.close()
 
-    # -- words ---------------------------------------------------------------------------------------------------
-
-    def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
-        """The rows of each term, none for a term that nobody used; a term in more than ``cap`` rows is left out."""
-        return self._lexicon.postings(table, terms, cap)
-
-    def rows(self, table: WordTable) -> int:
-        """About how many rows a table of words has."""
-        return self._lexicon.rows(table)
-
     # -- rounds and summaries ------------------------------------------------------------------------------------
-
-    def store_round(
-        self,
-        session_id: str,
-        turns: Sequence[NewTurn],
-        finish: Finish,
-        now: str,
-        *,
-        instead_of: Round | None = None,
-        before: Round | None = None,
-    ) -> Round:
-        """A round at the end of its session, or right before another; what was in flight there is settled."""
-        with self._database.write():
-            if instead_of:
-                self._remove_turns(instead_of.turns)
-            spoken = self._add_round(session_id, turns, finish, now, before)
-            self._index_turns(spoken.turns)
-            if before:
-                self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
-            self.drop_in_flight(session_id)
-            self.drop_stages(session_id)
-        return spoken
 
     def fold(self, session_id: str, upto: int, summary: NewSummary) -> list[str]:
         """Let the rounds as far as the round ``upto`` leave the context into a summary. Returns what is gone."""
@@ -114,6 +84,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
         with self._database.write():
             present = self.summary(session_id)
             gone = self.renew_summary(session_id, summary, present.upto_round if present else 0)
+            self._void_above(session_id)
             self.drop_stages(session_id)
             self._drop_summary_renewal(session_id)
         return gone
@@ -131,7 +102,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
         with self._database.write():
             removed = Removed(session_id, tuple(self.turns_of(session_id)), self.summary(session_id))
             self._remove_turns(removed.turns)
-            self._remove_summary(removed.summary)
+            self._lose_summary(removed.summary)
             self.drop_in_flight(session_id)
             self.drop_stages(session_id)
             self._drop_summary_renewal(session_id)
@@ -140,7 +111,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
     def put_back(self, removed: Removed) -> list[str]:
         """Put back what a reset removed; a summary gives way, rounds that stand there follow. Returns what is gone."""
         with self._database.write():
-            gone = self._remove_summary(self.summary(removed.session_id))
+            gone = self._lose_summary(self.summary(removed.session_id))
             self._make_room(removed.turns)
             self._restore(removed.turns, removed.summary)
             self._index_turns(removed.turns)
@@ -202,12 +173,13 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
             said = self.turns_of(present) or self.in_flight(present)
             if was is None or session is None or session.status != "archived" or said:
                 return None
+            faded = self._faded_since_save(session_id)
             self.unlearn(was.windows)
             for image, version in was.images.items():
                 newest = self.newest_version(image)
                 if newest and newest.version == version:
                     self._bring_back(image, version, now)
-            gone = self._remove_summary(self.summary(session_id))
+            gone = self._lose_summary(self.summary(session_id))
             if was.summary:
                 self._restore([], was.summary)
                 self._index_summary(was.summary)
@@ -216,6 +188,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._count(session_id)
             self.resume(session_id, present, now)
             self._drop_undoable_saves()
+            self.unfade(faded)
         return gone
 
     def undo_decision(self, fact: str) -> bool:
@@ -245,7 +218,7 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
                 self.drop_stages(session_id)
             for session_id in {turn.session_id for turn in turns if turn.folded}:
                 if summary := self.summary(session_id):
-                    gone += self._remove_summary(summary)
+                    gone += self._lose_summary(summary)
                     self._ask_anew("summary", session_id, summary.timestamp)
                 self._ask_again(session_id)
         return gone
@@ -276,11 +249,13 @@ class SqliteStore(ServedTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._ask_for_what_goes(chosen)
             self._remove_turns(chosen.turns)
             for summary in chosen.summaries:
-                self._remove_summary(summary)
+                self._lose_summary(summary)
+            self.void_chapters([chapter.text_id for chapter in chosen.chapters])
             self._take_out_known(chosen)
             self._leave_of_versions(zip(chosen.versions, chosen.left, strict=True))
             self._leave_of_evidence(chosen.lines)
             self._take_out_drafts(chosen)
+            self._unname_imports(chosen.words)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
             note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from domain.records import Round
@@ -34,14 +34,16 @@ class Teller:
         self.store = store
         self.told = 0
 
-    def say(self, session_id: str, words: str, reply: str = "", **options: Round) -> Round:
+    def say(
+        self, session_id: str, words: str, reply: str = "", *, served: Sequence[str] = (), **options: Round
+    ) -> Round:
         """One round; the reply repeats the words unless it is given."""
         self.told += 1
         turns = (
             NewTurn(f"u{self.told}", at(self.told), "user", words),
             NewTurn(f"a{self.told}", at(self.told), "assistant", reply or f"You say {words}"),
         )
-        return self.store.store_round(session_id, turns, "stop", at(self.told), **options)
+        return self.store.store_round(session_id, turns, "stop", at(self.told), served=served, **options)
 
     def summary(self, text: str) -> NewSummary:
         """A summary that is to be stored."""

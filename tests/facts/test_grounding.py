@@ -182,6 +182,22 @@ def test_nothing_becomes_more_certain_than_it_was_said(said: str, statement: str
     assert [fact.stance for fact in found.facts] == [stance]
 
 
+@pytest.mark.parametrize(
+    ("said", "statement", "stance"),
+    [
+        ("If only I could marry a pirate, haha.", "Nora Vance marries a pirate.", "joked"),
+        ("Maybe I'll learn the harp one day.", "Nora Vance learns the harp.", "supposed"),
+        ("I play the harp.", "Nora Vance plays the harp.", "stated"),
+    ],
+)
+def test_a_turn_that_only_lends_a_name_makes_nothing_more_certain(
+    said: str, statement: str, stance: str
+) -> None:
+    evening = talk("2025-03-29", "I am Nora Vance and I live in York.", "> Hello Nora.", said)
+    found = checked(fact_draft(statement, 3, subject="Nora Vance"), evening, Names(("the user",)))
+    assert [(fact.stance, len(fact.turns)) for fact in found.facts] == [(stance, 2)]
+
+
 def test_a_stance_that_a_model_gave_is_never_made_more_certain() -> None:
     found = checked(
         fact_draft("Gareth is the boss of Mara.", 1, stance="supposed"), talk("2025-03-29", IRONY)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
 from domain.events import Stop
 from jobs.erasing import Erased, Erasing, renew
-from jobs.renewing import Renewed
+from jobs.renewing import Renewed, renew_some
 from tests.house import House, Mind, friend, house, marked
 from tests.server import ScriptedServer, status
 
@@ -138,8 +139,25 @@ def test_an_image_that_waits_for_several_sessions_takes_them_in_turn_and_nothing
         assert [one.what for one in first.memory.renewals()] == ["self", "user"] * 2
         assert keys(renew(first.memory, first.llm, Stop())) == []
         assert first.memory.image("user") == "user: “I sing alto.”\nuser: “I fear heights.”"
-        assert [version.origin for version in first.memory.image_versions("user")] == ["model"]
+        texts = [version.text for version in first.memory.image_versions("user")]
+        assert sorted(texts, key=len) == ["user: “I sing alto.”", first.memory.image("user")]
         assert first.memory.renewals() == []
+
+
+def test_a_little_of_what_is_left_can_be_done_at_a_time_and_each_part_of_it_stays(
+    tmp_path, server, clock, new_id, log
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        for said in ("I sing alto.", "I fear heights."):
+            leave_images(first, server, said)
+        before, left = len(server.chats), []
+        while first.memory.renewals():
+            list(renew_some(first.memory, first.llm, Stop(), 2))
+            left.append((len(server.chats) - before, len(first.memory.renewals())))
+        # Two sessions are noted, the second is compared with the first, and each brings both images up to date.
+        assert left[-1] == (2 + 1 + 4, 0)
+        assert all(now - then <= 4 for (then, _), (now, _) in pairwise([(0, 4), *left]))
+        assert first.memory.image("user") == "user: “I sing alto.”\nuser: “I fear heights.”"
 
 
 def test_an_edit_by_hand_while_an_image_is_made_anew_stays(tmp_path, server, clock, new_id, log):

@@ -15,6 +15,7 @@ from domain import errors
 from storage.portable import restore_portable, write_portable
 from storage.sqlite import migrations
 from tests.house import friend, house
+from tests.past import bring, talk
 from tests.server import ScriptedServer
 
 
@@ -33,6 +34,7 @@ def written(tmp_path, server, clock, new_id, log) -> dict[str, Any]:
         first.save()
         first.say("我住在都柏林。")
         first.save()
+        bring(first.memory, talk("chat", "Ann: Are you coming?", "Bob: No."), me="Bob")
         first.memory.pin("user", "I am allergic to peanuts.")
         first.say("A line \u2028 and a tab\tand <b>brackets</b>.")
         write_portable(tmp_path / "data", tmp_path / "all.json", clock)

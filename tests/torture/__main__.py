@@ -18,13 +18,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.torture import disks, kills, power, signals
+from tests.torture import disks, doors, kills, power, signals
 from tests.torture.kills import ROOT, Tried
 
 #: How many orders of events are tried, drawn at random, in place of those that every test run tries.
 _ORDERS = "150"
 #: How often the worker of the index is killed at a random moment, beside the kills that are counted.
 _KILLS = "10"
+#: Of the writes of served requests every so-manieth one is a kill point: each trial begins a server.
+_BETWEEN = 61
 #: How many trials run at a time.
 WORKERS = 2
 
@@ -74,7 +76,7 @@ PROMISES = (
             "tests/interfaces/terminal/test_faults.py -k 'not embeddings and not always_fails'",
         ),
     ),
-    Promise("P5", "/save is resumable", killed("save"), ("tests/test_promises.py -k p5",)),
+    Promise("P5", "/save is resumable", killed("save", "chapters"), ("tests/test_promises.py -k p5",)),
     Promise(
         "P6",
         "a persona file is one complete version; every version is kept",
@@ -156,11 +158,17 @@ PROMISES = (
     Promise(
         "doors",
         "what a served API answered is stored, and it answers as its description says",
-        (),
+        (
+            partial(doors.killed, 1, 2 * _BETWEEN),
+            partial(doors.killed, 1 + _BETWEEN, 2 * _BETWEEN),
+            partial(doors.cut, stride=5),
+            doors.full,
+        ),
         (
             "tests/interfaces/http/test_conforming.py",
             "tests/interfaces/http/test_serving.py -k 'kill or second or under_way'",
             "tests/interfaces/http/test_chat_api.py -k kill",
+            "tests/interfaces/http/test_kills.py -k middle",
             "tests/interfaces/socket/test_sharing.py",
             "tests/clients",
         ),

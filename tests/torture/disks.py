@@ -16,7 +16,7 @@ from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_pro
 from tests.torture.scene import TYPED, Stage
 
 _SIZE_KB = 2_048
-_NO_MOUNT = "a small disk may not be mounted here"
+NO_MOUNT = "a small disk may not be mounted here"
 #: Seconds in which an index that has room again is to have recovered.
 _RECOVERY = 90
 
@@ -67,7 +67,7 @@ def full(step_kb: int = 12) -> Tried:
             Path(where, str(room)).mkdir()
             with small_disk(Path(where, str(room))) as disk:
                 if disk is None:
-                    tried.skipped = _NO_MOUNT
+                    tried.skipped = NO_MOUNT
                     return tried
                 tried.points += 1
                 tried.violations += [f"with {room} kB left: {what}" for what in _full_once(base, disk, room)]
@@ -114,7 +114,7 @@ def full_below_the_index(rooms_kb: Sequence[int] = (0, 4, 8, 16, 24, 40, 64, 96)
             vectors.mkdir()
             with mounted(vectors) as disk:
                 if disk is None:
-                    tried.skipped = _NO_MOUNT
+                    tried.skipped = NO_MOUNT
                     return tried
                 shutil.copytree(moved, disk, dirs_exist_ok=True)
                 tried.points += 1
@@ -154,7 +154,7 @@ def read_only() -> Tried:
     tried = Tried("read-only disk")
     with tempfile.TemporaryDirectory(prefix="ro-") as where, small_disk(Path(where)) as disk:
         if disk is None:
-            tried.skipped = _NO_MOUNT
+            tried.skipped = NO_MOUNT
             return tried
         prepared(disk / "home")
         before = (disk / "home" / "data" / "memory.db").read_bytes()

@@ -38,6 +38,8 @@ def remembered(stage: Stage) -> Contents:
         "stages": "SELECT count(*) FROM save_stage",
         "to be made anew": "SELECT r.what, s.number FROM renewal r JOIN session s USING (session_id) ORDER BY 1, 2",
         "withheld": "SELECT text FROM conversation WHERE withheld ORDER BY text",
+        "chapters": "SELECT c.height, c.text, (SELECT group_concat(s.number) FROM session s WHERE s.chapter = c.seq)"
+        " FROM chapter c ORDER BY c.height, c.text",
         "words": "SELECT tokens FROM turn_words ORDER BY tokens",
         "summary words": "SELECT tokens FROM summary_words ORDER BY tokens",
     }
@@ -163,8 +165,26 @@ def _judge_erase(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
         yield "the erasure is not finished"
 
 
+def _judge_chapters(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
+    """Each chapter is there as a whole or not at all; what is missing is written, and nothing twice."""
+    found = remembered(stage)
+    if not set(found["chapters"]) <= set(wanted["chapters"]):
+        yield f"a chapter is half written: {found['chapters']!r}"
+    stage.write_chapters()
+    yield from _different(stage, wanted)
+
+
 def _judge_migration(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
     """The step is taken at the next start, and all is there."""
+    yield from _different(stage, wanted)
+
+
+def _judge_import(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
+    """What was stored stays, nothing that was there has changed, and the same again ends as if it had not been cut."""
+    found = [row[2] for row in remembered(stage)["turns"]]
+    if found[: len(before["turns"])] != [row[2] for row in before["turns"]]:
+        yield "what was there has changed"
+    stage.bring()
     yield from _different(stage, wanted)
 
 
@@ -196,5 +216,7 @@ JUDGES: dict[str, Callable[[Stage, Contents, Contents], Iterator[str]]] = {
     "save": _judge_save,
     "reset": _judge_reset,
     "erase": _judge_erase,
+    "chapters": _judge_chapters,
     "migration": _judge_migration,
+    "import": _judge_import,
 }

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -45,12 +45,26 @@ class Tried:
     skipped: str = ""
 
 
-def every_point(name: str, first: int = 1, stride: int = 1) -> Tried:
+@dataclass(frozen=True)
+class Scene:
+    """What is played on a folder that was prepared, and what is judged after a kill.
+
+    ``contents`` is what lies there; ``judge`` is given that of before, and that of an end that nothing disturbed.
+    """
+
+    name: str
+    prepare: Callable[[Path], object]
+    play: Callable[[Path], object]
+    contents: Callable[[Path], Any]
+    judge: Callable[[Path, Any, Any], Iterable[str]]
+
+
+def every_point(name: str, first: int = 1, stride: int = 1, module: str = "tests.torture.kills") -> Tried:
     """Kill one scene before every ``stride``-th write from the ``first`` on, until it passes.
 
     It is done by a process of its own, which loads everything once and is then forked for each trial.
     """
-    command = [*_python(), "-m", "tests.torture.kills", name, str(first), str(stride)]
+    command = [*_python(), "-m", module, name, str(first), str(stride)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     told = [line for line in done.stdout.splitlines() if line.startswith(_TOLD)]
     if done.returncode or not told:
@@ -80,28 +94,35 @@ def _python() -> list[str]:
     return [sys.executable, "-B", "-W", "ignore"]
 
 
-def _some_points(name: str, first: int, stride: int) -> Tried:
+def tell_points(played: Scene, first: int, stride: int) -> None:
+    """What the process of its own does: try, and tell what came of it."""
+    _load_everything()
+    print(_TOLD + json.dumps(asdict(_some_points(played, first, stride))))
+
+
+def _some_points(played: Scene, first: int, stride: int) -> Tried:
+    name = played.name
     if why := stops.why_not():
         return Tried(name, skipped=why)
     tried = Tried(name)
     with scratch("kill") as where:
         base, after, folder = (Path(where, part) for part in ("base", "after", "try"))
-        _apart(partial(scene.prepare, base, name))
+        _apart(partial(played.prepare, base))
         shutil.copytree(base, after)
-        whole = stops.run(partial(scene.play, name, after), 0, after)
+        whole = stops.run(partial(played.play, after), 0, after)
         if whole.fault:
             return Tried(name, 0, [f"undisturbed it {whole.fault}"])
-        wanted = _apart(partial(judging.contents, after))
+        wanted = _apart(partial(played.contents, after))
         # To look at a database of the first version is to carry it over.
-        before = wanted if name == "migration" else _apart(partial(judging.contents, base))
+        before = wanted if name == "migration" else _apart(partial(played.contents, base))
         for point in range(first, _MOST, stride):
             shutil.copytree(base, folder)
-            ended = stops.run(partial(scene.play, name, folder), point, folder)
+            ended = stops.run(partial(played.play, folder), point, folder)
             if ended.fault:
                 tried.violations.append(f"{name} at {point}: the scene {ended.fault}")
             elif ended.at:
                 tried.points += 1
-                found = _apart(partial(_judged, name, folder, before, wanted))
+                found = _apart(partial(_judged, played, folder, before, wanted))
                 tried.violations += [f"{name} at {ended.at} {point}: {what}" for what in found]
             shutil.rmtree(folder)
             if not ended.at:
@@ -110,11 +131,22 @@ def _some_points(name: str, first: int, stride: int) -> Tried:
     return tried
 
 
-def _judged(name: str, folder: Path, before: judging.Contents, wanted: judging.Contents) -> list[str]:
+def _judged(played: Scene, folder: Path, before: Any, wanted: Any) -> list[str]:
     try:
-        return list(judging.judge(name, folder, before, wanted))
+        return list(played.judge(folder, before, wanted))
     except Exception as fault:
         return [f"opened again it broke: {fault!r}"]
+
+
+def _of_the_house(name: str) -> Scene:
+    """A scene of the house without doors."""
+    return Scene(
+        name,
+        prepare=partial(scene.prepare, scene=name),
+        play=partial(scene.play, name),
+        contents=judging.contents,
+        judge=partial(judging.judge, name),
+    )
 
 
 def _apart(work: Callable[[], Any]) -> Any:
@@ -147,5 +179,4 @@ def _load_everything() -> None:
 
 
 if __name__ == "__main__":
-    _load_everything()
-    print(_TOLD + json.dumps(asdict(_some_points(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))))
+    tell_points(_of_the_house(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -1,8 +1,9 @@
-"""Power cuts: what a disk may hold when the current goes, at every system call of a round.
+"""Power cuts: what a disk may hold when the current goes, at every system call of a round, or of requests to a server.
 
-A round is played once under strace; its writes are then played again onto copies of the files. At each cut a file holds
+It is played once under strace; its writes are then played again onto copies of the files. At each cut a file holds
 what was synced for certain, and of the writes since then nothing, everything, or any part: a disk owes no order to what
-was not synced. The database must open whole each time, and hold the round as soon as the program said that it is kept.
+was not synced. The database must open whole each time, and hold what was said as soon as the program said that it is
+kept.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import random
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from domain import errors
@@ -59,47 +62,76 @@ class Disk:
 _CUT = b"cut"
 
 
-def every_cut(seeds: int = 3) -> Tried:
-    """Cut the power at every system call of one round."""
-    tried = Tried("power cut")
+@dataclass(frozen=True)
+class Played:
+    """What is played once: the folder before it, the command that plays it, and what it writes on its standard output
+    once a text is kept for certain."""
+
+    name: str
+    prepare: Callable[[Path], object]
+    command: Callable[[Path], list[str]]
+    keeps: Mapping[str, str]
+
+
+def _prepared(folder: Path) -> None:
+    scene_process(
+        [
+            "-c",
+            f"from tests.torture import scene; from pathlib import Path;"
+            f" scene.prepare(Path({str(folder)!r}), 'turn')",
+        ]
+    )
+
+
+ROUND = Played("power cut", _prepared, partial(scene_command, "turn"), {"kept": TYPED})
+
+
+def every_cut(seeds: int = 3, played: Played = ROUND, stride: int = 1) -> Tried:
+    """Cut the power at every ``stride``-th system call of one round, or of what else is played."""
+    tried = Tried(played.name)
     if shutil.which("strace") is None:
         tried.skipped = NO_STRACE
         return tried
     with scratch("power") as where:
-        base, played = Path(where, "base"), Path(where, "played")
-        scene_process(
-            [
-                "-c",
-                f"from tests.torture import scene; from pathlib import Path;"
-                f" scene.prepare(Path({str(base)!r}), 'turn')",
-            ]
-        )
-        shutil.copytree(base, played)
+        base, folder, cut = Path(where, "base"), Path(where, "played"), Path(where, "cut")
+        played.prepare(base)
+        shutil.copytree(base, folder)
         disks = {name: Disk(_read(base / "data" / name)) for name in _DATABASE}
-        kept = False
-        for number, line in enumerate(_trace(played)):
-            kept = _apply(line, disks) or kept
-            for seed in range(seeds):
+        kept: list[str] = []
+        for number, line in enumerate(_trace(played.command(folder), Path(where, "strace"))):
+            said = _apply(line, disks)
+            kept += [text for told, text in played.keeps.items() if told == said]
+            for seed in range(seeds) if number % stride == 0 or line[1] == "stdout" else ():
                 tried.points += 1
-                cut = Path(where, "cut")
-                _lay(
-                    disks,
-                    cut,
-                    random.Random(number * seeds + seed) if seed > 1 else None,
-                    everything=seed == 1,
-                )
-                tried.violations += [f"at call {number}, seed {seed}: {what}" for what in _judge(cut, kept)]
+                chance = random.Random(number * seeds + seed) if seed > 1 else None
+                _lay(disks, cut, chance, everything=seed == 1)
+                found = _judge(cut, played.keeps.values(), kept)
+                tried.violations += [f"at call {number}, seed {seed}: {what}" for what in found]
                 shutil.rmtree(cut)
-        if not kept:
-            tried.violations.append("the program never said that its round was kept, so nothing was shown")
+        if len(kept) != len(played.keeps):
+            tried.violations.append(
+                f"the program said of {kept} alone that it was kept, so nothing was shown"
+            )
     return tried
 
 
-def _trace(folder: Path) -> list[tuple[str, str, str]]:
-    """The writes of a round: (call, file, arguments)."""
-    out = folder.with_name("strace")
-    command = ["strace", "-f", "-qq", "-y", "-xx", "-s", "2000000", "-o", str(out), "-e", f"trace={_CALLS}"]
-    subprocess.run([*command, *scene_command("turn", folder)], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+def _trace(command: list[str], out: Path) -> list[tuple[str, str, str]]:
+    """The writes of a command: (call, file, arguments)."""
+    traced = [
+        "strace",
+        "-f",
+        "--seccomp-bpf",
+        "-qq",
+        "-y",
+        "-xx",
+        "-s",
+        "2000000",
+        "-o",
+        str(out),
+        "-e",
+        f"trace={_CALLS}",
+    ]
+    subprocess.run([*traced, *command], cwd=ROOT, check=True, stdout=subprocess.PIPE)
     found = []
     for line in out.read_text(encoding="ascii", errors="replace").splitlines():
         if (read := _LINE.match(line)) and int(read[5]) >= 0:
@@ -112,21 +144,22 @@ def _trace(folder: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-def _apply(line: tuple[str, str, str], disks: dict[str, Disk]) -> bool:
-    """Do one write; true when it was the program saying that the round is kept."""
+def _apply(line: tuple[str, str, str], disks: dict[str, Disk]) -> str:
+    """Do one write; what the program said by it, if it said anything."""
     call, name, arguments = line
-    if name == "stdout":
-        return "\\x6b\\x65\\x70\\x74" in arguments
+    given = _ARGUMENTS.match(arguments)
+    if name == "stdout" and given is not None:
+        return _bytes(given[1]).decode()
     disk = disks.get(name)
     if disk is None:
-        return False
+        return ""
     if call in ("fsync", "fdatasync"):
         disk.sync()
     elif call == "ftruncate":
         disk.write(int(arguments), _CUT)
-    elif (given := _ARGUMENTS.match(arguments)) is not None:
+    elif given is not None:
         disk.write(int(given[3] or 0), _bytes(given[1]))
-    return False
+    return ""
 
 
 def _read(path: Path) -> bytes:
@@ -144,18 +177,16 @@ def _lay(disks: dict[str, Disk], folder: Path, chance: random.Random | None, *, 
         (folder / name).write_bytes(disk.after(arrived))
 
 
-def _judge(folder: Path, kept: bool) -> Iterator[str]:
+def _judge(folder: Path, texts: Iterable[str], kept: Collection[str]) -> Iterator[str]:
     try:
         database = Database(folder / "memory.db", logging.Logger("quiet", logging.CRITICAL))
     except errors.OldFriendError as error:
         yield f"cannot be opened: {error}"
         return
-    try:
+    with closing(database):
         yield from database.problems()
-        rounds = database.read("SELECT count(*) FROM conversation WHERE text LIKE ?", (f"User: {TYPED}%",))[
-            0
-        ][0]
-        if kept and rounds != 1:
-            yield "a round that was shown is gone"
-    finally:
-        database.close()
+        for text in texts:
+            query = "SELECT count(*) FROM conversation WHERE role = 'user' AND text LIKE ?"
+            times = database.read(query, (f"%{text}%",))[0][0]
+            if times > 1 or (text in kept and times != 1):
+                yield f"{text!r} is there {times} times, kept: {text in kept}"

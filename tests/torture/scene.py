@@ -19,14 +19,23 @@ import config
 from conversation import Conversation
 from domain.events import Stop
 from interfaces.debug_log import DebugLog
+from jobs.chapters import Chapters
 from jobs.erasing import Erasing
 from llm import Llm
 from memory import Memory
 from tests.first_version import lay_first_version
+from tests.jobs.writing_chapters import Writer
+from tests.past import bring, talk
+from tests.talking import models_at
 
 #: Stands in the turns that the scene ``erase`` takes out, and nowhere else.
 MARKER = "Quintessenz-7731"
 TYPED = "The lighthouse keeper is called Ambrose."
+#: What the scene ``import`` brings along.
+BROUGHT = [
+    talk(f"c{number}", "P: The sails are new.", "C: White?", "... 9h later", "P: They tore.", "C: Oh no.")
+    for number in range(3)
+]
 
 
 class Stage:
@@ -81,6 +90,26 @@ class Stage:
         """``/forget`` of everything that holds the marker, and making anew what was made from it."""
         list(Erasing(self.memory, self.llm).run(self.memory.scope_of_words(MARKER), Stop()))
 
+    def bring(self) -> None:
+        """An import of some conversations, a few turns a commit."""
+        bring(self.memory, *BROUGHT, at_once=4)
+
+    def keep_alone(self, *said: str) -> None:
+        """Sessions of one message each beside the present one, archived by their own words."""
+        for words in said:
+            session_id = self.memory.start_session(before=self.talk.session.session_id).session_id
+            self.memory.store_round(session_id, words, "Yes.", now().isoformat(), "stop")
+            self.memory.archive(session_id, words, {}, open_next=False)
+
+    def write_chapters(self) -> None:
+        """All chapters that are due, by a model that always writes the same."""
+        writer = Writer()
+        llm = models_at(
+            "http://model.invalid/v1", transport=lambda: writer.transport, stream=False, group_size=2
+        )
+        list(Chapters(self.memory, llm).run(Stop()))
+        llm.close()
+
     def indexed(self) -> list[str]:
         """Every text that the index holds."""
         vectors = self.memory._opened_search().vectors
@@ -126,6 +155,10 @@ def prepare(folder: Path, scene: str) -> None:
         list(stage.talk.turn(TYPED, Stop()))
     if scene == "erase":
         stage.say(f"Never repeat {MARKER} to anyone.")
+    if scene == "chapters":
+        stage.keep_alone(
+            "The sails are patched.", "I bought a compass.", "The anchor is rusty.", "We sail in June."
+        )
     if scene == "reset":
         stage.say(TYPED)
         stage.memory.keep_stage(stage.talk.session.session_id, "summary", "{}")
@@ -141,7 +174,9 @@ SCENES: dict[str, Callable[[Stage], object]] = {
     "save": Stage.save,
     "reset": lambda stage: stage.talk.reset(),
     "erase": Stage.erase,
+    "chapters": Stage.write_chapters,
     "migration": lambda stage: None,
+    "import": Stage.bring,
 }
 
 

@@ -61,6 +61,7 @@ FACTS = {
     "undo.save_images": "As they were before: {images}.",
     "undo.save_known": "No longer known: {notes}, {facts}.",
     "undo.save_again": "/save saves it again.",
+    "why.chapter": "{first} – {last} · chapter · {title}",
     "why.fact": "{day} · fact {number}",
     "why.became.changed": "changed on {day}",
     "why.became.until": "held until {day}",

@@ -21,6 +21,7 @@ SERVING = {
     "usage.needs_token_add": "--person goes with --token add.",
     "usage.person": "A person's id has 1 to 128 characters and no line breaks.",
     # -- starting and ending
+    "serve.already": "Another server (process {pid} on {host}, since {since}) serves these memories already. Use that one, or choose another --data-dir.",
     "serve.loading": "loading …",
     "serve.opening": "opening {path} …",
     "serve.standin": "No model is connected: the built-in stand-in answers. OPENAI_API_BASE, OPENAI_API_KEY and CHAT_MODEL in .env connect one.",
@@ -60,6 +61,7 @@ SERVING = {
     "served.too_large": "The body is larger than {most} bytes.",
     "served.too_slow": "The body did not come within {seconds} seconds.",
     "served.too_often": "More than {most} requests in a minute.",
+    "served.too_much": "More than {most} tokens of the model today (TOKENS_PER_DAY).",
     "served.too_many": "More than {most} requests at once.",
     "served.invalid": "The request is not as it should be: {problems}",
     "served.unexpected": "Something went wrong on this server. Nothing that was answered is lost.",

@@ -61,6 +61,7 @@ FACTS = {
     "undo.save_images": "恢复原样：{images}。",
     "undo.save_known": "不再知道：{notes}、{facts}。",
     "undo.save_again": "/save 可以重新保存。",
+    "why.chapter": "{first} – {last} · 章 · {title}",
     "why.fact": "{day} · 事实 {number}",
     "why.became.changed": "{day} 变了",
     "why.became.until": "到 {day} 为止",

@@ -21,6 +21,7 @@ SERVING = {
     "usage.needs_token_add": "--person 要配合 --token add。",
     "usage.person": "人的标识是 1 到 128 个字符，不含换行。",
     # -- 启动与结束
+    "serve.already": "另一个服务器（{host} 上的进程 {pid}，自 {since} 起）已在提供这些记忆。请用那一个，或另选 --data-dir。",
     "serve.loading": "正在加载……",
     "serve.opening": "正在打开 {path}……",
     "serve.standin": "没有连接模型：由内置替身回答。在 .env 里写 OPENAI_API_BASE、OPENAI_API_KEY 和 CHAT_MODEL 即可连接。",
@@ -60,6 +61,7 @@ SERVING = {
     "served.too_large": "请求体超过 {most} 字节。",
     "served.too_slow": "请求体没有在 {seconds} 秒内到齐。",
     "served.too_often": "一分钟内的请求超过 {most} 次。",
+    "served.too_much": "今天模型读写的词元已超过 {most} 个（TOKENS_PER_DAY）。",
     "served.too_many": "同时进行的请求超过 {most} 个。",
     "served.invalid": "请求不合要求：{problems}",
     "served.unexpected": "服务器出了意外的错误。回答过的没有丢失。",

@@ -9,18 +9,20 @@ from collections.abc import Callable, Iterable, Mapping
 
 from interfaces.terminal.command_context import Choice, Choices, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
+    bringing,
     earlier_sessions,
     ending,
     fact_list,
     forget,
     helping,
     inspecting,
+    life,
     memory_view,
     models,
     persona,
-    reasons,
     switches,
     talk,
+    why,
 )
 
 
@@ -46,12 +48,18 @@ TABLE: tuple[Command, ...] = (
     Command("undo", "[n]", talk.undo),
     Command("redo", "", talk.redo),
     Command("history", "[n]", talk.history),
-    Command("memory", "[search] [WORDS]", memory_view.memory, choices=_first("search")),
+    Command(
+        "memory",
+        "[search|fading|keep ID] [WORDS]",
+        memory_view.memory,
+        choices=_first("search", "fading", "keep"),
+    ),
+    Command("life", "[N|DATE]", life.life, choices=life.life_choices),
     Command(
         "facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.facts, choices=fact_list.fact_choices
     ),
     Command("ask", "QUESTION", memory_view.ask),
-    Command("why", "[full]", reasons.why, choices=_first("full")),
+    Command("why", "[full]", why.why, choices=_first("full")),
     Command(
         "forget",
         "last|asked|session N|turn ID|WORDS",
@@ -77,6 +85,12 @@ TABLE: tuple[Command, ...] = (
         "[N|ID|all] [md|json] [FILE]",
         earlier_sessions.export,
         choices=earlier_sessions.export_choices,
+    ),
+    Command(
+        "import",
+        "FILE… [--me NAME] [--dry-run]|undo N|rest|on",
+        bringing.bring,
+        choices=bringing.import_choices,
     ),
     Command("copy", "", inspecting.copy),
     Command("summary", "[edit]", inspecting.summary, choices=_first("edit")),

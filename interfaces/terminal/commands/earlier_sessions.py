@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from domain import errors
-from domain.records import Session
+from domain.imports import IMPORT_DOOR
+from domain.records import EVENT_DOOR, Session
 from domain.text import one_line
 from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.ending import save_session
 from interfaces.terminal.commands.talk import number
 from interfaces.terminal.own_files import FORMATS, exported, write_new
-from interfaces.terminal.session_view import moment, show_opening, show_rounds
+from interfaces.terminal.session_view import moment, show_opening, show_rounds, show_turns
 
 _LISTED = 20
+#: Doors whose sessions may hold what was said and answered by nobody.
+_DOORS_OF_ONE = (IMPORT_DOOR, EVENT_DOOR)
 #: As many sessions are offered by completion.
 _CHOICES = 9
 _TITLE = 60
@@ -28,10 +31,12 @@ def sessions(context: CommandContext, argument: str) -> Next:
         return None
     earlier = _earlier(context, count)
     for at in range(len(earlier), 0, -1):
-        context.aside.one_row(f"{at:>3}  {_row(context, earlier[at - 1])}")
+        context.aside.one_row(f"{at:>3}  {session_row(context, earlier[at - 1])}")
     if context.memory.rounds(context.session_id, 1):
         present = context.conversation.session
-        context.aside.one_row(f"  ·  {_row(context, present)} · {context.words.say('sessions.present')}")
+        context.aside.one_row(
+            f"  ·  {session_row(context, present)} · {context.words.say('sessions.present')}"
+        )
     context.tell("sessions.how" if earlier else "sessions.nothing", "quiet")
     return None
 
@@ -43,14 +48,15 @@ def _earlier(context: CommandContext, count: int = -1) -> list[Session]:
     return earlier[:count] if count >= 0 else earlier
 
 
-def _row(context: CommandContext, session: Session) -> str:
+def session_row(context: CommandContext, session: Session) -> str:
     """Day, length and title of a session."""
     rounds = context.memory.rounds(session.session_id)
+    alone = 0 if rounds else len(context.memory.turns_of(session.session_id))
     began = moment(rounds[0].user.timestamp if rounds else session.start_timestamp)
     return context.words.say(
         "sessions.row",
         day=f"{began:%Y-%m-%d} {context.words.say(f'day.{began.weekday()}')}",
-        rounds=context.words.count("round", len(rounds)),
+        rounds=context.words.count("message", alone) if alone else context.words.count("round", len(rounds)),
         title=title_of(context, session),
     )
 
@@ -96,11 +102,16 @@ def show(context: CommandContext, argument: str) -> Next:
     """``/show N|last|ID``"""
     session = found_session(context, argument)
     memory = context.memory
-    context.aside.line(_row(context, session), "title")
+    context.aside.line(session_row(context, session), "title")
     if summary := memory.summary(session.session_id):
         context.aside.line(summary.summary, "quiet")
     context.aside.line()
-    show_rounds(context.aside, context.words, memory.rounds(session.session_id), quiet=False)
+    turns, rounds = memory.turns_of(session.session_id), memory.rounds(session.session_id)
+    of_one_alone = session.door in _DOORS_OF_ONE and len(turns) > 2 * len(rounds)
+    if of_one_alone or any(turn.speaker for turn in turns):
+        show_turns(context.aside, context.words, turns)
+    else:
+        show_rounds(context.aside, context.words, rounds, quiet=False)
     return None
 
 

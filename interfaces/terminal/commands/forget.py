@@ -86,7 +86,8 @@ def _show(context: CommandContext, chosen: ErasureScope) -> None:
 
 
 def _turn_line(context: CommandContext, turn: Turn) -> str:
-    return f"{local(turn.timestamp)} · {speaker(context, turn.role)} · {one_line(turn.words, _SNIPPET)}"
+    who = turn.speaker or speaker(context, turn.role)
+    return f"{local(turn.timestamp)} · {who} · {one_line(turn.words, _SNIPPET)}"
 
 
 def _known(chosen: ErasureScope) -> list[str]:

@@ -17,7 +17,7 @@ DAILY = ("save", "exit", "undo", "retry", "memory", "forget", "help")
 GROUPS = {
     "talk": ("redo", "edit", "history", "reset", "copy", "summary", "incognito"),
     "memory": ("facts", "ask", "why", "pin", "persona", "remember", "recall"),
-    "sessions": ("sessions", "show", "resume", "export"),
+    "sessions": ("sessions", "show", "resume", "export", "import"),
     "program": ("status", "context", "model", "setup", "debug", "reindex"),
 }
 #: Commands whose arguments take more columns have their help on the next row.

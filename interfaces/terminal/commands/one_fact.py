@@ -69,7 +69,8 @@ def _details(context: CommandContext, fact: Fact) -> list[str]:
 
 def _show_turn(context: CommandContext, fact: Fact, turn: Turn) -> None:
     """When and by whom it was said, and the words, with the value in their midst."""
-    context.aside.line(f"  {local(turn.timestamp)} · {speaker(context, turn.role)}", "quiet")
+    who = turn.speaker or speaker(context, turn.role)
+    context.aside.line(f"  {local(turn.timestamp)} · {who}", "quiet")
     words = [fact.value, *fact.entities, *fact.persons]
     context.aside.excerpt(
         "    ",

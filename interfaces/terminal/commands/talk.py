@@ -8,7 +8,7 @@ from domain.records import Round
 from domain.text import one_line
 from interfaces.terminal.command_context import CommandContext, Leave, Next, Offer, Say
 from interfaces.terminal.commands.fact_list import show_row
-from interfaces.terminal.reading import PROMPT
+from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.session_view import show_rounds
 from jobs.undoing import DecisionUndone, SaveUndone
 

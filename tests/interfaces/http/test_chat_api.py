@@ -59,7 +59,7 @@ class Served:
     def settle(self) -> None:
         """All is done behind the answers that can be done now."""
         for thread in threading.enumerate():
-            if thread.name == "upkeep":
+            if thread.name == "background queue":
                 thread.join(60)
 
     def rows(self, query: str, who: str = "ann", instruction: int | None = None) -> list[Any]:
@@ -297,6 +297,33 @@ def test_what_was_due_when_the_server_died_is_cleaned_after_the_next_start(
         api.settle()
         assert len(api.memories()) == 25
         assert api.people.registry.owed() == []
+
+
+@pytest.mark.parametrize("forget", ["/memory", "/mcp"])
+def test_what_is_forgotten_while_it_is_cleaned_is_given_up_at_once_and_read_no_more(
+    api: Served, server: ScriptedServer, forget: str
+) -> None:
+    api.chat(talk(51))
+    api.settle()
+    assert len(api.memories()) == 25
+    mind, before = Mind(server), len(noted(server))
+    mind.answers("notes", hang, _noting)
+    api.chat(talk(51, about="dog"))
+    _await(lambda: len(mind.asked("notes")) > before)
+    if forget == "/memory":
+        number = next(one["id"] for one in api.memories() if "cat number 7 " in one["summary"])
+        gone = api.ask("DELETE", f"/memory/{number}", params={"purge": True}).json()["proof"]["traces"]
+    else:
+        found = api.rows("SELECT text_id FROM conversation WHERE text LIKE '%dog number 7 %'")
+        told = api.client.app.state.service.forget(found[0][0], "ann")  # type: ignore[attr-defined]
+        gone = told.proof.traces_left
+    assert gone == 0
+    api.settle()
+    word = "cat number 7 " if forget == "/memory" else "dog number 7 "
+    assert not any(word in one["summary"] for one in api.memories())
+    assert len(api.memories()) == 49
+    assert len(mind.asked("notes")) > before + 1
+    assert not any(word in str(one) for one in mind.asked("notes")[before + 1 :])
 
 
 def _noting(exchange: Exchange) -> None:

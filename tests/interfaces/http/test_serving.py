@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.interfaces.terminal.pseudo import ROOT, environment
-from tests.program import connected, in_flight, run, stored
+from tests.program import connected, run, stored
 from tests.served import Server, ended, here, program, started, trying, until
 from tests.server import Exchange, Play, ScriptedServer, say
 
@@ -46,9 +46,10 @@ class Held:
 
 
 def begun(server: Server, text: str) -> http.client.HTTPConnection:
-    """A turn that is under way."""
+    """A chat that is under way."""
     line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-    line.request("POST", "/turn", json.dumps({"text": text}), {"Content-Type": "application/json"})
+    body = {"messages": [{"role": "user", "content": text}]}
+    line.request("POST", "/api/v1/chat", json.dumps(body), {"Content-Type": "application/json"})
     return line
 
 
@@ -159,7 +160,7 @@ def test_what_is_under_way_is_finished_and_stored_and_nothing_new_is_taken(
 ) -> None:
     held = Held("The blue vase.")
     model.script(held)
-    with program(tmp_path, script=TURNS, **connected(model.base)) as server:
+    with program(tmp_path, **connected(model.base)) as server:
         line = begun(server, "What broke?")
         held.asked.wait(60)
         assert server.process
@@ -168,7 +169,8 @@ def test_what_is_under_way_is_finished_and_stored_and_nothing_new_is_taken(
         server.process.send_signal(signal.SIGTERM)  # as make passes it on
         time.sleep(0.3)
         held.go_on.set()
-        assert answer_of(line) == (200, {"reply": "The blue vase."})
+        status, told = answer_of(line)
+        assert (status, told["message"]) == (200, "The blue vase.")
         assert server.process.wait(60) == 0
     assert [(one.user, one.assistant) for one in stored(tmp_path)] == [("What broke?", "The blue vase.")]
 
@@ -179,7 +181,7 @@ def test_a_second_ctrl_c_waits_for_nothing_and_stores_nothing_half(
 ) -> None:
     held = Held("Too late.")
     model.script(held)
-    with program(tmp_path, script=TURNS, **connected(model.base)) as server:
+    with program(tmp_path, **connected(model.base)) as server:
         with closing(begun(server, "Are you there?")):
             held.asked.wait(60)
             assert server.process
@@ -188,7 +190,7 @@ def test_a_second_ctrl_c_waits_for_nothing_and_stores_nothing_half(
             assert server.process.stdout.readline() == "finishing what is under way …\n"
             server.process.send_signal(signal.SIGINT)
             assert server.process.wait(60) == 130
-    assert (stored(tmp_path), in_flight(tmp_path)) == ([], ["Are you there?"])
+    assert stored(tmp_path) == []
 
 
 def test_what_is_still_under_way_after_the_time_of_grace_is_hung_up(
@@ -207,47 +209,32 @@ def test_what_is_still_under_way_after_the_time_of_grace_is_hung_up(
         )
         assert server.running.ended(60)
         assert server.running.gave_up
-    assert (stored(tmp_path), in_flight(tmp_path)) == ([], ["Are you there?"])
-
-
-def test_killed_in_the_middle_an_answered_request_is_stored_and_an_unanswered_one_is_not(
-    tmp_path: Path, model: ScriptedServer
-) -> None:
-    held = Held("Never said.")
-    model.script("Hello Ann.", held)
-    with program(tmp_path, script=TURNS, **connected(model.base)) as server:
-        assert answer_of(begun(server, "I am Ann.")) == (200, {"reply": "Hello Ann."})
-        with closing(begun(server, "Who am I?")):
-            held.asked.wait(60)
-            assert server.process
-            server.process.kill()
-            server.process.wait(60)
-    assert [(one.user, one.assistant) for one in stored(tmp_path)] == [("I am Ann.", "Hello Ann.")]
-    model.script("You are Ann.")
-    with program(tmp_path, script=TURNS, **connected(model.base)) as server:
-        assert answer_of(begun(server, "Who am I?")) == (200, {"reply": "You are Ann."})
-        assert ended(server)[0] == 0
-    assert [one.user for one in stored(tmp_path)] == ["I am Ann.", "Who am I?"]
+    assert stored(tmp_path) == []
 
 
 def test_a_request_whose_model_fails_is_told_so_and_stores_nothing(tmp_path: Path) -> None:
-    with program(tmp_path, script=TURNS, **connected("http://127.0.0.1:1/v1")) as server:
+    with program(tmp_path, **connected("http://127.0.0.1:1/v1")) as server:
         status, told = answer_of(begun(server, "Hello"))
-        assert status == 502
-        assert told == {"detail": "The model server cannot be reached. Nothing of this request is stored."}
+        assert (status, told) == (502, {"detail": "the model did not answer (model.unreachable)"})
         assert ended(server)[0] == 0
     assert stored(tmp_path) == []
 
 
-def test_a_memory_that_a_terminal_holds_is_busy_and_the_server_goes_on(tmp_path: Path) -> None:
-    with program(tmp_path, script=TURNS) as server:
-        assert server.ask("POST", "/turn", {"text": "Hello"}).status == 200
-        assert run(tmp_path, "-p", "hello", "--here").code == 4
-        with program(tmp_path, script=TURNS) as other:
-            busy = other.ask("POST", "/turn", {"text": "Hello"})
-            assert (busy.status, busy.json["detail"]) == (503, "This memory is held by another program now.")
-            assert int(busy.headers["retry-after"]) > 0
-            assert other.ask("GET", "/health").json["status"] == "ok"
+def test_a_second_server_of_the_same_people_is_refused_in_one_line_and_the_first_goes_on(
+    tmp_path: Path,
+) -> None:
+    with program(tmp_path) as server:
+        assert server.process
+        second = started(tmp_path)
+        out, err = second.communicate(timeout=60)
+        assert (second.returncode, out) == (4, "")
+        assert err.startswith(f"Another server (process {server.process.pid} on ")
+        assert err.count("\n") == 1
+        assert answer_of(begun(server, "Hello"))[0] == 200
+        server.process.kill()
+        server.process.wait(60)
+    with program(tmp_path) as server:
+        assert answer_of(begun(server, "Hello"))[0] == 200
 
 
 def test_what_goes_wrong_is_in_the_log_of_the_program_and_not_on_its_screen(tmp_path: Path) -> None:

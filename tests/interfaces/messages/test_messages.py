@@ -18,7 +18,7 @@ from interfaces.terminal.commands.command_table import TABLE
 from recall.weights import WITH_HASHED, WITH_SENTENCES, WITH_VECTORS, WORDS_ALONE
 
 ROOT = Path(__file__).resolve().parents[3]
-SUBJECTS = ("failures", "program", "talk", "commands", "facts", "serving")
+SUBJECTS = ("failures", "program", "talk", "commands", "facts", "histories", "importing", "serving")
 KEY = re.compile(r"[a-z_]+(?:\.[a-z_.]+)+")
 
 

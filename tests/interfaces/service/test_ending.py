@@ -260,7 +260,7 @@ def test_where_no_service_comes_back_the_terminal_draws_from_its_sessions_what_t
         home.talk.keep_silent()
         home.talk._keeping.wait()
         assert [one.value for one in home.memory.facts()] == ["Lyon"]
-        (kept,) = home.memory.sessions_of_door("service")
+        (kept,) = home.memory.doors.sessions_of_door("service")
         assert kept.status == "archived"
 
 

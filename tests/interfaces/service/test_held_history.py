@@ -40,7 +40,7 @@ class Client:
 
     def stored(self) -> list[list[tuple[str, str]]]:
         """What is stored, session by session."""
-        sessions = self.memory.sessions_of_door("chat")
+        sessions = self.memory.doors.sessions_of_door("chat")
         return [[_words(one) for one in self.memory.rounds(each.session_id)] for each in sessions]
 
 
@@ -210,7 +210,7 @@ def test_a_last_round_that_was_erased_is_gone_on_after_and_may_be_asked_again(
 
 
 def _only(memory: Memory) -> str:
-    (session,) = memory.sessions_of_door("chat")
+    (session,) = memory.doors.sessions_of_door("chat")
     return session.session_id
 
 
@@ -227,7 +227,7 @@ def test_a_failed_store_leaves_nothing(client: Client, memory: Memory) -> None:
         client.send("  ")
     with pytest.raises(ValueError, match="nobody asked"):
         client.history.store(KEY, [Said("system", "Be brief.")], "Hm.", "stop", "2026-03-01T09:00:00+00:00")
-    assert memory.sessions_of_door("chat") == []
+    assert memory.doors.sessions_of_door("chat") == []
 
 
 def test_two_conversations_of_one_person_share_no_session(memory: Memory, clock: SetClock) -> None:
@@ -235,7 +235,7 @@ def test_two_conversations_of_one_person_share_no_session(memory: Memory, clock:
     for text in ("one", "two"):
         first.say(text)
         second.say(text)
-    assert [each.door_key for each in memory.sessions_of_door("chat")] == ["id:first", "id:second"]
+    assert [each.door_key for each in memory.doors.sessions_of_door("chat")] == ["id:first", "id:second"]
     assert first.stored() == [[("one", "You say one"), ("two", "You say two")]] * 2
 
 

@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,78 @@ def test_beside_an_open_chat_p_answers_in_a_session_of_its_own(
     sessions = rows(tmp_path, "SELECT session_id, status FROM session ORDER BY position")
     assert [status for _, status in sessions] == ["archived", "archived", "active"]
     assert told["session"] in [session for session, _ in sessions[:2]]
+
+
+def test_beside_an_open_chat_ask_answers_from_memory_and_batch_is_told_who_holds_it(
+    tmp_path: Path, server: ScriptedServer, chat: Chat
+) -> None:
+    settings = connected(server.base, RECALL_PLANNING="off", **BUILT_IN)
+    server.script(say("Nice cat."), say("Douban, you said."))
+    terminal = chat(**settings)
+    terminal.prompt()
+    terminal.say("My cat is called Douban.")
+    terminal.see("Nice cat.")
+    terminal.wait((tmp_path / "data" / NAME).exists, "the socket")
+    where = ("--env-file", str(tmp_path / "env"))
+    found = run(tmp_path, *where, "--ask", "What is my cat called?", **settings)
+    assert (found.code, found.out) == (0, "Douban, you said.\n")
+    batch = run(tmp_path, *where, "--batch", "-", given="Hello\n", **settings)
+    assert (batch.code, batch.out, len(batch.err.splitlines())) == (4, "", 1)
+    assert "Another Old Friend (process" in batch.err
+    terminal.prompt()
+    terminal.say("/exit")
+    assert terminal.ended() == 0
+    assert said(tmp_path) == ["My cat is called Douban."]
+    assert rows(tmp_path, "SELECT count(*) FROM session") == [(1,)]
+
+
+def test_a_chat_three_hosts_a_server_and_p_on_one_memory_lose_nothing_double_nothing_and_damage_nothing(
+    tmp_path: Path, server: ScriptedServer, chat: Chat
+) -> None:
+    settings = connected(server.base, **BUILT_IN)
+    server.answer = lambda request: "Heard."
+    typed = [f"I type number {number}." for number in range(4)]
+    where = ("--env-file", str(tmp_path / "env"))
+    terminal = chat(**settings)
+    terminal.prompt()
+    terminal.wait((tmp_path / "data" / NAME).exists, "the socket")
+    with ExitStack() as opened:
+        hosts = {name: opened.enter_context(host(tmp_path, **settings)) for name in ("one", "two", "three")}
+        serving = opened.enter_context(program(tmp_path, **settings))
+
+        def talk(name: str, to: Host) -> None:
+            for number in range(5):
+                to.process_memory(f"This is number {number} of {name}.")
+
+        threads = [threading.Thread(target=talk, args=pair) for pair in hosts.items()]
+        for thread in threads:
+            thread.start()
+        beside = [
+            started(tmp_path, *where, "-p", f"Beside {name}.", piped=False, **settings) for name in "ab"
+        ]
+        for text in typed:
+            terminal.say(text)
+            terminal.see("Heard.")
+            terminal.prompt()
+        for thread in threads:
+            thread.join(120)
+        assert [ended(one).code for one in beside] == [0, 0]
+        busy = serving.ask("POST", "/process", {"input": "Too early.", "user_id": "me"})
+        assert (busy.status, busy.json["message"]) == (503, "This memory is held by another program now.")
+        assert int(busy.headers["retry-after"]) > 0
+        assert serving.ask("GET", "/health").json["status"] == "ok"
+        terminal.say("/exit")
+        assert terminal.ended() == 0
+        over_http = {"input": "Over HTTP.", "user_id": "me"}
+        until(lambda: serving.ask("POST", "/process", over_http).status == 200)
+        hosts["one"].process_memory("Through the server.")
+        assert served_ended(serving)[0] == 0
+        assert [one.ended() for one in hosts.values()] == [0, 0, 0]
+    handed = [f"This is number {number} of {name}." for name in hosts for number in range(5)]
+    last = ["Beside a.", "Beside b.", "Over HTTP.", "Through the server."]
+    assert sorted(said(tmp_path)) == sorted([*typed, *handed, *last])
+    assert [text for text in said(tmp_path) if text in typed] == typed
+    assert whole(tmp_path)
 
 
 def test_what_a_model_refuses_beside_a_chat_has_the_same_words_and_exit_code(

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.house import Mind, marked
 from tests.interfaces.terminal.pseudo import ROOT
-from tests.program import connected, ended, run, started
+from tests.program import connected, ended, interrupted, run, started
 from tests.server import ScriptedServer, closed_port, hang, say, status
 
 
@@ -365,3 +366,69 @@ def test_wrong_settings_are_a_line_each_in_the_language_of_the_locale(tmp_path: 
     done = said(tmp_path, "-p", "x", MAX_CONV_NUM="none", DEBUG="maybe", LANG="zh_CN.UTF-8")
     assert done.code == 2
     assert [line.split("：")[0] for line in done.err.splitlines()] == ["MAX_CONV_NUM=none", "DEBUG=maybe"]
+
+
+PARROT = json.dumps(
+    {"notes": [{"turns": [1], "text": "The user has a parrot called Kiwi.", "topic": "pet", "importance": 6,
+        "facts": [{"turns": [1], "restatement": "The user has a parrot called Kiwi.", "subject": "the user",
+            "attribute": "pet", "value": "Kiwi", "about": "person", "stance": "stated"}]}]}
+)  # fmt: skip
+
+
+def left_unnoted(home: Path, server: ScriptedServer) -> Mind:
+    """A session that was saved while the model could take no notes."""
+    mind = Mind(server)
+    mind.answers("notes", status(401))
+    done = said(home, "--batch", "-", given="I have a parrot called Kiwi\n/save\n", **connected(server.base))
+    assert "it is tried again" in done.err
+    assert len(mind.asked("notes")) == 1
+    mind.answers("notes", PARROT)
+    return mind
+
+
+@pytest.mark.parametrize("by", ["-p", "--ask", "--batch", "--json"])
+def test_what_a_model_failed_to_note_is_made_up_behind_the_answer(
+    tmp_path: Path, server: ScriptedServer, by: str
+) -> None:
+    mind = left_unnoted(tmp_path, server)
+    lines = tmp_path / "lines"
+    lines.write_text("hello\n")
+    arguments = {"--batch": ["--batch", str(lines)], "--json": ["--json", "-p", "hello"]}.get(
+        by, [by, "hello"]
+    )
+    done = said(tmp_path, *arguments, **connected(server.base))
+    assert done.code == 0
+    asked = [at for at, request in enumerate(server.chats) if marked(request, "notes")]
+    assert len(asked) == 2
+    assert any("hello" in chat["messages"][-1]["content"] for chat in server.chats[asked[0] : asked[1]])
+    again = said(tmp_path, "--batch", "-", given="/facts\n", **connected(server.base))
+    assert "The user has a parrot called Kiwi." in again.out + again.err
+    assert len(mind.asked("notes")) == 2
+
+
+def test_an_answer_is_read_before_anything_is_made_up_and_ctrl_c_ends_that(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    mind = left_unnoted(tmp_path, server)
+    mind.answers("notes", hang)
+    process = started(
+        tmp_path, "--env-file", str(tmp_path / "env"), "-p", "hello", piped=False, **connected(server.base)
+    )
+    with process:
+        assert process.stdout is not None
+        assert b"hello" in process.stdout.readline()
+        assert interrupted(process, lambda: len(mind.asked("notes")) == 2).code == 0
+    mind.answers("notes", PARROT)
+    said(tmp_path, "-p", "hello", **connected(server.base))
+    again = said(tmp_path, "--batch", "-", given="/facts\n", **connected(server.base))
+    assert "The user has a parrot called Kiwi." in again.out + again.err
+
+
+def test_nothing_is_made_up_where_the_answer_failed_or_nothing_is_to_be_written(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    mind = left_unnoted(tmp_path, server)
+    server._chats.appendleft(status(401))
+    assert said(tmp_path, "-p", "hello", **connected(server.base)).code == 1
+    assert said(tmp_path, "--incognito", "-p", "hello", **connected(server.base)).code == 0
+    assert len(mind.asked("notes")) == 1

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall.times import Period, windows
+from recall.periods import Period, windows
 
 TODAY = date(2026, 11, 20)  # a Friday
 

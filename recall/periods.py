@@ -92,6 +92,20 @@ def windows(text: str, today: date) -> tuple[Period, ...]:
     >>> windows("What did I cook last May?", date(2026, 11, 20))
     (Period(first=datetime.date(2026, 5, 1), last=datetime.date(2026, 5, 31), yearly=False),)
     """
+    return tuple(_read(text, today)[0])
+
+
+def without_windows(text: str, today: date) -> str:
+    """A text without the words that speak of a window.
+
+    >>> without_windows("What did I cook last May?", date(2026, 11, 20))
+    'what did i cook  ?'
+    """
+    return _read(text, today)[1]
+
+
+def _read(text: str, today: date) -> tuple[list[Period], str]:
+    """The windows that a text speaks of, and what is left of it."""
     found: list[Period] = []
     rest = text.casefold()
     for needs, pattern, rule in _RULES:
@@ -105,7 +119,7 @@ def windows(text: str, today: date) -> tuple[Period, ...]:
                 found.append(window)
         if matches:
             rest = re.sub(pattern, " ", rest)
-    return tuple(found)
+    return found, rest
 
 
 def without_distances(text: str) -> str:
@@ -290,6 +304,9 @@ def _year(m: re.Match[str], today: date) -> Period:
 
 
 _ENGLISH_AGO = rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+(?:ago|before|back|earlier)\b"
+#: What a text holds one of that tells how long ago something was.
+_BACK = ("ago", "before", "back", "earlier")
+DISTANT = (*_BACK, "前")
 _CHINESE_AGO = rf"(?P<count>{_NUMBER}|几|数)(?P<unit>天|日|周|个?星期|个?礼拜|个月|年)(?:之|以)?前"
 _Rule = Callable[[re.Match[str], date], Period | None]
 _WHAT = "week|weekend|month|year|" + "|".join([*_DAYS, "spring", "summer", "autumn", "fall", "winter"])
@@ -309,7 +326,7 @@ _RULES: tuple[tuple[tuple[str, ...], str, _Rule], ...] = (
     (_MONTHS_SHORT, rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}\b", _english_date),
     (("last",), rf"\blast\s+{_MONTH}\b", _last_month_name),
     (_MONTHS_SHORT, rf"\b(?:in|during|since|of|early|late|mid|this)[\s-]+{_MONTH}\b", _english_date),
-    (("ago", "before", "back", "earlier"), _ENGLISH_AGO, _english_ago),
+    (_BACK, _ENGLISH_AGO, _english_ago),
     (_WHICH, rf"\b(?P<which>{'|'.join(_WHICH)})\s+(?P<what>{_WHAT})\b", _english_last),
     (("yesterday",), r"\bday before yesterday\b", _near_day(2)),
     (("yesterday", "last"), r"\byesterday\b|\blast night\b", _near_day(1)),

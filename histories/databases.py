@@ -1,0 +1,116 @@
+"""Databases of other programs, opened to be read only, also while those programs use them. All SQL for them is here."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """A connection that can write nothing."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def tables_of(connection: sqlite3.Connection) -> frozenset[str]:
+    """The names of its tables."""
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+    return frozenset(row["name"] for row in rows)
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> frozenset[str]:
+    rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    return frozenset(row["name"] for row in rows)
+
+
+# -- Open WebUI
+
+
+def owners_of_webui(connection: sqlite3.Connection) -> Mapping[str, tuple[str, ...]]:
+    """Whose conversations there are, each with what they are called."""
+    owners: dict[str, tuple[str, ...]] = {
+        row["user_id"]: (row["user_id"],) for row in connection.execute("SELECT DISTINCT user_id FROM chat")
+    }
+    if {"id", "name", "email"} <= _columns(connection, "user"):
+        for row in connection.execute("SELECT id, name, email FROM user"):
+            if row["id"] in owners:
+                owners[row["id"]] = (row["name"] or "", row["email"] or "", row["id"])
+    return owners
+
+
+def webui_chats(connection: sqlite3.Connection) -> Iterator[sqlite3.Row]:
+    """The conversations, a row at a time."""
+    yield from connection.execute("SELECT id, user_id, title, chat, created_at FROM chat ORDER BY rowid")
+
+
+# -- llm
+
+
+def llm_conversations(connection: sqlite3.Connection, old: bool, new: bool) -> list[tuple[str, str]]:
+    """Key and name of every conversation, of either generation; "" for prompts that belong to none."""
+    found: dict[str, str] = {}
+    if old:
+        statement = (
+            "SELECT DISTINCT COALESCE(r.conversation_id, '') AS id, c.name AS name FROM responses r "
+            "LEFT JOIN conversations c ON c.id = r.conversation_id"
+        )
+        found |= {row["id"]: row["name"] or "" for row in connection.execute(statement)}
+    if new:
+        rows = connection.execute("SELECT id, name FROM threads ORDER BY rowid").fetchall()
+        found |= {row["id"]: row["name"] or found.get(row["id"], "") for row in rows}
+    return list(found.items())
+
+
+def llm_responses(connection: sqlite3.Connection, key: str) -> list[sqlite3.Row]:
+    """Prompts with their responses of one conversation of the old generation, in their order."""
+    statement = (
+        "SELECT id, prompt, response, datetime_utc FROM responses "
+        "WHERE COALESCE(conversation_id, '') = ? ORDER BY rowid"
+    )
+    return connection.execute(statement, (key,)).fetchall()
+
+
+def llm_prompt_fragments(connection: sqlite3.Connection, response: str) -> list[str]:
+    """What a prompt was put together from, where it stands in pieces."""
+    if not {"response_id", "fragment_id"} <= _columns(connection, "prompt_fragments"):
+        return []
+    statement = (
+        "SELECT f.content FROM prompt_fragments p JOIN fragments f ON f.id = p.fragment_id "
+        'WHERE p.response_id = ? ORDER BY p."order"'
+    )
+    return [row["content"] for row in connection.execute(statement, (response,))]
+
+
+def llm_turns(connection: sqlite3.Connection, thread: str) -> list[sqlite3.Row]:
+    """The turns of one thread of the new generation, in their order."""
+    statement = "SELECT id, tip_message_hash, datetime_utc FROM turns WHERE thread_id = ? ORDER BY rowid"
+    return connection.execute(statement, (thread,)).fetchall()
+
+
+def llm_message(connection: sqlite3.Connection, digest: str) -> sqlite3.Row | None:
+    """A message of the new generation, by what names it."""
+    row = connection.execute("SELECT parent_hash, role FROM messages WHERE hash = ?", (digest,)).fetchone()
+    return row if isinstance(row, sqlite3.Row) else None
+
+
+def llm_parts(connection: sqlite3.Connection, digest: str) -> list[sqlite3.Row]:
+    """The parts of a message: kind, text, and what else there is of it as JSON."""
+    statement = "SELECT type, text, payload FROM parts WHERE message_hash = ? ORDER BY position"
+    return connection.execute(statement, (digest,)).fetchall()
+
+
+def llm_fragment(connection: sqlite3.Connection, number: int) -> str:
+    """A piece that texts are put together from."""
+    row = connection.execute("SELECT content FROM fragments WHERE id = ?", (number,)).fetchone()
+    return str(row["content"]) if row else ""
+
+
+def llm_tips(connection: sqlite3.Connection, thread: str) -> frozenset[str]:
+    """Where the turns of the thread ended from which this one was forked."""
+    statement = (
+        "SELECT u.tip_message_hash AS tip FROM threads t "
+        "JOIN turns u ON u.thread_id = t.forked_from WHERE t.id = ?"
+    )
+    return frozenset(row["tip"] for row in connection.execute(statement, (thread,)) if row["tip"])

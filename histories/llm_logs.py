@@ -1,0 +1,132 @@
+"""The log of ``llm``, of both generations: ``responses``, and since 0.32 ``threads``, ``turns`` and ``messages``.
+
+What was logged before stays in the old tables, and a conversation that went on has the same key in both. Messages are
+shared between threads and have no time; a turn has one, and the chain that it ends holds all that was said before.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+
+from domain.histories import PastConversation, Spoken
+from histories import databases, omissions
+from histories.instants import instant
+from histories.readings import Found, Reading
+from histories.shapes import number, record, records, text
+from histories.talks import Talk
+
+_ROLES: Mapping[str, Spoken] = {"user": "person", "assistant": "companion"}
+_OLD, _NEW = frozenset(("responses", "conversations")), frozenset(("threads", "turns", "messages", "parts"))
+
+
+def read(reading: Reading) -> Iterator[Found]:
+    """Every conversation, those that belong to none as one each."""
+    assert reading.part.path is not None
+    with closing(databases.opened(reading.part.path)) as connection:
+        tables = databases.tables_of(connection)
+        log = _Log(connection, reading, tables >= _OLD, tables >= _NEW)
+        try:
+            for key, title in databases.llm_conversations(connection, log.old, log.new):
+                yield from log.conversation(key, title) if key else log.single_prompts()
+        except sqlite3.Error as error:
+            yield reading.unread(omissions.DAMAGED, said=str(error))
+    reading.count(reading.part.size)
+
+
+class _Log:
+    """A log that is open."""
+
+    def __init__(self, connection: sqlite3.Connection, reading: Reading, old: bool, new: bool) -> None:
+        self._connection, self._reading = connection, reading
+        self.old, self.new = old, new
+
+    def conversation(self, key: str, title: str) -> Iterator[PastConversation]:
+        """One conversation, what the old tables have of it first."""
+        talk = Talk(self._reading.source, key, title)
+        before: list[tuple[Spoken, str]] = []
+        for row in databases.llm_responses(self._connection, key) if self.old else ():
+            before += self._take_response(talk, row)
+        if self.new:
+            self._take_turns(talk, key, before)
+        yield talk.finished()
+
+    def single_prompts(self) -> Iterator[PastConversation]:
+        """Prompts that were logged without a conversation."""
+        for row in databases.llm_responses(self._connection, ""):
+            talk = Talk(self._reading.source, row["id"])
+            self._take_response(talk, row)
+            yield talk.finished()
+
+    def _take_response(self, talk: Talk, row: sqlite3.Row) -> list[tuple[Spoken, str]]:
+        """Prompt and response of one call; returns what was said in it."""
+        prompt = row["prompt"] or ""
+        if not prompt.strip():
+            prompt = "\n\n".join(databases.llm_prompt_fragments(self._connection, row["id"]))
+        said = _utc(row["datetime_utc"])
+        talk.take(f"{row['id']}:prompt", "person", prompt, said)
+        talk.take(f"{row['id']}:response", "companion", row["response"] or "", said)
+        return [("person", prompt), ("companion", row["response"] or "")]
+
+    def _take_turns(self, talk: Talk, thread: str, before: list[tuple[Spoken, str]]) -> None:
+        """The turns of the new generation; each chain is followed up to what is known of it already."""
+        seen = set(databases.llm_tips(self._connection, thread))
+        for turn in databases.llm_turns(self._connection, thread):
+            chain = self._new_in_chain(turn["tip_message_hash"], seen)
+            for place, (digest, role) in enumerate(chain):
+                words, reason = self._words(digest)
+                by = _ROLES.get(role)
+                if before and (by is None or (by, words) == before[0]):
+                    # The first chain repeats what the old tables hold.
+                    before[:] = before[1:] if by else before
+                elif by is None:
+                    talk.leave(omissions.SYSTEM if role == "system" else omissions.TOOL)
+                elif not words.strip() and reason:
+                    talk.leave(reason)
+                else:
+                    talk.take(f"{turn['id']}:{place}", by, words, _utc(turn["datetime_utc"]))
+            before.clear()
+
+    def _new_in_chain(self, tip: str | None, seen: set[str]) -> list[tuple[str, str]]:
+        """Name and role of the messages of a chain that were not met in this thread, the first first."""
+        chain: list[tuple[str, str]] = []
+        while tip and tip not in seen:
+            seen.add(tip)
+            row = databases.llm_message(self._connection, tip)
+            if row is None:
+                break
+            chain.append((tip, row["role"] or ""))
+            tip = row["parent_hash"]
+        return chain[::-1]
+
+    def _words(self, digest: str) -> tuple[str, str]:
+        """What a message says, and why nothing where that is so."""
+        parts = databases.llm_parts(self._connection, digest)
+        said = "\n\n".join(filter(str.strip, (self._text(row) for row in parts if row["type"] == "text")))
+        kinds = {row["type"] for row in parts}
+        if kinds & {"tool_call", "tool_result"}:
+            return said, omissions.TOOL
+        return said, omissions.ATTACHMENT if "attachment" in kinds else omissions.THINKING if kinds - {
+            "text"
+        } else ""
+
+    def _text(self, row: sqlite3.Row) -> str:
+        if row["text"] or not row["payload"]:
+            return row["text"] or ""
+        try:
+            given = record(json.loads(row["payload"]))
+        except ValueError:
+            return ""
+        return "".join(
+            text(piece.get("literal"))
+            or databases.llm_fragment(self._connection, int(number(piece.get("fragment"))))
+            for piece in records(given.get("text_ref"))
+        )
+
+
+def _utc(written: str | None) -> datetime | None:
+    """A time that is UTC whether it says so or not."""
+    return instant(written, UTC) if written else None

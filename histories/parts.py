@@ -1,0 +1,179 @@
+"""The files that an export consists of: on the disk, in an archive, in an archive within one.
+
+Promises: nothing is extracted, a member of an archive is read as a stream; members that lead out of it by ``..``, that
+are far larger than the archive could hold, or that are encrypted are refused; every byte that is read is counted.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+GZIP = b"\x1f\x8b"
+ZIP = b"PK\x03\x04"
+#: What is seen of a file's beginning.
+HEAD = 1 << 16
+#: A member that is larger than this, or so many times larger than it is in the archive, is no export.
+LARGEST_MEMBER = 20 << 30
+LARGEST_RATIO = 300
+SMALL_MEMBER = 10 << 20
+
+#: What reading a damaged archive, or a disk, may raise.
+DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+
+Count = Callable[[int], None]
+OpenBytes = Callable[[], AbstractContextManager[BinaryIO]]
+
+
+def _uncounted(_: int) -> None:
+    """Counts nothing."""
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """One file: its name (inside of what was given, with ``/``), its size, and how it is opened.
+
+    ``path`` is set where it is a file of its own on the disk. ``within`` is the name of what it lies in. ``refused``
+    says why it must not be read.
+    """
+
+    name: str
+    size: int
+    opener: OpenBytes
+    path: Path | None = None
+    within: str = ""
+    refused: str = ""
+
+    @property
+    def base(self) -> str:
+        """The last part of its name."""
+        return PurePosixPath(self.name).name
+
+    @property
+    def folder(self) -> str:
+        """What stands before the last part of its name."""
+        return str(PurePosixPath(self.name).parent)
+
+    @contextmanager
+    def open(self, count: Count = _uncounted) -> Iterator[BinaryIO]:
+        """Its bytes; those of a gzip file as they were before."""
+        with self.opener() as raw, io.BufferedReader(_Counted(raw, count), HEAD) as counted:
+            if counted.peek(2)[:2] == GZIP:
+                with gzip.GzipFile(fileobj=counted) as unpacked:
+                    yield unpacked  # type: ignore[misc]
+            else:
+                yield counted
+
+    def head(self, size: int = HEAD) -> bytes:
+        """How it begins."""
+        with self.open() as file:
+            return file.read(size)
+
+
+class _Counted(io.RawIOBase):
+    """Bytes that are counted as they are read, in small pieces, so that damage costs no more than one."""
+
+    def __init__(self, raw: BinaryIO, count: Count) -> None:
+        self._raw, self._count = raw, count
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
+        piece = self._raw.read1(min(len(buffer), HEAD))  # type: ignore[attr-defined]
+        buffer[: len(piece)] = piece
+        self._count(len(piece))
+        return len(piece)
+
+
+def file_part(path: Path, name: str = "", within: str = "") -> FilePart:
+    """A file on the disk."""
+
+    @contextmanager
+    def opened() -> Iterator[BinaryIO]:
+        with path.open("rb") as file:
+            yield file
+
+    return FilePart(
+        name or path.name, path.stat().st_size, opened, path, within or path.absolute().parent.name
+    )
+
+
+def folder_parts(folder: Path) -> Iterator[FilePart]:
+    """The files below a folder, in the order of their names; links that lead out of it are not followed."""
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        hidden = any(part.startswith(".") or part == "__MACOSX" for part in inside.parts)
+        if path.is_file() and not path.is_symlink() and not hidden:
+            within = path.parent.name or folder.absolute().name
+            yield file_part(path, inside.as_posix(), within)
+
+
+class ZipArchive:
+    """A zip file that is open as long as anybody reads in it."""
+
+    def __init__(self, part: FilePart) -> None:
+        self._part = part
+        self._readers = 0
+        self._held = ExitStack()
+        self._zip: zipfile.ZipFile | None = None
+
+    @contextmanager
+    def opened(self) -> Iterator[zipfile.ZipFile]:
+        """The archive; the last who leaves closes it. Raises one of ``DAMAGES``."""
+        if self._zip is None:
+            with ExitStack() as opening:
+                file = opening.enter_context(self._part.opener())
+                self._zip = opening.enter_context(zipfile.ZipFile(file))
+                self._held = opening.pop_all()
+        self._readers += 1
+        try:
+            yield self._zip
+        finally:
+            self._readers -= 1
+            if not self._readers:
+                self._zip = None
+                self._held.close()
+
+    def parts(self) -> list[FilePart]:
+        """Its members, but for folders and what a Mac adds. Raises one of ``DAMAGES``."""
+        with self.opened() as archive:
+            return [self._member(info) for info in archive.infolist() if _counts(info)]
+
+    def _member(self, info: zipfile.ZipInfo) -> FilePart:
+        @contextmanager
+        def opened() -> Iterator[BinaryIO]:
+            with self.opened() as archive, archive.open(info) as member:
+                yield member  # type: ignore[misc]
+
+        within = PurePosixPath(info.filename).parent.name or PurePosixPath(self._part.name).stem
+        return FilePart(info.filename, info.file_size, opened, None, within, _refusal(info))
+
+
+def _counts(info: zipfile.ZipInfo) -> bool:
+    parts = PurePosixPath(info.filename).parts
+    return (
+        not info.is_dir()
+        and "__MACOSX" not in parts
+        and not info.filename.rsplit("/", 1)[-1].startswith("._")
+    )
+
+
+def _refusal(info: zipfile.ZipInfo) -> str:
+    """Why a member must not be read, empty where it may be."""
+    parts = PurePosixPath(info.filename.replace("\\", "/")).parts
+    if ".." in parts or info.filename.startswith(("/", "\\")):
+        return "path"
+    if info.flag_bits & 1:
+        return "encrypted"
+    ratio = info.file_size / max(info.compress_size, 1)
+    if info.file_size > LARGEST_MEMBER or (info.file_size > SMALL_MEMBER and ratio > LARGEST_RATIO):
+        return "size"
+    return ""

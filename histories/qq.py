@@ -1,0 +1,108 @@
+"""QQ's text export: a head, then a line with time, name and number before what was said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from domain.histories import PastConversation
+from histories import omissions
+from histories.clocks import CLOCK, time_of_day
+from histories.readings import Found, Reading
+from histories.talks import Talk, digest, same_name, spoken_by
+
+_HEAD = "消息记录（此消息记录为文本格式"
+_PARTNER = re.compile(r"消息对象[:：]\s*(.*)")
+_RULE = re.compile(r"={8,}\s*")
+_GROUP = re.compile(r"消息分组[:：]")
+_MESSAGE = re.compile(
+    rf"(?P<year>\d{{4}})[-/](?P<month>\d{{1,2}})[-/](?P<day>\d{{1,2}}) {CLOCK} +(?P<name>.*?)"
+    r"(?:[(（](?P<number>\d{4,12})[)）]|<(?P<mail>[^<>\s]+@[^<>\s]+)>)?\s*"
+)
+#: What stands in the place of what is no text.
+_PICTURES = re.compile(r"(?:\[(?:图片|表情|语音|视频|文件|QQ红包|动画表情|分享|闪照)[^\]]{0,40}\]\s*)+")
+#: The head of a message is no longer than this.
+_LONGEST_HEAD = 500
+_SYSTEM_NUMBERS = frozenset(("10000", "1000000", "80000000"))
+
+
+def fits(head: str) -> bool:
+    """Whether this is a text export of QQ."""
+    start = head[:4_000]
+    return _HEAD in start or bool(_PARTNER.search(start) and _GROUP.search(start))
+
+
+@dataclass
+class _Said:
+    """A message whose lines are being gathered."""
+
+    head: re.Match[str]
+    lines: list[str] = field(default_factory=list)
+
+
+def read(reading: Reading) -> Iterator[Found]:
+    """The chats of the file, each under its partner."""
+    chat = _Chat(reading, "")
+    for line in reading.lines():
+        partner = _PARTNER.match(line)
+        if partner:
+            yield from chat.finished()
+            chat = _Chat(reading, partner[1].strip())
+        else:
+            chat.hear(line)
+    yield from chat.finished()
+
+
+class _Chat:
+    """One chat that is being read."""
+
+    def __init__(self, reading: Reading, partner: str) -> None:
+        self._reading = reading
+        key = partner or re.sub(r"\s*\(\d+\)$", "", reading.part.base.rsplit(".", 1)[0])
+        self._talk = Talk(reading.source, digest(key), key)
+        self._said: _Said | None = None
+        self._any = False
+
+    def hear(self, line: str) -> None:
+        """One more line: the head of a message, or what it says."""
+        found = _MESSAGE.fullmatch(line) if len(line) < _LONGEST_HEAD else None
+        if found:
+            self._put_down()
+            self._said = _Said(found)
+        elif self._said and not _RULE.fullmatch(line) and not _GROUP.match(line):
+            self._said.lines.append(line)
+
+    def finished(self) -> Iterator[PastConversation]:
+        """The chat, if there was one."""
+        self._put_down()
+        if self._any:
+            yield self._talk.finished()
+
+    def _put_down(self) -> None:
+        if self._said is None:
+            return
+        head, text = self._said.head, "\n".join(self._said.lines).strip()
+        self._said, self._any = None, True
+        number = head["number"] or head["mail"] or ""
+        speaker = head["name"].strip() or number
+        if number in _SYSTEM_NUMBERS or speaker == "系统消息":
+            self._talk.leave(omissions.SYSTEM)
+        elif _PICTURES.fullmatch(text):
+            self._talk.leave(omissions.ATTACHMENT)
+        else:
+            me = self._reading.options.me
+            by = "person" if same_name(number, me) else spoken_by(speaker, me)
+            said, written = self._time(head)
+            # The number stays when the name changes, so it makes the key.
+            key = digest(number or speaker, written, text) if text else ""
+            self._talk.take(self._talk.ordinal(key), by, text, said, speaker)
+
+    def _time(self, head: re.Match[str]) -> tuple[datetime | None, str]:
+        hour, minute, second = time_of_day(head.groupdict())
+        try:
+            when = datetime(int(head["year"]), int(head["month"]), int(head["day"]), hour, minute, second)
+        except ValueError:
+            return None, head[0]
+        return self._reading.local(when), when.isoformat()

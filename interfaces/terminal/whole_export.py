@@ -1,0 +1,90 @@
+"""Taking the whole memory along, and bringing it back: ``--export``, and ``--import`` of what it wrote.
+
+As JSON it is every row, so that what is read back is equal; as Markdown it is for reading: the two images, then every
+session with its summary, its words and what is known from it.
+
+Promises: a file that exists is never overwritten; nothing is written into a memory that holds a conversation already,
+into that one only its conversations are brought along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from conversation import Conversation
+from domain import errors
+from domain.errors import Exit
+from domain.records import IMAGES
+from interfaces.messages import Words
+from interfaces.terminal.own_files import exported, write_new
+from interfaces.terminal.screen import Screen
+from interfaces.terminal.session_view import local
+from memory import Memory, restore_portable, write_portable
+
+
+def write_rows(
+    target: Path, folder: Path, words: Words, screen: Screen, clock: Callable[[], datetime]
+) -> Exit:
+    """Write the memory of a data directory as JSON, also while another program chats with it."""
+    rows = write_portable(folder, target.expanduser().absolute(), clock)
+    screen.line(words.say("export.rows_done", path=target, rows=f"{rows:,}"), "good")
+    return Exit.OK
+
+
+def write_markdown(target: Path, conversation: Conversation, words: Words, screen: Screen) -> Exit:
+    """Write everything that can be read of a memory as Markdown."""
+    memory = conversation.memory
+    sessions = list(reversed(memory.recent_sessions(-1)))
+    path = write_new(
+        str(target),
+        "\n".join([*_images(memory, words), exported(sessions, memory, conversation, "md", words)]),
+    )
+    screen.line(words.say("export.done", sessions=words.count("session", len(sessions)), path=path), "good")
+    return Exit.OK
+
+
+def _images(memory: Memory, words: Words) -> list[str]:
+    """The two images as they are, and what they were before."""
+    lines = [f"# {words.say('export.images')}", ""]
+    for image in IMAGES:
+        versions = memory.image_versions(image)
+        lines += [f"## {words.say(f'image.{image}')}", "", memory.image(image), ""]
+        for version in versions[:-1]:
+            when = words.say("export.image_version", when=local(version.timestamp))
+            lines += [f"### {when}", "", version.text, ""]
+    return lines
+
+
+def bring_back(
+    path: Path,
+    settings_folder: Path,
+    memory_is_empty: Callable[[], bool],
+    words: Words,
+    screen: Screen,
+    clock: Callable[[], datetime],
+) -> bool:
+    """Lay a whole memory back from the rows of a file, where nothing was ever said. False where it is none of that.
+
+    Raises Damaged (``import.whole_damaged``): nothing was changed then.
+    """
+    from histories.own_export import whole_export
+    from histories.streaming import JsonError
+
+    if not path.is_file():
+        return False
+    with whole_export(path) as whole:
+        if whole is None:
+            return False
+        if not memory_is_empty():
+            screen.line(words.say("import.whole_elsewhere", path=path), "warning")
+            return False
+        try:
+            restore_portable(whole.schema, whole.rows, settings_folder, clock)
+        except (JsonError, errors.Damaged) as fault:
+            details = fault.details if isinstance(fault, errors.Damaged) else {"reason": fault}
+            reason = details.get("what") or details.get("reason")
+            raise errors.Damaged("import.whole_damaged", path=str(path), reason=reason) from fault
+    screen.line(words.say("import.whole_done", path=path), "good")
+    return True

@@ -1,0 +1,199 @@
+"""Chapters: what several sessions came to together, and several chapters, as far as there is enough of it.
+
+    eight sessions -> a chapter; eight chapters -> one over them; eight turns of a very long session -> a group of it
+
+Groups are greedy and in order. One that is full is summarised once, and never again unless something under it went; so
+there is at most one call for every seven nodes, whatever their length: what is too long together is shortened, the
+longest first. Promises: a chapter is one commit or nothing, made only of what stands when it is stored; a model that
+fails leaves it for later with one notice; without a model nothing is done, and nothing waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from domain import errors
+from domain.events import Notice, Stop
+from domain.languages import estimate
+from domain.tree import Member
+from jobs.noting import names_of_both
+from llm import Llm
+from memory import Memory
+from models.chapter_prompts import Material
+from recall.asked_periods import named as days_named
+
+__all__ = ["ChapterEvent", "Chapters", "Grown", "days_named", "first_group", "shortened"]
+
+#: So many calls are made at once; what is left, in a memory that is old when it first gets chapters, comes later.
+_MOST_AT_ONCE = 20
+#: Of two neighbours that are in no chapter, with others between them that are, one may be so much older.
+_FAR_APART = timedelta(days=30)
+#: What a model refuses is told by how it begins: so many characters of each.
+_OPENING = 120
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A chapter, or the summary of a session too long for one call, was made of so many parts."""
+
+    height: int
+    parts: int
+
+
+ChapterEvent = Grown | Notice
+
+
+@dataclass(frozen=True)
+class _Due:
+    """Something to be made: of what, how high, within which session, and the chapter that gets its text anew."""
+
+    members: Sequence[Member]
+    height: int
+    session_id: str = ""
+    anew: str = ""
+
+
+class Chapters:
+    """Makes the chapters of one memory."""
+
+    def __init__(self, memory: Memory, llm: Llm) -> None:
+        self._memory = memory
+        self._tree = memory.tree
+        self._llm = llm
+        self._size = llm.settings.group_size
+        self._tokens = llm.settings.group_tokens
+
+    def due(self) -> bool:
+        """Whether there is anything to be made, and a model to make it."""
+        return next(self._all_due(), None) is not None
+
+    def run(self, stop: Stop) -> Iterator[ChapterEvent]:
+        """Make what is due, one call at a time. What fails is left for the next time. Raises StorageError."""
+        try:
+            for _ in range(_MOST_AT_ONCE):
+                due = next(self._all_due(), None)
+                if due is None or not self._made(due, stop):
+                    return
+                yield Grown(due.height, len(due.members))
+        except errors.ModelError as fault:
+            self._llm.log.warning("a chapter is left for later", exc_info=fault)
+            yield Notice("chapters.left", {"error": fault})
+
+    # -- what is due ---------------------------------------------------------------------------------------------
+
+    def _all_due(self) -> Iterator[_Due]:
+        """What is to be made, in this order: what is asked for anew, groups of long sessions, chapters."""
+        if self._llm.describe().standin:
+            return
+        for chapter, members in self._tree.asked_for():
+            yield _Due(members, chapter.height, chapter.session_id, chapter.text_id)
+        for session_id in self._long_sessions():
+            yield from self._groups(session_id)
+            yield from self._summary(session_id)
+        yield from self._groups()
+
+    def _groups(self, session_id: str = "") -> Iterator[_Due]:
+        """The first full group of each height."""
+        for height in self._heights(session_id):
+            if group := first_group(self._tree.ungrouped(height, session_id), self._size):
+                yield _Due(group, height, session_id)
+
+    def _heights(self, session_id: str) -> range:
+        """How high chapters are, within a session or over all of them, and one higher."""
+        made = (one.height for one in self._tree.chapters() if one.session_id == session_id)
+        return range(1, max(made, default=0) + 2)
+
+    def _long_sessions(self) -> Iterator[str]:
+        """The sessions that no call takes whole; a token has a character at least."""
+        most = self._size * self._tokens
+        for session_id in self._tree.long_sessions(most):
+            if sum(estimate(turn.text) for turn in self._memory.turns_of(session_id)) > most:
+                yield session_id
+
+    def _summary(self, session_id: str) -> Iterator[_Due]:
+        """The summary of a session that has none, from its highest groups and what is in none of them."""
+        asked = {one.session_id for one in self._memory.renewals() if one.what == "summary"}
+        if self._memory.summary(session_id) is None and session_id not in asked:
+            free = [self._tree.ungrouped(height, session_id) for height in self._heights(session_id)]
+            members = sorted((one for each in free for one in each), key=lambda one: one.start)
+            if members:
+                yield _Due(members, 0, session_id)
+
+    # -- making it -----------------------------------------------------------------------------------------------
+
+    def _made(self, due: _Due, stop: Stop) -> bool:
+        """Make one; false where what it is made from changed meanwhile."""
+        text = self._text(due, stop)
+        stop.check()
+        if due.height == 0:
+            rounds = self._memory.rounds(due.session_id)
+            self._memory.fold(due.session_id, rounds[-1].user.round if rounds else 0, text)
+            return True
+        if due.anew:
+            return self._tree.renew_chapter(due.anew, due.height, due.members, text)
+        return self._tree.add_chapter(due.height, due.members, text, due.session_id)
+
+    def _text(self, due: _Due, stop: Stop) -> str:
+        """What a model makes of it; what it refuses to read is told by how each part begins, so that none is stuck."""
+        material: Material = "chapters" if due.height > 1 else "turns" if due.session_id else "summaries"
+        names = names_of_both(self._memory.facts(current=True), self._llm.settings)
+        tokens = self._tokens
+        while True:
+            try:
+                return self._llm.chapter(shortened(due.members, tokens), material, stop, names)
+            except errors.ContextTooLong:
+                if tokens <= self._tokens // 4:
+                    return _openings(due.members)
+                tokens //= 2
+            except errors.ContentFiltered:
+                return _openings(due.members)
+
+
+def first_group(members: Sequence[Member], size: int) -> Sequence[Member]:
+    """The first ``size`` neighbours of these that belong together; none where there are not so many."""
+    run: list[Member] = []
+    for one in members:
+        run = [*run, one] if not run or _near(run[-1], one) else [one]
+        if len(run) == size:
+            return run
+    return ()
+
+
+def _near(one: Member, other: Member) -> bool:
+    """Whether nothing that is in a chapter stands between two, or little time; never over what is still to be made."""
+    if one.unready_before != other.unready_before:
+        return False
+    if one.grouped_before == other.grouped_before:
+        return True
+    return datetime.fromisoformat(other.start) - datetime.fromisoformat(one.end) <= _FAR_APART
+
+
+def shortened(members: Sequence[Member], tokens: int) -> list[Member]:
+    """The members with texts that fit together: the longest are cut to one length, the others stay whole."""
+    told = [estimate(one.text) for one in members]
+    left, most = tokens, tokens
+    for place, size in enumerate(sorted(told)):
+        most = left // (len(told) - place)
+        if size > most:
+            break
+        left -= size
+    else:
+        return list(members)
+    return [
+        one if size <= most else replace(one, text=_cut(one.text, most / size))
+        for one, size in zip(members, told, strict=True)
+    ]
+
+
+def _cut(text: str, share: float) -> str:
+    """The beginning and the end of a text: this share of it."""
+    half = max(1, int(len(text) * share * 0.95) // 2)
+    return f"{text[:half]} … {text[-half:]}"
+
+
+def _openings(members: Sequence[Member]) -> str:
+    """How each of these begins."""
+    lines = (" ".join(one.text.split())[:_OPENING] for one in members)
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,342 @@
+"""Importing: conversations of other programs become sessions of the past, each in its place in life.
+
+    conversation -> turns with their times -> stretches between long pauses -> pieces, some hundred turns a commit
+
+Promises: every message is a turn of its own, word for word, in the order in which it was shown; a time that nobody
+knows is that of its neighbours, and is marked; what was stored once is never stored again, so that an import that was
+cut short anywhere is begun again and ends as if it had not been; one bad conversation costs only itself, and everything
+that is left out is counted with its reason. Memory is flat: a conversation at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+from domain.events import Stop
+from domain.histories import HistoryFile, PastConversation, PastMessage, Unread
+from domain.imports import Look, PastPiece, PastTurn
+from domain.records import Role
+from domain.text import clean
+from memory import Memory
+
+#: A conversation that rested for so long went on as another one.
+PAUSE = timedelta(hours=6)
+#: So many turns are stored in one commit.
+_AT_ONCE = 500
+#: Goes up when what is read of the same file may be more than before.
+READER = 1
+#: Of what cannot be read so much is named.
+_NAMED = 20
+#: After so many conversations it is told how far a look has come.
+_TOLD_EVERY = 25
+_BYTES = 1 << 20
+_YEARS = range(1970, 2900)
+_FAR = timedelta(hours=14)
+#: Reasons for which a message is left out here, besides those of the readers.
+_EMPTY = "history.left_out.empty"
+
+
+@dataclass(frozen=True)
+class FileProgress:
+    """How far a file is read: of ``size`` bytes, and so many messages."""
+
+    done: int
+    size: int
+    messages: int
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What an import came to. ``known`` were brought along before; of what is ``unread`` the first are named."""
+
+    source: str
+    number: int
+    conversations: int
+    sessions: int
+    messages: int
+    known: int
+    left_out: Mapping[str, int]
+    unread: tuple[Unread, ...]
+    unread_count: int
+
+
+@dataclass
+class _Counts:
+    """What was met on the way through a file."""
+
+    conversations: int = 0
+    messages: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    unread: list[Unread] = field(default_factory=list)
+    unread_count: int = 0
+
+    def miss(self, unread: Unread) -> None:
+        """Something that could not be read."""
+        self.unread_count += 1
+        if len(self.unread) < _NAMED:
+            self.unread.append(unread)
+
+    def take(self, conversation: PastConversation, turns: Sequence[PastTurn]) -> None:
+        """A conversation with the turns that are made of it."""
+        self.conversations += 1
+        self.messages += len(turns)
+        self.left_out.update(conversation.left_out)
+        if empty := len(conversation.messages) - len(turns):
+            self.left_out[_EMPTY] += empty
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Who the person is in chats between people, by the names in the file; and when what has no time may have been."""
+
+    me: frozenset[str]
+    fallback: datetime
+
+    def is_me(self, name: str) -> bool:
+        """Whether a name is the person's."""
+        return plain_name(name) in self.me
+
+
+def teller(me: Collection[str], path: Path, now: datetime) -> Teller:
+    """For a file: what has no time at all was said before the file was written."""
+    try:
+        written = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
+    except (OSError, OverflowError, ValueError):
+        written = now
+    return Teller(frozenset(map(plain_name, me)), min(written, now))
+
+
+def plain_name(name: str) -> str:
+    """A name as it is compared: a chat program writes ``~ Ann`` for Ann."""
+    return " ".join(clean(name).removeprefix("~").split()).casefold()
+
+
+def look(
+    file: HistoryFile, who: Teller, window: int, stop: Stop, known: Callable[[PastPiece], int] = lambda one: 0
+) -> Iterator[FileProgress | Look]:
+    """Go through a file and store nothing; last comes what it holds. Raises Interrupted.
+
+    ``window`` messages are read at once for notes; ``known`` counts the turns of a piece that were brought before.
+    """
+    looking = _Looking(file.source, who, window, known)
+    for number, read in enumerate(file.read(), start=1):
+        stop.check()
+        looking.meet(read)
+        if number % _TOLD_EVERY == 0:
+            yield FileProgress(file.done, file.size, looking.counts.messages)
+    yield looking.came_to()
+
+
+class Importing:
+    """Brings files along into one memory."""
+
+    def __init__(self, memory: Memory, at_once: int = _AT_ONCE) -> None:
+        self._past = memory.past
+        self._at_once = at_once
+
+    def run(
+        self, file: HistoryFile, name: str, sha256: str, who: Teller, stop: Stop
+    ) -> Iterator[FileProgress | Brought]:
+        """Bring a file along; last comes what that came to. Raises Interrupted and StorageError.
+
+        However it ends, what was stored by then stays, and the next run goes on behind it.
+        """
+        number = self._past.begin(name, file.source, sha256, READER)
+        counts, turns, sessions = _Counts(), 0, 0
+        for gathered in self._gathered(file, who, counts):
+            stop.check()
+            added = self._past.add(number, gathered)
+            turns, sessions = turns + added.turns, sessions + added.sessions
+            yield FileProgress(file.done, file.size, counts.messages)
+        self._past.end(number, counts.conversations)
+        yield Brought(
+            file.source, number, counts.conversations, sessions, turns, counts.messages - turns,
+            dict(counts.left_out), tuple(counts.unread), counts.unread_count,
+        )  # fmt: skip
+
+    def _gathered(self, file: HistoryFile, who: Teller, counts: _Counts) -> Iterator[list[PastPiece]]:
+        """All that is to be stored of a file, in lists that are stored in one commit; what is met is counted."""
+        gathered: list[PastPiece] = []
+        size = 0
+        for piece in self._pieces_of(file, who, counts):
+            if gathered and size + len(piece.turns) > self._at_once:
+                yield gathered
+                gathered, size = [], 0
+            gathered.append(piece)
+            size += len(piece.turns)
+        if gathered:
+            yield gathered
+
+    def _pieces_of(self, file: HistoryFile, who: Teller, counts: _Counts) -> Iterator[PastPiece]:
+        for read in file.read():
+            if isinstance(read, Unread):
+                counts.miss(read)
+                continue
+            turns = past_turns(read, who)
+            counts.take(read, turns)
+            yield from pieces(read, turns, self._at_once)
+
+
+def pieces(
+    conversation: PastConversation, turns: Sequence[PastTurn], at_once: int = _AT_ONCE
+) -> Iterator[PastPiece]:
+    """A conversation, some hundred turns at a time."""
+    name = f"{conversation.source}\n{conversation.key}"
+    title = " ".join(clean(conversation.title).split())
+    for start in range(0, len(turns), at_once):
+        before = turns[start - 1] if start else None
+        part = tuple(turns[start : start + at_once])
+        yield PastPiece(name, title, bool(conversation.persona), part, before)
+
+
+# -- turns ---------------------------------------------------------------------------------------------------------
+
+
+def past_turns(conversation: PastConversation, who: Teller) -> list[PastTurn]:
+    """The messages of a conversation as turns, each with its time, its stretch, and whether it is a reply."""
+    told = [(one, words) for one in conversation.messages if (words := clean(one.text)).strip()]
+    times = _times([one.said for one, _ in told], who.fallback)
+    stretches = _stretches([time for time, _ in times])
+    keys = _unique([one.key for one, _ in told])
+    turns: list[PastTurn] = []
+    for (one, words), (time, known), stretch, key in zip(told, times, stretches, keys, strict=True):
+        role, speaker = _speaker(one, conversation.persona, who)
+        at = time.isoformat(timespec="seconds")
+        replies = role == "assistant" and bool(turns) and _answers(turns[-1], stretch)
+        turns.append(PastTurn(key, role, words, at, stretch, speaker, not known, replies))
+    return turns
+
+
+def _speaker(message: PastMessage, persona: str, who: Teller) -> tuple[Role, str]:
+    """On whose side a message stands, and the name of whoever said it where that is neither of the two."""
+    match message.by:
+        case "person":
+            return "user", ""
+        case "companion":
+            return "assistant", clean(persona).strip()
+        case _ if who.is_me(message.speaker):
+            return "user", ""
+    return "assistant", " ".join(clean(message.speaker).split()) or "?"
+
+
+def _answers(before: PastTurn, stretch: int) -> bool:
+    return before.role == "user" and before.stretch == stretch
+
+
+def _times(said: Sequence[datetime | None], fallback: datetime) -> list[tuple[datetime, bool]]:
+    """When each message was said, and whether that is known; if not it is when the one before, or after, was said."""
+    known = [_sound(one) for one in said]
+    first = next((one for one in known if one), fallback)
+    times: list[tuple[datetime, bool]] = []
+    for one in known:
+        before = times[-1][0] if times else first
+        times.append((one or before, one is not None))
+    return times
+
+
+def _sound(said: datetime | None) -> datetime | None:
+    """A moment as it is stored: where it was seen from there, else here. None for one that cannot be."""
+    if said is None or said.tzinfo is None or said.year not in _YEARS:
+        return None
+    offset = said.utcoffset() or timedelta()
+    return said if offset and abs(offset) <= _FAR else said.astimezone()
+
+
+def _stretches(times: Sequence[datetime]) -> list[int]:
+    """Which stretch each message belongs to; a clock that was set back begins none."""
+    found = [0] if times else []
+    for before, after in pairwise(times):
+        found.append(found[-1] + (after - before > PAUSE))
+    return found
+
+
+def _unique(keys: Sequence[str]) -> list[str]:
+    """The keys, each once: a file may give two messages the same."""
+    seen = Counter[str]()
+    found = []
+    for key in keys:
+        seen[key] += 1
+        found.append(key if seen[key] == 1 else f"{key}\n{seen[key]}")
+    return found
+
+
+# -- looking -------------------------------------------------------------------------------------------------------
+
+
+class _Looking:
+    """Gathers what a file holds."""
+
+    def __init__(self, source: str, who: Teller, window: int, known: Callable[[PastPiece], int]) -> None:
+        self.counts = _Counts()
+        self._count_known, self._known = known, 0
+        self._look = Look(source, 0, 0, 0, 0, "", "")
+        self._who = who
+        self._window = window
+        self._words_of = Counter[str]()
+        self._names = Counter[str]()
+
+    def meet(self, read: PastConversation | Unread) -> None:
+        """Another conversation, or one that cannot be read."""
+        if isinstance(read, Unread):
+            self.counts.miss(read)
+            return
+        turns = past_turns(read, self._who)
+        self.counts.take(read, turns)
+        self._known += sum(map(self._count_known, pieces(read, turns)))
+        self._words_of.update(turn.speaker or _ROLES[turn.role] for turn in turns)
+        if not any(turn.role == "user" for turn in turns):
+            self._names.update(one.speaker for one in read.messages if one.by == "somebody" and one.speaker)
+        if turns:
+            self._add(turns, role_play=bool(read.persona))
+
+    def _add(self, turns: Sequence[PastTurn], *, role_play: bool) -> None:
+        seen = self._look
+        lengths = Counter(turn.stretch for turn in turns).values()
+        windows = 0 if role_play else sum(-(-length // self._window) for length in lengths)
+        dated = [turn.timestamp for turn in turns if not turn.undated]
+        ends = [*dated, *filter(None, (seen.first, seen.last))]
+        self._look = replace(
+            seen,
+            sessions=seen.sessions + len(lengths),
+            undated=seen.undated + len(turns) - len(dated),
+            first=min(ends, key=datetime.fromisoformat, default=""),
+            last=max(ends, key=datetime.fromisoformat, default=""),
+            windows=seen.windows + windows,
+        )
+
+    def came_to(self) -> Look:
+        """All of it."""
+        return replace(
+            self._look,
+            conversations=self.counts.conversations,
+            messages=self.counts.messages,
+            words_of=dict(self._words_of),
+            names=dict(self._names),
+            left_out=dict(self.counts.left_out),
+            unread=tuple(self.counts.unread),
+            unread_count=self.counts.unread_count,
+            known=self._known,
+        )
+
+
+_ROLES: Mapping[Role, str] = {"user": "person", "assistant": "companion"}
+
+
+def digest_of(path: Path, stop: Stop) -> str:
+    """A digest of a file, or of all files of a folder with their names. Raises OSError and Interrupted."""
+    whole = hashlib.sha256()
+    files = [path] if not path.is_dir() else sorted(one for one in path.rglob("*") if one.is_file())
+    for one in files:
+        if path.is_dir():
+            whole.update(f"\n{one.relative_to(path).as_posix()}\n".encode("utf-8", "surrogatepass"))
+        with open(one, "rb") as file:
+            while part := file.read(_BYTES):
+                stop.check()
+                whole.update(part)
+    return whole.hexdigest()

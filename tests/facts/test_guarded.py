@@ -1,0 +1,59 @@
+"""A pattern is looked for only where a text can hold it: whatever it is found in holds one of the parts it needs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from domain import pleas
+from facts import cues, dates
+from facts.guarded import Guarded, holds_any
+
+GUARDED = {name: one for name, one in vars(cues).items() if isinstance(one, Guarded)}
+FORMS = [*pleas._EARNEST, *pleas._HAN_EARNEST]
+TRIED = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("name", GUARDED)
+@TRIED
+@given(data=st.data())
+def test_no_cue_is_missed_for_want_of_its_letters(name: str, data: st.DataObject) -> None:
+    guarded = GUARDED[name]
+    text = data.draw(st.from_regex(guarded.pattern))
+    assert guarded.may_stand_in(text)
+    assert guarded.search(text) is not None
+
+
+@pytest.mark.parametrize(("needs", "pattern"), FORMS, ids=range(len(FORMS)))
+@TRIED
+@given(data=st.data())
+def test_no_plea_is_missed_for_want_of_its_letters(
+    needs: tuple[str, ...], pattern: str, data: st.DataObject
+) -> None:
+    text = data.draw(st.from_regex(re.compile(pattern)))
+    assert holds_any(text, needs)
+
+
+@pytest.mark.parametrize(
+    ("needs", "pattern"), [rule[:2] for rule in dates._RULES], ids=range(len(dates._RULES))
+)
+@TRIED
+@given(data=st.data())
+def test_no_day_is_missed_for_want_of_its_letters(
+    needs: tuple[str, ...], pattern: re.Pattern[str], data: st.DataObject
+) -> None:
+    assert holds_any(data.draw(st.from_regex(pattern)), needs)
+
+
+def test_a_pattern_is_not_even_tried_where_no_part_of_it_stands() -> None:
+    guarded = Guarded("yes|好", r"\b(?:yes|no)\b|好")
+    assert guarded.search("no") is None
+    assert guarded.all_in("好, yes")[0][0] == "好"
+
+
+def test_capitals_count_for_nothing_where_a_pattern_says_so() -> None:
+    assert Guarded("yes", r"\byes\b", any_case=True).search("YES") is not None
+    assert Guarded("yes", r"\byes\b").search("YES") is None

@@ -1,0 +1,95 @@
+"""``--export`` writes the whole memory, and ``--import`` lays it back as it was; nothing is overwritten on the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.program import run
+
+ENGLISH = {"LANGUAGE": "en"}
+
+
+@pytest.fixture
+def lived(tmp_path: Path) -> Path:
+    """A home in which two evenings were lived and everything was exported."""
+    home = tmp_path / "first"
+    home.mkdir()
+    told = run(
+        home,
+        given="My cat is called Momo.\n/pin I am allergic to peanuts\n/save\n我的猫打碎了花瓶。\n",
+        **ENGLISH,
+    )
+    assert told.code == 0, told.err
+    wrote = run(home, "--export", str(tmp_path / "all.json"), **ENGLISH)
+    assert wrote.code == 0
+    assert "--import reads it back" in wrote.out
+    return home
+
+
+def tables(path: Path) -> dict[str, list[dict[str, object]]]:
+    """The rows of an export; the moment in which words were made is no part of a memory."""
+    found: dict[str, list[dict[str, object]]] = json.loads(path.read_text(encoding="utf-8"))["tables"]
+    return found
+
+
+def test_a_whole_memory_is_laid_back_row_by_row_and_found_again(tmp_path: Path, lived: Path) -> None:
+    second = tmp_path / "second"
+    second.mkdir()
+    brought = run(second, "--import", str(tmp_path / "all.json"), **ENGLISH)
+    assert (brought.code, brought.err) == (0, ""), brought.err
+    assert "every row of it" in brought.out
+    assert run(second, "--export", str(tmp_path / "again.json"), **ENGLISH).code == 0
+    before, after = tables(tmp_path / "all.json"), tables(tmp_path / "again.json")
+    for table in ("session", "conversation", "summary", "persona", "pin", "note", "fact"):
+        assert after[table] == before[table], table
+    found = run(second, given="/memory search 花瓶\n/persona user show\n", **ENGLISH)
+    assert "我的猫打碎了[花瓶]" in found.err
+    assert "peanuts" in found.err + found.out
+
+
+def test_into_a_memory_that_holds_talk_only_conversations_are_brought(tmp_path: Path, lived: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    assert run(other, given="I have a dog.\n", **ENGLISH).code == 0
+    brought = run(other, "--import", str(tmp_path / "all.json"), **ENGLISH)
+    assert brought.code == 0
+    assert "only its conversations are brought along" in brought.out
+    found = run(other, given="/memory search Momo\n/memory search dog\n", **ENGLISH)
+    assert "My cat is called [Momo]." in found.err
+    assert "I have a [dog]." in found.err
+
+
+@pytest.mark.parametrize("end", [0.3, 0.7, 0.999])
+def test_a_whole_memory_that_is_cut_off_changes_nothing(tmp_path: Path, lived: Path, end: float) -> None:
+    whole = (tmp_path / "all.json").read_bytes()
+    (tmp_path / "cut.json").write_bytes(whole[: int(len(whole) * end)])
+    second = tmp_path / "second"
+    second.mkdir()
+    brought = run(second, "--import", str(tmp_path / "cut.json"), **ENGLISH)
+    assert brought.code != 0
+    assert "Nothing was changed" in brought.err
+    assert run(second, "--export", str(tmp_path / "again.json"), **ENGLISH).code == 0
+    assert tables(tmp_path / "again.json")["conversation"] == []
+
+
+def test_everything_is_written_as_markdown_to_read(tmp_path: Path, lived: Path) -> None:
+    assert run(lived, "--export", str(tmp_path / "all.md"), **ENGLISH).code == 0
+    written = (tmp_path / "all.md").read_text(encoding="utf-8")
+    assert written.startswith("# The two images")
+    for said in ("I am allergic to peanuts", "My cat is called Momo.", "我的猫打碎了花瓶。"):
+        assert said in written
+    again = run(lived, "--export", str(tmp_path / "all.md"), **ENGLISH)
+    assert again.code != 0
+    assert "exists already" in again.err
+
+
+@pytest.mark.parametrize("name", ["all.json", "all.pdf"])
+def test_a_file_that_exists_and_a_format_there_is_not_are_refused_in_one_line(
+    tmp_path: Path, lived: Path, name: str
+) -> None:
+    refused = run(lived, "--export", str(tmp_path / name), **ENGLISH)
+    assert refused.code != 0
+    assert len(refused.err.strip().splitlines()) == 1

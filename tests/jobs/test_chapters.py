@@ -1,0 +1,209 @@
+"""Chapters: full groups in order, each summarised once, of what stands; and what a model that fails leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from domain import errors
+from domain.events import Notice, Stop
+from domain.languages import estimate
+from domain.tree import LIFE, Member
+from jobs.chapters import Chapters, Grown, first_group, shortened
+from tests.house import Mind, house
+from tests.jobs.writing_chapters import TITLE, life
+from tests.server import ScriptedServer
+
+
+def test_eight_sessions_become_a_chapter_and_eight_chapters_one_over_them(tmp_path: Path) -> None:
+    with life(tmp_path) as home:
+        sessions = home.sessions(7)
+        assert home.grow() == []
+        sessions += home.sessions(1)
+        assert home.grow() == [Grown(1, 8)]
+        (chapter,) = home.memory.tree.chapters()
+        assert chapter.children == tuple(sessions)
+        assert chapter.title == TITLE
+        assert [part["text"] for part in home.writer.parts()] == [
+            home.memory.summary(one).summary for one in sessions
+        ]
+        home.sessions(56)
+        home.grow()
+        made = home.memory.tree.chapters()
+        assert sorted(one.height for one in made) == [1] * 8 + [2]
+        top = max(made, key=lambda one: one.height)
+        assert top.sessions == tuple(range(1, 65))
+        assert home.writer.calls == 9
+        assert [one.rank for one in home.memory.tree.nodes(LIFE)] == [2]
+
+
+def test_no_more_than_one_call_is_made_for_seven_nodes_and_none_twice(tmp_path: Path) -> None:
+    with life(tmp_path, group_size=3) as home:
+        for _ in range(60):
+            home.sessions(1)
+            home.grow()
+            nodes = sum(node.rank > 0 for node in home.memory.tree.nodes()) - 1
+            assert home.writer.calls * 2 <= nodes
+            calls = home.writer.calls
+            assert home.grow() == []
+            assert home.writer.calls == calls
+
+
+def test_a_session_of_the_past_joins_those_near_it_and_not_those_of_today(tmp_path: Path) -> None:
+    def member(name: str, day: str, grouped_before: int) -> Member:
+        return Member(name, name, name, f"{day}T09:00:00+00:00", f"{day}T10:00:00+00:00", grouped_before)
+
+    old, near, today = (
+        member("a", "2023-05-01", 0),
+        member("b", "2023-06-20", 0),
+        member("c", "2026-01-01", 8),
+    )
+    late = member("d", "2026-01-20", 9)
+    assert first_group([old, near, today, late], 2) == [old, near]
+    assert first_group([near, today, late], 2) == [today, late]
+    assert first_group([near, today], 2) == ()
+    unready = replace(near, unready_before=1)
+    assert first_group([old, unready], 2) == ()
+
+
+def test_what_is_too_long_together_is_shortened_the_longest_first() -> None:
+    def member(words: int) -> Member:
+        return Member("n", "n", "word " * words, "", "")
+
+    few = [member(10), member(20)]
+    assert shortened(few, 100) == few
+    short, long, longer = shortened([member(50), member(900), member(2_000)], 600)
+    assert short.text == "word " * 50
+    assert sum(estimate(one.text) for one in (short, long, longer)) <= 600
+    assert abs(estimate(long.text) - estimate(longer.text)) <= 10
+
+
+def test_a_model_that_fails_leaves_the_chapter_for_later_and_says_so_once(tmp_path: Path) -> None:
+    with life(tmp_path, group_size=2) as home:
+        home.sessions(4)
+        home.writer.failing = 500
+        (told,) = home.grow()
+        assert isinstance(told, Notice)
+        assert told.key == "chapters.left"
+        assert home.memory.tree.chapters() == []
+        home.writer.failing = 0
+        assert home.grow() == [Grown(1, 2), Grown(1, 2), Grown(2, 2)]
+
+
+def test_what_a_model_refuses_to_read_is_told_by_how_it_begins_and_holds_up_nothing(tmp_path: Path) -> None:
+    with life(tmp_path, group_size=2) as home:
+        home.session("an owl")
+        home.session("a badger")
+        home.writer.failing = 400
+        assert home.grow() == [Grown(1, 2)]
+        assert [one.text for one in home.memory.tree.chapters()] == ["an owl\na badger"]
+        assert home.writer.calls == 3
+
+
+def test_without_a_model_the_tree_waits(tmp_path: Path) -> None:
+    with life(tmp_path, group_size=2, openai_api_base="", openai_api_key="") as home:
+        home.sessions(4)
+        assert home.grow() == []
+        assert not Chapters(home.memory, home.llm).due()
+        assert home.memory.tree.chapters() == []
+
+
+def test_a_session_too_long_for_one_call_is_summarised_in_groups(tmp_path: Path) -> None:
+    with life(tmp_path, group_size=4, group_tokens=30) as home:
+        words = [f"The {number} owl sat in the tree and said nothing at all." for number in range(9)]
+        session = home.session(*words, summary="")
+        assert home.memory.summary(session) is None
+        grown = home.grow()
+        assert [one.height for one in grown if isinstance(one, Grown)] == [1, 1, 1, 1, 2, 0]
+        assert home.writer.parts(0)[0]["speaker"] == "the user"
+        for call in range(home.writer.calls):
+            # What a cut is marked by weighs in texts as short as these.
+            assert sum(estimate(part["text"]) for part in home.writer.parts(call)) <= 40
+        assert home.memory.summary(session) is not None
+        within = [one for one in home.memory.tree.chapters() if one.session_id]
+        assert {one.session_id for one in within} == {session}
+        assert len(home.memory.tree.nodes(home.memory.summary(session).text_id)) == 3
+        assert home.grow() == []
+
+
+def test_a_chapter_is_written_in_the_language_of_what_it_covers(tmp_path: Path) -> None:
+    with life(tmp_path, group_size=2) as home:
+        home.session("今天我们去了西湖，看了荷花。")
+        home.session("晚上一起做了饺子，很好吃。")
+        home.session("We went to the lake today.")
+        home.session("In the evening we made dumplings.")
+        home.grow()
+        assert [one[0]["content"].splitlines()[0] for one in home.writer.asked[:2]] == [
+            "任务：写一章。", "Task: write a chapter.",
+        ]  # fmt: skip
+
+
+def test_an_erased_session_has_its_chapter_written_anew_without_it(tmp_path: Path) -> None:
+    with life(tmp_path, group_size=3) as home:
+        home.session("an owl")
+        home.session("a badger Quintessenz")
+        home.session("a fox")
+        home.sessions(3)
+        home.grow()
+        calls = home.writer.calls
+        scope = home.memory.scope_of_words("Quintessenz")
+        assert len(scope.chapters) == 1
+        assert any("Quintessenz" in text and "owl" in text for text in scope.texts)
+        home.memory.eraser.take_out(scope)
+        assert [bool(one.text) for one in home.memory.tree.chapters()] == [False, True]
+        (renewal,) = home.memory.renewals()
+        home.memory.make_summary_anew(renewal, "a badger", 1)
+        assert home.grow() == [Grown(1, 3)]
+        assert home.writer.calls == calls + 1
+        assert home.memory.tree.chapters()[0].text == f"{TITLE}\nan owl a badger a fox"
+
+
+def test_after_a_save_the_chapter_that_is_full_is_written_in_the_background(
+    tmp_path: Path, clock, new_id, log
+) -> None:
+    with ScriptedServer() as server:
+        Mind(server).answers("chapter", "Two evenings\nThey talked of cats.")
+        with house(tmp_path, server, clock, new_id, log, GROUP_SIZE="2") as home:
+            for number in range(2):
+                home.say(f"I have {number} cats")
+                home.save()
+            home.talk._keeping.wait()
+            (chapter,) = home.memory.tree.chapters()
+            assert chapter.title == "Two evenings"
+            calls = len(server.chats)
+            home.talk.keep_silent()
+            home.talk._keeping.wait()
+            assert len(server.chats) == calls
+
+
+def test_a_save_is_taken_back_with_the_chapter_that_it_filled(tmp_path: Path, clock, new_id, log) -> None:
+    with ScriptedServer() as server:
+        Mind(server)
+        with house(tmp_path, server, clock, new_id, log, GROUP_SIZE="2") as home:
+            for words in ("I have a cat", "I have a dog called Quintessenz"):
+                home.say(words)
+                home.save()
+            home.talk._keeping.wait()
+            assert "Quintessenz" in home.memory.tree.chapters()[0].text
+            home.talk.undo()
+            home.talk.undo()
+            assert [one.text for one in home.memory.tree.chapters()] == [""]
+            home.talk.keep_silent()
+            home.talk._keeping.wait()
+            home.say("I have a parrot")
+            home.save()
+            home.talk._keeping.wait()
+            assert "parrot" in home.memory.tree.chapters()[0].text
+            assert "Quintessenz" not in home.memory.tree.chapters()[0].text
+
+
+def test_a_stop_leaves_the_chapter_unwritten(tmp_path: Path) -> None:
+    with life(tmp_path, group_size=2) as home:
+        home.sessions(2)
+        stop = Stop()
+        stop.set()
+        with pytest.raises(errors.Interrupted):
+            list(Chapters(home.memory, home.llm).run(stop))
+        assert home.memory.tree.chapters() == []
