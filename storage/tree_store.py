@@ -34,7 +34,7 @@ class TreeStore(Protocol):
         ...
 
     def long_sessions(self, characters: int) -> list[str]:
-        """The archived sessions with more characters than that."""
+        """The archived sessions in no chapter yet with more characters than that, but what was brought along."""
         ...
 
     def add_chapter(self, new: NewChapter, now: str) -> bool:
