@@ -245,7 +245,7 @@ class ImportTables(TreeTables, RewritingTables):
         times = f"start_timestamp = {said.format('')}, end_timestamp = {said.format('DESC')}"
         with self._database.write() as sql:
             sql(f"UPDATE session SET {times} WHERE session_id = ?1 AND door = '{IMPORT_DOOR}'", (session_id,))
-            longer = "UPDATE imported_session SET turns = turns + ?, due = 1 WHERE session_id = ?"
+            longer = "UPDATE imported_session SET turns = turns + ?, due = due + 1 WHERE session_id = ?"
             sql(longer, (more, session_id))
 
     def _place_in_life(self, began: str) -> int:
@@ -283,7 +283,7 @@ class ImportTables(TreeTables, RewritingTables):
     def due_sessions(self, most: int) -> list[DueSession]:
         """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
         query = (
-            "SELECT i.session_id, i.turns FROM imported_session i JOIN session s USING (session_id)"
+            "SELECT i.session_id, i.turns, i.due FROM imported_session i JOIN session s USING (session_id)"
             f" WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
         )
         return [DueSession(*row) for row in self._read(query, most)]
@@ -298,11 +298,11 @@ class ImportTables(TreeTables, RewritingTables):
             self._index_summary(self._add_summary(session_id, made, upto))
         return gone
 
-    def end_reading(self, session_id: str, turns: int) -> None:
-        """A session was read, as far as it had so many turns."""
-        read = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND turns = ?"
+    def end_reading(self, due: DueSession) -> None:
+        """A session was read, unless it was asked for again since."""
+        read = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due = ?"
         with self._database.write() as sql:
-            sql(read, (session_id, turns))
+            sql(read, (due.session_id, due.asked))
 
     def was_imported(self, session_id: str) -> bool:
         """Whether a session was brought along."""

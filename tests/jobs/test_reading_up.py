@@ -12,7 +12,7 @@ from domain.events import Notice, Stop
 from jobs.reading_up import ReadingUp, ReadUp
 from tests.house import House, Mind, house, records
 from tests.past import bring, talk
-from tests.server import ScriptedServer, status
+from tests.server import ScriptedServer, say, status
 
 
 @pytest.fixture
@@ -147,3 +147,36 @@ def test_after_an_erasure_a_session_of_the_past_is_read_up_again_when_its_turn_c
         assert server.chats == []
         assert at.memory.renewals() == []
         assert at.memory.past.left().sessions == 2
+
+
+def test_what_is_withheld_while_it_is_read_is_in_no_summary_and_the_rest_is_read_again(opened, mind):
+    with opened() as at:
+        bring(at.memory, LONG)
+        (session,) = [one for one in at.memory.recent_sessions(-1) if one.door]
+        secret = at.memory.turns_of(session.session_id)[0]
+
+        def plea(exchange: Any) -> None:
+            at.memory.withhold([secret.text_id])
+            say("They play chess.")(exchange)
+
+        mind.answers("fold", plea, "On Sundays.")
+        read_up(at)
+        assert at.memory.summary(session.session_id).summary == "On Sundays."
+
+
+def test_what_is_withheld_after_its_summary_was_made_is_read_again_before_it_is_done(opened, mind):
+    with opened() as at:
+        bring(at.memory, LONG)
+        (session,) = [one for one in at.memory.recent_sessions(-1) if one.door]
+        secret = at.memory.turns_of(session.session_id)[0]
+
+        def plea(exchange: Any) -> None:
+            at.memory.withhold([secret.text_id])
+            status(500)(exchange)
+
+        mind.answers("fold", "They play chess.", "On Sundays.")
+        mind.answers("user", plea, say("{}"))
+        read_up(at)
+        read_up(at)
+        assert at.memory.summary(session.session_id).summary == "On Sundays."
+        assert at.memory.past.left().sessions == 0
