@@ -130,10 +130,14 @@ class ImportTables(TreeTables, RewritingTables):
         return gone
 
     def _remove_emptied(self, session_id: str) -> list[str]:
-        """A session that was brought along and holds no turn any more; one that still does has no summary of it."""
-        gone = self._lose_summary(self.summary(session_id))
+        """A session that was brought along and holds no turn any more; one that still does gets another summary."""
+        summary = self.summary(session_id)
+        gone = self._lose_summary(summary)
+        self.drop_stages(session_id)
         if self._read("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id):
             self._settle_session(session_id, 0)
+            if summary:
+                self._ask_anew("summary", session_id, summary.timestamp)
         elif self._read("SELECT 1 FROM session WHERE session_id = ? AND door = ?", session_id, IMPORT_DOOR):
             self._delete_session(session_id)
         return gone
@@ -245,7 +249,8 @@ class ImportTables(TreeTables, RewritingTables):
         times = f"start_timestamp = {said.format('')}, end_timestamp = {said.format('DESC')}"
         with self._database.write() as sql:
             sql(f"UPDATE session SET {times} WHERE session_id = ?1 AND door = '{IMPORT_DOOR}'", (session_id,))
-            longer = "UPDATE imported_session SET turns = turns + ?, due = due + 1 WHERE session_id = ?"
+            due = f"due + (SELECT door = '{IMPORT_DOOR}' FROM session s WHERE s.session_id = ?2)"
+            longer = f"UPDATE imported_session SET turns = turns + ?1, due = {due} WHERE session_id = ?2"
             sql(longer, (more, session_id))
 
     def _place_in_life(self, began: str) -> int:
@@ -277,6 +282,18 @@ class ImportTables(TreeTables, RewritingTables):
                 title = NewSummary(how.new_id(), began, how.piece.title)
                 self._index_summary(self._add_summary(session_id, title, 0))
         return session_id
+
+    def resume(self, session_id: str, present: str, now: str) -> None:
+        """Make an archived session the terminal's active one.
+
+        One of the past that was not read up is the person's own from then on, and gets its summary as theirs do.
+        """
+        own = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due AND NOT role_play"
+        with self._database.write() as sql:
+            super().resume(session_id, present, now)
+            if sql(own, (session_id,)).rowcount:
+                title = self.summary(session_id)
+                self._ask_anew("summary", session_id, title.timestamp if title else now)
 
     # -- reading up ----------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from tests.past import BEGAN, Handmade, bring, continued, talk, told
 from tests.server import ScriptedServer, say
 
 WHO = Teller(frozenset(), BEGAN)
+NOW = "2026-03-01T10:00:00+00:00"
 
 
 @pytest.fixture
@@ -233,6 +234,18 @@ def test_taking_one_import_back_leaves_what_another_brought_into_the_same_talk(h
     assert told(home.memory) == [["u: She purrs."]]
     assert bring(home.memory, CATS).messages == 4
     assert told(home.memory) == [[*map(_line, CATS.messages)], ["u: She purrs."]]
+
+
+def test_taking_back_an_import_asks_anew_for_what_a_session_that_was_gone_on_with_came_to(home):
+    bring(home.memory, CATS)
+    (session,) = [one for one in home.memory.recent_sessions(-1) if one.door]
+    home.memory.resume(session.session_id, home.talk.session.session_id)
+    home.memory.store_round(session.session_id, "She purrs.", "Does she?", NOW, "stop", ended=NOW)
+    home.memory.archive(session.session_id, "A cat that purrs.", {})
+    list(home.memory.past.take_back(1))
+    assert told(home.memory) == [["u: She purrs.", "a: Does she?"]]
+    assert home.memory.summary(session.session_id) is None
+    assert [(one.what, one.session_id) for one in home.memory.renewals()] == [("summary", session.session_id)]
 
 
 def _line(message: Any) -> str:
