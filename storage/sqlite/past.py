@@ -99,11 +99,11 @@ class ImportTables(TreeTables, RewritingTables):
         """What was brought along, oldest first."""
         return [ImportSource(*row) for row in self._read(f"{_SOURCE} ORDER BY number")]
 
-    def _unname_imports(self, words: str) -> None:
-        """Take these words out of the names of files."""
-        held = "UPDATE import_source SET name = '' WHERE ?1 <> '' AND instr(lower(name), lower(?1))"
+    def _unname_imports(self, names: Sequence[str]) -> None:
+        """Let the files of these names have none."""
         with self._database.write() as sql:
-            sql(held, (words,))
+            for name in names:
+                sql("UPDATE import_source SET name = '' WHERE name = ?", (name,))
 
     def turns_of_import(self, number: int, most: int) -> list[str]:
         """Up to ``most`` turns that this import brought along and that are still there."""

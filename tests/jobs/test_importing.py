@@ -184,6 +184,30 @@ def test_who_is_erased_by_name_goes_with_all_that_they_said(home):
     assert told(home.memory) == [["u: No."]]
 
 
+def test_words_that_stand_in_the_name_of_a_file_alone_are_erased_there_in_any_case(home):
+    file = Handmade([CATS])
+    list(Importing(home.memory).run(file, "Gespräch mit ÄNNE.json", "1", WHO, Stop()))
+    home.memory.start()
+    chosen = home.memory.scope_of_words("änne")
+    assert chosen
+    assert not home.memory.erase(chosen).traces
+    assert [one.name for one in home.memory.past.imports()] == [""]
+    assert len(told(home.memory)[0]) == 4
+
+
+def test_every_case_in_which_a_name_was_written_is_searched_for(home):
+    bring(home.memory, talk("chat", "ANN MARIE: Are you coming?", "Bob: No."), me="Bob")
+    assert {"ann marie", "ANN MARIE"} <= {*home.memory.scope_of_words("ann marie").texts}
+
+
+def test_a_message_that_is_called_as_a_format_is_proves_nothing_by_its_name(home):
+    bring(home.memory, talk("short", "P: chatgpt", "C: Yes?"))
+    home.memory.start()
+    (session,) = [one for one in home.memory.recent_sessions(-1) if one.door]
+    turn = home.memory.turns_of(session.session_id)[0]
+    assert not home.memory.erase(home.memory.scope_of_turn(turn.text_id)).traces
+
+
 def test_a_time_that_nobody_knows_is_that_of_the_neighbours_and_is_marked(home):
     known = talk("mixed", "P: One.", "C: Two.", "P: Three.")
     without = [type(one)(one.key, one.by, one.text, None) for one in known.messages]
