@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from domain import errors
 from domain.events import Notice, Stop
 from domain.languages import estimate
+from domain.records import PREFIX
 from domain.tree import Member
 from jobs.noting import names_of_both
 from llm import Llm
@@ -195,5 +196,11 @@ def _cut(text: str, share: float) -> str:
 
 def _openings(members: Sequence[Member]) -> str:
     """How each of these begins."""
-    lines = (" ".join(one.text.split())[:_OPENING] for one in members)
+    lines = (" ".join(_by_name(one).split())[:_OPENING] for one in members)
     return "\n".join(line for line in lines if line)
+
+
+def _by_name(member: Member) -> str:
+    """A member's text; a turn of somebody else begins with who said it."""
+    words = member.text.removeprefix(PREFIX["assistant"])
+    return f"{member.speaker}: {words}" if member.speaker else member.text

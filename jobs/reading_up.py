@@ -108,7 +108,8 @@ class ReadingUp:
                 yield left_out(refused)
             if not text:
                 return True
-            self._past.keep_summary(session_id, text, part[-1].user.round)
+            # What is gone or withheld since the model was asked is in no summary: it is asked again.
+            self._past.keep_summary(session_id, text, so_far, [turn for one in part for turn in one.turns])
 
     def _put_into_image(self, session_id: str, stop: Stop) -> Generator[Notice, None, bool]:
         """What of the session belongs into the image of the person."""

@@ -257,7 +257,13 @@ def _why(words: Words, why: Why) -> str:
 def scope_shape(words: Words, scope: ErasureScope) -> PageScope:
     """What would go, of a long list the beginning."""
     known = list(
-        dict.fromkeys([*(one.restatement for one in scope.facts), *(one.text for one in scope.notes)])
+        dict.fromkeys(
+            [
+                *(one.restatement for one in scope.facts),
+                *(one.text for one in scope.notes),
+                *scope.file_names,
+            ]
+        )
     )
     return PageScope(
         mark_of(scope),
@@ -275,6 +281,7 @@ def mark_of(scope: ErasureScope) -> str:
     ids += [one.text_id for one in scope.notes] + [one.text_id for one in scope.facts]
     ids += [one.session_id for one in scope.sessions] + [*scope.in_flight, *scope.lines, *scope.pins]
     ids += [f"{one.image} {one.version}" for one in scope.versions]
+    ids += [*(one.text_id for one in scope.chapters), *scope.file_names]
     return hashlib.sha256("\n".join(sorted(ids)).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -102,11 +102,11 @@ class ImportTables(FadedTables, RewritingTables):
         """What was brought along, oldest first."""
         return [ImportSource(*row) for row in self._read(f"{_SOURCE} ORDER BY number")]
 
-    def _unname_imports(self, words: str) -> None:
-        """Take these words out of the names of files."""
-        held = "UPDATE import_source SET name = '' WHERE ?1 <> '' AND instr(lower(name), lower(?1))"
+    def _unname_imports(self, names: Sequence[str]) -> None:
+        """Let the files of these names have none."""
         with self._database.write() as sql:
-            sql(held, (words,))
+            for name in names:
+                sql("UPDATE import_source SET name = '' WHERE name = ?", (name,))
 
     def turns_of_import(self, number: int, most: int) -> list[str]:
         """Up to ``most`` turns that this import brought along and that are still there."""
@@ -133,10 +133,14 @@ class ImportTables(FadedTables, RewritingTables):
         return gone
 
     def _remove_emptied(self, session_id: str) -> list[str]:
-        """A session that was brought along and holds no turn any more; one that still does has no summary of it."""
-        gone = self._lose_summary(self.summary(session_id))
+        """A session that was brought along and holds no turn any more; one that still does gets another summary."""
+        summary = self.summary(session_id)
+        gone = self._lose_summary(summary)
+        self.drop_stages(session_id)
         if self._read("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id):
             self._settle_session(session_id, 0)
+            if summary:
+                self._ask_anew("summary", session_id, summary.timestamp)
         elif self._read("SELECT 1 FROM session WHERE session_id = ? AND door = ?", session_id, IMPORT_DOOR):
             self._delete_session(session_id)
         return gone
@@ -250,7 +254,8 @@ class ImportTables(FadedTables, RewritingTables):
         times = f"start_timestamp = {said.format('')}, end_timestamp = {said.format('DESC')}"
         with self._database.write() as sql:
             sql(f"UPDATE session SET {times} WHERE session_id = ?1 AND door = '{IMPORT_DOOR}'", (session_id,))
-            longer = "UPDATE imported_session SET turns = turns + ?, due = 1 WHERE session_id = ?"
+            due = f"due + (SELECT door = '{IMPORT_DOOR}' FROM session s WHERE s.session_id = ?2)"
+            longer = f"UPDATE imported_session SET turns = turns + ?1, due = {due} WHERE session_id = ?2"
             sql(longer, (more, session_id))
 
     def _place_in_life(self, began: str) -> int:
@@ -283,12 +288,24 @@ class ImportTables(FadedTables, RewritingTables):
                 self._index_summary(self._add_summary(session_id, title, 0))
         return session_id
 
+    def resume(self, session_id: str, present: str, now: str) -> None:
+        """Make an archived session the terminal's active one.
+
+        One of the past that was not read up is the person's own from then on, and gets its summary as theirs do.
+        """
+        own = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due AND NOT role_play"
+        with self._database.write() as sql:
+            super().resume(session_id, present, now)
+            if sql(own, (session_id,)).rowcount:
+                title = self.summary(session_id)
+                self._ask_anew("summary", session_id, title.timestamp if title else now)
+
     # -- reading up ----------------------------------------------------------------------------------------------
 
     def due_sessions(self, most: int) -> list[DueSession]:
         """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
         query = (
-            "SELECT i.session_id, i.turns FROM imported_session i JOIN session s USING (session_id)"
+            "SELECT i.session_id, i.turns, i.due FROM imported_session i JOIN session s USING (session_id)"
             f" WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
         )
         return [DueSession(*row) for row in self._read(query, most)]
@@ -303,11 +320,11 @@ class ImportTables(FadedTables, RewritingTables):
             self._index_summary(self._add_summary(session_id, made, upto))
         return gone
 
-    def end_reading(self, session_id: str, turns: int) -> None:
-        """A session was read, as far as it had so many turns."""
-        read = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND turns = ?"
+    def end_reading(self, due: DueSession) -> None:
+        """A session was read, unless it was asked for again since."""
+        read = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due = ?"
         with self._database.write() as sql:
-            sql(read, (session_id, turns))
+            sql(read, (due.session_id, due.asked))
 
     def was_imported(self, session_id: str) -> bool:
         """Whether a session was brought along."""

@@ -38,12 +38,12 @@ _EDGE = (
 _SESSIONS = (
     f"SELECT s.session_id AS name, m.text_id, m.summary AS text, coalesce({_EDGE.format('')}, s.start_timestamp)"
     f" AS start, coalesce({_EDGE.format('DESC')}, s.start_timestamp) AS ending, s.chapter, s.position, {_READY} AS"
-    " ready"
+    " ready, '' AS speaker"
     " FROM session s LEFT JOIN summary m USING (session_id)"
 )
 _TURNS = (
-    "SELECT text_id AS name, text_id, text, role, timestamp AS start, timestamp AS ending, chapter, withheld, standin"
-    " FROM conversation"
+    "SELECT text_id AS name, text_id, text, role, timestamp AS start, timestamp AS ending, chapter, withheld, standin,"
+    " speaker FROM conversation"
 )
 #: A chapter of less is none.
 _LEAST = 2
@@ -268,7 +268,8 @@ def _node(row: Row) -> Node:
 
 
 def _member(row: Row) -> Member:
-    return Member(row["name"], row["text_id"], row["text"] or "", row["start"], row["ending"])
+    told = Member(row["name"], row["text_id"], row["text"] or "", row["start"], row["ending"])
+    return replace(told, speaker=row["speaker"])
 
 
 def _member_of(chapter: Chapter) -> Member:

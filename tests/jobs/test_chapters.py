@@ -113,6 +113,20 @@ def test_without_a_model_the_tree_waits(tmp_path: Path) -> None:
         assert home.memory.tree.chapters() == []
 
 
+def test_what_others_said_in_a_long_talk_of_people_is_told_as_theirs_and_never_as_the_companions(
+    tmp_path: Path,
+) -> None:
+    with life(tmp_path, group_size=2, group_tokens=10) as home:
+        said = [f"Ann: Owl {number} sat in the tree and said nothing." for number in range(2)]
+        bring(home.memory, talk("chat", *said, "Bob: I heard it all the same, every word of it."), me="Bob")
+        home.memory.past.end_reading(home.memory.past.due()[0])
+        home.writer.failing = 400
+        home.grow()
+        assert [part["speaker"] for part in home.writer.parts(0)] == ["Ann", "Ann"]
+        (chapter,) = home.memory.tree.chapters()
+        assert chapter.text.splitlines() == said
+
+
 def test_a_session_too_long_for_one_call_is_summarised_in_groups(tmp_path: Path) -> None:
     with life(tmp_path, group_size=4, group_tokens=30) as home:
         words = [f"The {number} owl sat in the tree and said nothing at all." for number in range(9)]

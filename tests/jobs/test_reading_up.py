@@ -11,9 +11,10 @@ import pytest
 
 from domain.events import Notice, Stop
 from jobs.reading_up import ReadingUp, ReadUp
+from jobs.renewing import renew
 from tests.house import House, Mind, house, records
 from tests.past import bring, talk
-from tests.server import ScriptedServer, hang, status
+from tests.server import ScriptedServer, hang, say, status
 
 
 @pytest.fixture
@@ -186,3 +187,47 @@ def test_after_an_erasure_a_session_of_the_past_is_read_up_again_when_its_turn_c
         assert server.chats == []
         assert at.memory.renewals() == []
         assert at.memory.past.left().sessions == 2
+
+
+def test_what_is_withheld_while_it_is_read_is_in_no_summary_and_the_rest_is_read_again(opened, mind):
+    with opened() as at:
+        bring(at.memory, LONG)
+        (session,) = [one for one in at.memory.recent_sessions(-1) if one.door]
+        secret = at.memory.turns_of(session.session_id)[0]
+
+        def plea(exchange: Any) -> None:
+            at.memory.withhold([secret.text_id])
+            say("They play chess.")(exchange)
+
+        mind.answers("fold", plea, "On Sundays.")
+        read_up(at)
+        assert at.memory.summary(session.session_id).summary == "On Sundays."
+
+
+def test_what_is_withheld_after_its_summary_was_made_is_read_again_before_it_is_done(opened, mind):
+    with opened() as at:
+        bring(at.memory, LONG)
+        (session,) = [one for one in at.memory.recent_sessions(-1) if one.door]
+        secret = at.memory.turns_of(session.session_id)[0]
+
+        def plea(exchange: Any) -> None:
+            at.memory.withhold([secret.text_id])
+            status(500)(exchange)
+
+        mind.answers("fold", "They play chess.", "On Sundays.")
+        mind.answers("user", plea, say("{}"))
+        read_up(at)
+        read_up(at)
+        assert at.memory.summary(session.session_id).summary == "On Sundays."
+        assert at.memory.past.left().sessions == 0
+
+
+def test_a_session_of_the_past_that_is_gone_on_with_before_it_was_read_gets_its_summary_all_the_same(opened):
+    with opened(IMPORT_CALLS="0") as at:
+        bring(at.memory, MAY)
+        (session,) = [one for one in at.memory.recent_sessions(-1) if one.door]
+        at.memory.resume(session.session_id, at.talk.session.session_id)
+        list(renew(at.memory, at.llm, Stop()))
+        assert at.memory.summary(session.session_id).summary == "My cat is called Momo."
+        at.memory.archive(session.session_id, "My cat is called Momo.", {})
+        assert [one.name for one in at.memory.tree.ungrouped(1)] == [session.session_id]
