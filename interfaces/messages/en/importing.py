@@ -22,6 +22,7 @@ IMPORTING = {
     "import.source.sillytavern": "SillyTavern",
     "import.source.character_ai": "Character.AI",
     "import.source.llm": "llm",
+    "import.source.memforest": "MemForest",
     "import.source.whatsapp": "WhatsApp",
     "import.source.telegram": "Telegram",
     "import.source.wechat": "WeChat",
@@ -76,4 +77,10 @@ IMPORTING = {
         " For all of it: --data-dir NEW --import {path}"
     ),
     "import.whole_damaged": "{path} is cut off or damaged ({reason}). Nothing was changed; export it again.",
+    "export.forest_done": "Wrote the memory as MemForest keeps it to {path}. --import reads it back.",
+    "export.texts_done": "Wrote {texts} texts with their vectors to {path}.",
+    "export.texts_waiting": "{texts} texts have no vector yet and are left out.",
+    "export.no_vectors": "Nothing has a vector yet, so there is nothing to search in. {fault}",
+    "export.no_milvus": "Writing for Milvus needs its client: pip install pymilvus milvus-lite",
+    "export.milvus": "{path} cannot be written for Milvus: {reason}",
 }
