@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -37,7 +37,10 @@ def write_milvus(target: str, batches: Iterable[Sequence[TextRow]], dimension: i
     unfinished = path.with_name(f".{path.name}.new.db")
     try:
         _remove(unfinished)
-        _write(str(unfinished), str(path), batches, dimension)
+        try:
+            _write(str(unfinished), str(path), batches, dimension)
+        finally:
+            _let_go(unfinished)
         make_private_folder(unfinished) if unfinished.is_dir() else make_private(unfinished)
         put_in_place(unfinished, path)
     finally:
@@ -50,6 +53,12 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def _let_go(path: Path) -> None:
+    """Its later versions hold what they opened until the process ends, if they are not told otherwise."""
+    with suppress(ImportError, AttributeError):
+        import_module("milvus_lite.server_manager").server_manager_instance.release_server(str(path))
 
 
 def _write(place: str, told: str, batches: Iterable[Sequence[TextRow]], dimension: int) -> None:
