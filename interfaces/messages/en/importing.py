@@ -83,4 +83,7 @@ IMPORTING = {
     "export.no_vectors": "Nothing has a vector yet, so there is nothing to search in. {fault}",
     "export.no_milvus": "Writing for Milvus needs its client: pip install pymilvus milvus-lite",
     "export.milvus": "{path} cannot be written for Milvus: {reason}",
+    "memforest.name": "{given} cannot name a memory: letters, digits, _ . - and at most 64 of them.",
+    "memforest.session": "{given} cannot name a session here: it is one that a conversation holds, or no plain name.",
+    "memforest.filter": "{given} is no filter that can be used: (field, operator, value), with one of {operators}.",
 }
