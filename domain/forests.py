@@ -24,7 +24,7 @@ class MemoryUnit:
     """One unit: what was said, or what a session or several came to.
 
     ``source`` is "user", "ai", or the name of whoever said it. ``last_visit`` is the number of a round. The summary of
-    a session has the session's own id; ``group_id`` is the session of a unit, or of what stands above sessions the life.
+    a session has the session's own id; ``group_id`` is the session, of what stands above sessions the life.
     """
 
     id: str

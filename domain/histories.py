@@ -38,7 +38,7 @@ class PastConversation:
 
     ``source`` names the format ("chatgpt"), ``key`` the conversation, the same in every later export. ``persona`` is
     set where the companion, or the person, played a role there: nothing in it is true of the person for that reason.
-    ``left_out`` counts what was not taken over, by reason. ``session_id`` is its id in the file, where that can be kept.
+    ``left_out`` counts what was not taken over, by reason. ``session_id`` is its id there, where it can be kept.
     """
 
     source: str

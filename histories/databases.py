@@ -127,7 +127,9 @@ def forest_sessions(connection: sqlite3.Connection) -> list[str]:
 def forest_units(connection: sqlite3.Connection, session_id: str) -> list[sqlite3.Row]:
     """What was said in a session, each with what stands before and behind it; "" for what is in none."""
     within = "SELECT unit_id FROM session_unit_membership"
-    chosen = f"u.id IN ({within} WHERE session_id = ?)" if session_id else f"u.id NOT IN ({within}) AND ? = ''"
+    chosen = (
+        f"u.id IN ({within} WHERE session_id = ?)" if session_id else f"u.id NOT IN ({within}) AND ? = ''"
+    )
     statement = (
         "SELECT u.id, u.content, u.creation_time, u.source, e.pre_unit_id AS pre_id, e.next_unit_id AS next_id "
         f"FROM memory_units u LEFT JOIN mu_sequence_edges e ON e.unit_id = u.id WHERE u.rank = 0 AND {chosen} "

@@ -28,8 +28,6 @@ from storage.vectors.milvus_copy import write_milvus
 
 #: Seconds that vectors which are still to be made are waited for.
 _PATIENCE = 3_600.0
-#: The files of MemForest's JSON layout.
-_FILES = ("long_term_memories.json", "session_memories.json", "memory_units.json")
 
 
 # -- texts with their vectors ----------------------------------------------------------------------------------------
@@ -122,8 +120,9 @@ def copy_to_forest_json(memory: Memory, folder: Path, chatbot_id: str, ltm_id: s
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(unfinished, ignore_errors=True)
         make_private_folder(unfinished)
-        for name, told in zip(_FILES, ([forest.life], forest.sessions, forest.units), strict=True):
-            _write_json(unfinished / name, told)
+        _write_json(unfinished / "long_term_memories.json", [forest.life])
+        _write_json(unfinished / "session_memories.json", forest.sessions)
+        _write_json(unfinished / "memory_units.json", forest.units)
         put_in_place(unfinished, target)
     except OSError as fault:
         raise storage_error(fault, target) from fault

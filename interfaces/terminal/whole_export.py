@@ -61,7 +61,7 @@ def write_elsewhere(copy: Elsewhere, memory: Memory, words: Words, screen: Scree
 
 _TEXTS: Mapping[str, Callable[[Memory, str], tuple[int, int]]] = {
     "lancedb": lambda memory, target: exporting.copy_to_lance(memory, Path(target)),
-    "milvus": lambda memory, target: exporting.copy_to_milvus(memory, target),
+    "milvus": exporting.copy_to_milvus,
 }
 _FORESTS: Mapping[str, Callable[[Memory, Path, str, str], Path]] = {
     "memforest": exporting.copy_to_forest_tables,

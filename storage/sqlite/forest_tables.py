@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from datetime import datetime
 from pathlib import Path
 
-from domain.forests import Forest, MemoryUnit
+from domain.forests import Forest, LongTermMemory, MemoryUnit, SessionMemory
 from storage.sqlite.database import as_ours
 
 _TABLES = """
@@ -71,20 +70,17 @@ def _write_units(connection: sqlite3.Connection, forest: Forest) -> None:
 
 def _values(unit: MemoryUnit) -> tuple[object, ...]:
     told = json.dumps(dict(unit.metadata), ensure_ascii=False)
-    times = (_time(unit.creation_time), _time(unit.end_time))
     counted = (unit.last_visit, unit.visit_count, int(unit.never_delete), unit.rank)
-    return (unit.id, unit.content, *times, unit.source, told, *counted)
+    return (unit.id, unit.content, *_times(unit), unit.source, told, *counted)
 
 
 def _write_groups(connection: sqlite3.Connection, forest: Forest) -> None:
     life = forest.life
     for session in forest.sessions:
-        values = (session.id, _time(session.creation_time), _time(session.end_time))
-        connection.execute("INSERT INTO session_memories VALUES (?, ?, ?)", values)
+        connection.execute("INSERT INTO session_memories VALUES (?, ?, ?)", (session.id, *_times(session)))
     connection.execute(
         "INSERT INTO long_term_memories VALUES (?, ?, ?, ?, ?, ?)",
-        (life.id, life.chatbot_id, life.visit_count, life.last_session_id)
-        + (_time(life.creation_time), _time(life.end_time)),
+        (life.id, life.chatbot_id, life.visit_count, life.last_session_id, *_times(life)),
     )
     within = [(unit_id, one.id) for one in forest.sessions for unit_id in one.memory_unit_ids]
     above = [(one.id, life.id) for one in forest.units if one.group_id == life.id]
@@ -95,9 +91,11 @@ def _write_groups(connection: sqlite3.Connection, forest: Forest) -> None:
         [(life.id, session_id) for session_id in life.session_ids],
         [(life.id, unit_id) for unit_id in life.summary_unit_ids],
     )
-    for (table, *_), values in zip(_MEMBERSHIPS, rows, strict=True):
-        connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", values)
+    for (table, *_), pairs in zip(_MEMBERSHIPS, rows, strict=True):
+        connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", pairs)
 
 
-def _time(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
+def _times(one: MemoryUnit | SessionMemory | LongTermMemory) -> tuple[str | None, str | None]:
+    """When it begins and ends."""
+    begins, ends = one.creation_time, one.end_time
+    return begins.isoformat() if begins else None, ends.isoformat() if ends else None

@@ -19,9 +19,7 @@ TABLE = "memories"
 _TEXTS = ("text_id", "type", "session_id", "text", "role", "timestamp")
 
 
-def write_lance(
-    folder: Path, batches: Iterable[Sequence[TextRow]], model: str, dimension: int
-) -> None:
+def write_lance(folder: Path, batches: Iterable[Sequence[TextRow]], model: str, dimension: int) -> None:
     """Write the table ``memories`` into a new folder; it is there whole, or not at all. Raises StorageError."""
     if folder.exists() or folder.is_symlink():
         raise errors.StorageError("backup.exists", path=str(folder))
@@ -45,9 +43,7 @@ def _schema(model: str, dimension: int) -> pa.Schema:
 
     vector = pa.field("vector", pa.list_(pa.float32(), dimension))
     texts = [pa.field(name, pa.string()) for name in _TEXTS]
-    return pa.schema(
-        [*texts[:3], vector, *texts[3:]], metadata={"model": model, "dimension": str(dimension)}
-    )
+    return pa.schema([*texts[:3], vector, *texts[3:]], metadata={"model": model, "dimension": str(dimension)})
 
 
 def _as_arrow(rows: Sequence[TextRow], schema: pa.Schema) -> pa.Table:

@@ -1,4 +1,4 @@
-"""A memory as a Milvus collection for other programs. ``pymilvus`` is none of ours, and imported when it is asked for."""
+"""A memory as a Milvus collection for other programs. ``pymilvus`` is none of ours: it is imported when asked for."""
 
 from __future__ import annotations
 

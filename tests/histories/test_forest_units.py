@@ -22,7 +22,9 @@ CREATE TABLE session_unit_membership (session_id TEXT, unit_id TEXT, PRIMARY KEY
 """
 
 
-def unit(key: str, content: str, source: str | None = "user", group: str | None = "session-1", **more: Any) -> dict[str, Any]:
+def unit(
+    key: str, content: str, source: str | None = "user", group: str | None = "session-1", **more: Any
+) -> dict[str, Any]:
     """A unit as MemForest writes it."""
     return {
         "id": key, "parent_id": None, "content": content, "creation_time": "2025-06-01T10:00:00", "end_time": None,
@@ -45,7 +47,18 @@ def as_tables(tmp_path: Path, *units: dict[str, Any]) -> Read:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(TABLES)
         for one in units:
-            values = (one["id"], one["content"], one["creation_time"], None, one["source"], "{}", 0, 0, 0, one["rank"])
+            values = (
+                one["id"],
+                one["content"],
+                one["creation_time"],
+                None,
+                one["source"],
+                "{}",
+                0,
+                0,
+                0,
+                one["rank"],
+            )
             connection.execute("INSERT INTO memory_units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
             edges = (one["id"], one["pre_id"], one["next_id"])
             connection.execute("INSERT INTO mu_sequence_edges VALUES (?, ?, ?)", edges)
@@ -91,7 +104,12 @@ def test_ids_times_and_names_are_kept(tmp_path: Path, layout) -> None:
     found = layout(tmp_path, unit("unit-0001", "one", "Ann"), unit("x y", "two"))
     (talk,) = found.talks
     first, second = talk.messages
-    assert (first.text_id, first.by, first.speaker, talk.session_id) == ("unit-0001", "somebody", "Ann", "session-1")
+    assert (first.text_id, first.by, first.speaker, talk.session_id) == (
+        "unit-0001",
+        "somebody",
+        "Ann",
+        "session-1",
+    )
     assert first.said is not None
     assert first.said.isoformat() == "2025-06-01T10:00:00+08:00"
     assert (second.key, second.text_id) == ("x y", ""), "no memory can keep an id like this"

@@ -165,7 +165,9 @@ def test_the_tables_hold_together(memory: Memory, tmp_path: Path) -> None:
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         counts = {
             name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
-            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            for (name,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+            ).fetchall()
         }
     assert counts == {
         "memory_units": 6, "session_memories": 1, "long_term_memories": 1, "mu_hierarchy_edges": 5,
@@ -197,7 +199,9 @@ def test_what_was_said_comes_back_through_memforests_layout(
         assert bring(other, path) == 0
         again = write(other, tmp_path / "two", "bot", "me")
         assert said_in(forest_of(other, "bot", "me")) == said_in(forest_of(memory, "bot", "me"))
-        assert forest_of(other, "bot", "me").life.session_ids == forest_of(memory, "bot", "me").life.session_ids
+        assert (
+            forest_of(other, "bot", "me").life.session_ids == forest_of(memory, "bot", "me").life.session_ids
+        )
     with closing(opened(tmp_path / "third", clock, new_id, log)) as third:
         assert bring(third, again) == 4
         assert said_in(forest_of(third, "bot", "me")) == said_in(forest_of(memory, "bot", "me"))

@@ -28,7 +28,12 @@ TALK = [
 
 @pytest.fixture
 def settings(tmp_path: Path) -> dict[str, str]:
-    return {"EMBEDDING_MODEL": "built-in", "LOG_DIR": str(tmp_path / "logs"), "OPENAI_API_KEY": "", "OPENAI_API_BASE": ""}
+    return {
+        "EMBEDDING_MODEL": "built-in",
+        "LOG_DIR": str(tmp_path / "logs"),
+        "OPENAI_API_KEY": "",
+        "OPENAI_API_BASE": "",
+    }
 
 
 @pytest.fixture
@@ -38,7 +43,9 @@ def handler(settings: dict[str, str]) -> EmbeddingHandler:
 
 @pytest.fixture
 def system(tmp_path: Path, settings: dict[str, str], handler: EmbeddingHandler) -> Iterator[MemorySystem]:
-    with MemorySystem("bot", "life", handler, base_path=tmp_path, max_context_length=2, settings=settings) as one:
+    with MemorySystem(
+        "bot", "life", handler, base_path=tmp_path, max_context_length=2, settings=settings
+    ) as one:
         yield one
 
 
@@ -114,11 +121,19 @@ def test_what_was_recalled_or_left_the_context_stays_in_mind_up_to_the_capacity(
     system.enable_stm(capacity=2)
     talk(system)
     recent = [("rank", "==", 0)]
-    assert told(system.query(filters=recent, short_term_only=True, recall_context=False)) == [[SAID[1]], [SAID[0]]]
+    assert told(system.query(filters=recent, short_term_only=True, recall_context=False)) == [
+        [SAID[1]],
+        [SAID[0]],
+    ]
     system.flush_context()
-    assert told(system.query(filters=recent, short_term_only=True, recall_context=False)) == [[SAID[3]], [SAID[2]]]
+    assert told(system.query(filters=recent, short_term_only=True, recall_context=False)) == [
+        [SAID[3]],
+        [SAID[2]],
+    ]
     system.query(filters=[("content", "contains", "code-named")], recall_context=False)
-    in_mind = told(system.query(filters=recent, short_term_only=True, recall_context=False, add_ltm_to_stm=False))
+    in_mind = told(
+        system.query(filters=recent, short_term_only=True, recall_context=False, add_ltm_to_stm=False)
+    )
     assert [SAID[0]] in in_mind
     assert len(in_mind) == 2
     assert len(system.query(filters=recent, long_term_only=True, recall_context=False)) == 2
@@ -152,7 +167,9 @@ def test_a_session_is_gone_on_with_under_its_id_and_removed_whole(
         system.add_memory("It rains.", source="Ann")
         system.remove_session("monday")
         kept = system.query(filters=[("rank", "==", 0)], recall_context=False)
-        assert [(chain[0].content, chain[0].source, chain[0].group_id) for chain in kept] == [("It rains.", "Ann", other)]
+        assert [(chain[0].content, chain[0].source, chain[0].group_id) for chain in kept] == [
+            ("It rains.", "Ann", other)
+        ]
         assert [unit.content for unit in system.get_context()] == ["It rains."]
 
 
@@ -194,7 +211,9 @@ def test_the_model_says_what_a_session_came_to(tmp_path: Path, settings: dict[st
 
 def test_conversions_go_both_ways(tmp_path: Path, settings: dict[str, str], system: MemorySystem) -> None:
     units = talk(system)
-    for number, made in enumerate((system.convert_sql_to_json(tmp_path / "a"), system.convert_to_memforest(tmp_path / "a"))):
+    for number, made in enumerate(
+        (system.convert_sql_to_json(tmp_path / "a"), system.convert_to_memforest(tmp_path / "a"))
+    ):
         with MemorySystem("bot", f"other{number}", base_path=tmp_path, settings=settings) as other:
             assert other.convert_json_to_sqlite(made) == 4
             found = other.query(filters=[("rank", "==", 0)], recall_context=False)
