@@ -18,6 +18,7 @@ import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -165,8 +166,11 @@ class MemorySystem:
         return self._unit(self.ltm_id)
 
     def _unit(self, unit_id: str) -> MemoryUnit | None:
-        units = exporting.forest_of(self._memory, self.chatbot_id, self.ltm_id).units
-        return next((unit for unit in units if unit.id == unit_id), None)
+        return next((unit for unit in self._all_units() if unit.id == unit_id), None)
+
+    def _all_units(self) -> Sequence[MemoryUnit]:
+        """What stands above sessions, then what was said, oldest first."""
+        return exporting.forest_of(self._memory, self.chatbot_id, self.ltm_id).units
 
     # -- adding --------------------------------------------------------------------------------------------------
 
@@ -273,17 +277,17 @@ class MemorySystem:
         words = text or (query_vector if isinstance(query_vector, str) else None)
         narrowed = bool(filters) or short_term_only or long_term_only
         if words is not None:
-            found: Iterable[str] = self._by_text(words, _LOOKED_THROUGH if narrowed else k_limit)
+            found = self._units(self._by_text(words, _LOOKED_THROUGH if narrowed else k_limit))
         elif query_vector is not None and not isinstance(query_vector, str):
-            found = self._by_vector(query_vector, None if narrowed else k_limit, search_range)
+            found = self._units(self._by_vector(query_vector, None if narrowed else k_limit, search_range))
         else:
-            found = self._newest()
+            found = reversed(self._all_units())
         if short_term_only or long_term_only:
             mind = set(self._in_mind)
-            found = (one for one in found if (one in mind) == short_term_only)
+            found = (unit for unit in found if (unit.id in mind) == short_term_only)
         fits = passes(filters or ())
         chains: list[list[MemoryUnit]] = []
-        for unit in self._units(found):
+        for unit in found:
             if len(chains) >= k_limit:
                 break
             if fits(unit) and not any(unit in chain for chain in chains):
@@ -316,10 +320,6 @@ class MemorySystem:
             if (low is None or one.similarity >= low) and (high is None or one.similarity <= high)
         ]
 
-    def _newest(self) -> Iterator[str]:
-        for session in self._memory.recent_sessions(-1):
-            yield from (turn.text_id for turn in reversed(self._memory.turns_of(session.session_id)))
-
     def _settle(self) -> None:
         """What was added last is found too."""
         self._memory.start_index()
@@ -339,7 +339,16 @@ class MemorySystem:
                 if turn.text_id in names:
                     at = names.index(turn.text_id)
                     node = self._memory.tree.node(turn.text_id)
-                    yield unit_of_turn(turn, node, names[at - 1], names[at + 1])
+                    unit = unit_of_turn(turn, node, names[at - 1], names[at + 1])
+                    yield replace(unit, parent_id=self._parent(unit))
+
+    def _parent(self, unit: MemoryUnit) -> str | None:
+        """A session's summary goes by the id of the session, and is no unit while there is none."""
+        session_id = unit.group_id or ""
+        summary = self._memory.summary(session_id)
+        if summary and unit.parent_id == summary.text_id:
+            return session_id
+        return unit.parent_id if unit.parent_id != session_id else None
 
     # -- other forms ---------------------------------------------------------------------------------------------
 

@@ -204,6 +204,10 @@ def test_the_model_says_what_a_session_came_to(tmp_path: Path, settings: dict[st
             assert (summary.id, summary.rank) == (session_id, 1)
             assert summary.children_ids == tuple(unit.id for unit in units)
             assert SAID[0] in summary.content
+            (found,) = system.query(text="code name", k_limit=1, recall_context=False)
+            assert found[0].parent_id == session_id
+            summaries = system.query(filters=[("rank", "==", 1)], recall_context=False)
+            assert told(summaries) == [[summary.content]]
             life = system.summarize_long_term_memory()
             assert life is not None
             assert (life.id, life.rank, life.children_ids) == ("life", 2, (session_id,))
