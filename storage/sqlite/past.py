@@ -221,7 +221,7 @@ class ImportTables(FadedTables, RewritingTables):
             "text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position"
             ", speaker, undated"
         )
-        text_id, text = how.new_id(), PREFIX[past.role] + past.words
+        text_id, text = self._free_id(past.text_id) or how.new_id(), PREFIX[past.role] + past.words
         values = (text_id, session_id, past.timestamp, past.role, text, number, "stop", 1, how.now, position)
         marks = ", ".join("?" * (len(values) + 2))
         with self._database.write() as sql:
@@ -238,6 +238,12 @@ class ImportTables(FadedTables, RewritingTables):
             known = (how.conversation, _digest(past.key), seq, how.source)
             sql("INSERT INTO imported_message VALUES (?, ?, ?, ?)", known)
         return text_id
+
+    def _free_id(self, wanted: str) -> str:
+        """An id that a turn would keep, if nothing else has it; else nothing."""
+        tables = ("conversation", "summary", "chapter")
+        query = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE text_id = ?1" for table in tables)
+        return wanted if wanted and not self._read(query, wanted) else ""
 
     def _room_for(self, run: _Run, beside: _Place) -> int:
         """The place that is taken right before a run; what stands behind it makes room."""
@@ -276,7 +282,9 @@ class ImportTables(FadedTables, RewritingTables):
 
     def _begin_past(self, began: str, how: _Import) -> str:
         """A session of the past, closed, in its place in life; a title is what is known of it at first. Its id."""
-        session_id = f"{began[:16].replace('-', '').replace(':', '').replace('T', '-')}-{how.new_id()[-12:]}"
+        named = f"{began[:16].replace('-', '').replace(':', '').replace('T', '-')}-{how.new_id()[-12:]}"
+        wanted = how.piece.session_id
+        session_id = wanted if wanted and self.session(wanted) is None else named
         columns = "(session_id, start_timestamp, end_timestamp, status, stored_at, position, door)"
         with self._database.write() as sql:
             values = (session_id, began, began, how.now, self._place_in_life(began), IMPORT_DOOR)

@@ -118,5 +118,5 @@ PROGRAM = {
     "check.database_ok": "whole: {sessions} archived, {rounds}",
     "check.index_ok": "{vectors} vectors, {waiting} waiting",
     "check.persona_ok": "readable",
-    "flag.export": "write the whole memory into a new file, then end: FILE.json (--import reads it back), FILE.md",
+    "flag.export": "write the whole memory into a new file, then end: FILE.json (--import reads it back), FILE.md; or for other programs: lancedb:FOLDER, milvus:FILE.db, memforest:FOLDER, memforest-json:FOLDER",
 }

@@ -118,5 +118,5 @@ PROGRAM = {
     "check.database_ok": "完整：已归档 {sessions}，{rounds}",
     "check.index_ok": "{vectors} 个向量，{waiting} 个待做",
     "check.persona_ok": "可读",
-    "flag.export": "把全部记忆写入一个新文件，然后结束：FILE.json（--import 可读回）、FILE.md",
+    "flag.export": "把全部记忆写入一个新文件，然后结束：FILE.json（--import 可读回）、FILE.md；给其他程序：lancedb:文件夹、milvus:FILE.db、memforest:文件夹、memforest-json:文件夹",
 }
