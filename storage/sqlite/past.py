@@ -7,7 +7,7 @@ transaction, or part of the one that its caller is in.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from domain.imports import (
@@ -93,7 +93,7 @@ class ImportTables(FadedTables, RewritingTables):
 
     def end_import(self, number: int, conversations: int) -> None:
         """All of it was brought along; ``conversations`` stand in it."""
-        stored = "(SELECT count(*) FROM imported_message WHERE source = ?2)"
+        stored = "(SELECT count(*) FROM imported_message WHERE source = ?2 AND turn > 0)"
         done = f"state = 'done', conversations = ?1, messages = {stored}"
         with self._database.write() as sql:
             sql(f"UPDATE import_source SET {done} WHERE number = ?2", (conversations, number))
@@ -107,6 +107,18 @@ class ImportTables(FadedTables, RewritingTables):
         with self._database.write() as sql:
             for name in names:
                 sql("UPDATE import_source SET name = '' WHERE name = ?", (name,))
+
+    def _untitle(self, sessions: Iterable[str]) -> None:
+        """Let no later session of the conversations of these have their title, which may tell what went."""
+        told = "FROM imported_message m JOIN conversation c ON c.seq = m.turn WHERE c.session_id = ?"
+        with self._database.write() as sql:
+            for session_id in sessions:
+                marked = f"INSERT OR IGNORE INTO imported_message SELECT DISTINCT m.conversation, '', 0, m.source {told}"
+                sql(marked, (session_id,))
+
+    def _untitled(self, conversation: str) -> bool:
+        query = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"
+        return bool(self._read(query, conversation))
 
     def turns_of_import(self, number: int, most: int) -> list[str]:
         """Up to ``most`` turns that this import brought along and that are still there."""
@@ -291,7 +303,7 @@ class ImportTables(FadedTables, RewritingTables):
             sql(f"INSERT INTO session {columns} VALUES (?, ?, ?, 'archived', ?, ?, ?)", values)
             belongs = (session_id, how.source, int(how.piece.role_play))
             sql("INSERT INTO imported_session (session_id, source, role_play) VALUES (?, ?, ?)", belongs)
-            if how.piece.title:
+            if how.piece.title and not self._untitled(how.conversation):
                 title = NewSummary(how.new_id(), began, how.piece.title)
                 self._index_summary(self._add_summary(session_id, title, 0))
         return session_id
