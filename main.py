@@ -181,6 +181,7 @@ def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
     opened = partial(
         Memory, settings.data_dir, llm.embedder, clock=_now, new_id=_new_id, log=debug.log,
         also_searched=[settings.log_dir], scrubbers=_scrubbers(debug, settings.data_dir),
+        external=settings.external_memories,
     )  # fmt: skip
     try:
         return opened()

@@ -71,10 +71,14 @@ class ImportSource:
 
 @dataclass(frozen=True, slots=True)
 class DueSession:
-    """A session that was brought along and is still to be read: what it came to, and what is known by it."""
+    """A session that was brought along and is still to be read: what it came to, and what is known by it.
+
+    ``asked`` goes up each time that it is asked for again.
+    """
 
     session_id: str
     turns: int
+    asked: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,11 +182,16 @@ def _passed_over(others: Sequence[tuple[FilePart, str]]) -> Iterator[HistoryFile
 
 def _worth_a_word(part: FilePart, reason: str) -> bool:
     """Whether something that is no history could have been taken for one."""
-    if reason not in (
-        omissions.SKIPPED,
-        omissions.NOT_RECOGNISED,
-        omissions.NO_CONVERSATIONS,
-    ) or _BESIDE.fullmatch(part.base):
+    if (
+        reason
+        not in (
+            omissions.SKIPPED,
+            omissions.NOT_RECOGNISED,
+            omissions.NO_CONVERSATIONS,
+        )
+        or _BESIDE.fullmatch(part.base)
+        or PurePosixPath(part.folder).name == "projects"
+    ):
         return False
     in_archive = part.path is None
     return not in_archive or PurePosixPath(part.base).suffix.lower() in _READABLE - {""}

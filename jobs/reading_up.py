@@ -136,7 +136,8 @@ def summarise_next(
     text = llm.summarise(so_far, part, spoken_language(part), stop, refuse)
     stop.check()
     if text:
-        past.keep_summary(session_id, text, part[-1].user.round)
+        # What is gone or withheld since the model was asked is in no summary: it is asked again.
+        past.keep_summary(session_id, text, so_far, [turn for one in part for turn in one.turns])
     return bool(text)
 
 

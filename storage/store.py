@@ -316,6 +316,7 @@ class TurnStore(Protocol):
         self, *, seqs: Sequence[int] = (), text_ids: Sequence[str] = ()
     ) -> dict[int | str, int]: ...
     def turns_of_facts(self, facts: Sequence[int]) -> list[tuple[int, int]]: ...
+    def fadings(self) -> int: ...
 
 
 class Archive(TurnStore, FactStore, TreeStore, Protocol):
@@ -352,7 +353,7 @@ class ErasureStore(Protocol):
     """Taking out for good."""
 
     def holds(self, text: str) -> bool:
-        """Whether any turn, summary, image or pin holds exactly this text."""
+        """Whether anything that is kept, or names a kind of it, holds exactly this text."""
         ...
 
     def take_out(self, chosen: ErasureScope) -> None:

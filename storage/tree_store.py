@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from domain.fading import Leaf
+from domain.records import Turn
 from domain.tree import Chapter, Member, NewChapter, Node
 
 
@@ -23,8 +25,7 @@ class TreeStore(Protocol):
     def ungrouped(self, height: int, session_id: str = "") -> list[Member]:
         """What is in no chapter of this height yet and may be, in order.
 
-        Of height 1 archived sessions whose summary stands, as far as the first that is to be made anew; or of a session
-        its turns.
+        Of height 1 archived sessions whose summary stands; or of a session its turns.
         """
         ...
 
@@ -33,7 +34,7 @@ class TreeStore(Protocol):
         ...
 
     def long_sessions(self, characters: int) -> list[str]:
-        """The archived sessions with more characters than that."""
+        """The archived sessions in no chapter yet with more characters than that, but what was brought along."""
         ...
 
     def add_chapter(self, new: NewChapter, now: str) -> bool:
@@ -60,11 +61,28 @@ class TreeStore(Protocol):
         """Note whether these nodes may never fade or be deleted."""
         ...
 
-    def fade(self, names: Sequence[str], now: str) -> None:
-        """Note that these nodes have faded."""
+    def fade(self, names: Sequence[str], now: str) -> list[str]:
+        """Take these nodes out of every index; they stay stored. Returns what is gone from there."""
         ...
 
-    def unfade(self, names: Sequence[str]) -> None: ...
+    def unfade(self, names: Sequence[str]) -> None:
+        """Let these nodes be found again."""
+        ...
+
+    def searched(self) -> int: ...
+    def leaves(self, most: int) -> list[Leaf]:
+        """What fades first, and is not kept: visited longest ago, then least often, then the oldest."""
+        ...
+
+    def fadings(self) -> int:
+        """A number that is another one whenever anything faded or came back since."""
+        ...
+
+    def any_faded(self) -> bool: ...
+    def faded_turns(self, pieces: Sequence[str], days: tuple[str, str] | None = None) -> Iterator[list[Turn]]:
+        """The turns that have faded and may hold any of these small letters, or are of these days, in slices."""
+        ...
+
     def faded(self) -> Mapping[str, str]:
         """What has faded, and when, by name."""
         ...

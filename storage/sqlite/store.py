@@ -33,7 +33,7 @@ _ERASING = "erasing"
 #: Where words stand that somebody may ask to have erased; and our own, since nobody can erase these.
 _TEXTS = {
     "conversation": ("text", "speaker"),
-    "import_source": ("name",),
+    "import_source": ("name", "kind"),
     "summary": ("summary",),
     "chapter": ("text",),
     "persona": ("text",),
@@ -46,7 +46,7 @@ _TEXTS = {
 
 
 class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
-    """A ``Store`` in one file. Safe to use from several threads.
+    """A ``Store`` in one file, or without a path in memory alone. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
 
@@ -55,7 +55,9 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
     >>> store.store_round("s1", (said, answered), "stop", now)
     """
 
-    def __init__(self, path: Path, tokens: Callable[[str], Sequence[str]], log: logging.Logger) -> None:
+    def __init__(
+        self, path: Path | None, tokens: Callable[[str], Sequence[str]], log: logging.Logger
+    ) -> None:
         super().__init__(Database(path, log), tokens)
         self.index_what_came()
 
@@ -171,6 +173,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             said = self.turns_of(present) or self.in_flight(present)
             if was is None or session is None or session.status != "archived" or said:
                 return None
+            faded = self._faded_since_save(session_id)
             self.unlearn(was.windows)
             for image, version in was.images.items():
                 newest = self.newest_version(image)
@@ -185,6 +188,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._count(session_id)
             self.resume(session_id, present, now)
             self._drop_undoable_saves()
+            self.unfade(faded)
         return gone
 
     def undo_decision(self, fact: str) -> bool:
@@ -230,7 +234,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
     # -- erasing -------------------------------------------------------------------------------------------------
 
     def holds(self, text: str) -> bool:
-        """Whether any turn, summary, image or pin holds exactly this text."""
+        """Whether anything that is kept, or names a kind of it, holds exactly this text."""
         return any(
             self._read(f"SELECT 1 FROM {table} WHERE instr({column}, ?) > 0 LIMIT 1", text)
             for table, columns in _TEXTS.items()
@@ -251,7 +255,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._leave_of_versions(zip(chosen.versions, chosen.left, strict=True))
             self._leave_of_evidence(chosen.lines)
             self._take_out_drafts(chosen)
-            self._unname_imports(chosen.words)
+            self._unname_imports(chosen.file_names)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
             note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}

@@ -19,6 +19,7 @@ FAILURES = {
     "usage.json_needs_p": "--json goes with -p: give something to say.",
     "usage.one_of_p_batch": "-p, --ask and --batch do not go together. Give one of them.",
     # -- settings
+    "settings.tokens": "{name}={value}: must be a whole number; 0 sets no limit.",
     "settings.wrong": "A setting is wrong. See .env.example.",
     "settings.env_missing": "There is no file {path}. Make it, or leave out --env-file.",
     "settings.env_line": "Line {line} of {path} cannot be read, so it sets nothing. It should look like NAME=value.",
@@ -30,6 +31,10 @@ FAILURES = {
     "settings.hours": "{name}={value}: must be hours, 0 (never) to 100000.",
     "settings.seconds": "{name}={value}: must be seconds, above 0 and at most 86400.",
     "settings.few": "{name}={value}: must be a whole number from 0 to 9.",
+    "settings.most": "{name}={value}: must be a whole number; 0 is no limit.",
+    "settings.percentage": "{name}={value}: must be a whole number from 1 to 100.",
+    "settings.forget_mode": "{name}={value}: must be fade or delete.",
+    "settings.external": "{name}={value}: must be name=path, with commas between, each name once.",
     "settings.planning": "{name}={value}: must be off, auto or always.",
     "settings.group": "{name}={value}: must be a whole number from 2 to 100.",
     "settings.switch": "{name}={value}: must be 1 or 0.",

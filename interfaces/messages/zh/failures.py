@@ -19,6 +19,7 @@ FAILURES = {
     "usage.json_needs_p": "--json 要和 -p 一起用：请给出要说的话。",
     "usage.one_of_p_batch": "-p、--ask 和 --batch 不能同时用，请只给一个。",
     # -- 设置
+    "settings.tokens": "{name}={value}：必须是整数；0 表示不限。",
     "settings.wrong": "有一项设置不对。请看 .env.example。",
     "settings.env_missing": "没有 {path} 这个文件。请建立它，或去掉 --env-file。",
     "settings.env_line": "{path} 第 {line} 行读不懂，所以没有起作用。应写成 名字=值。",
@@ -30,6 +31,10 @@ FAILURES = {
     "settings.hours": "{name}={value}：应是小时数，0（从不）到 100000。",
     "settings.seconds": "{name}={value}：应是秒数，大于 0，不超过 86400。",
     "settings.few": "{name}={value}：必须是 0 到 9 的整数。",
+    "settings.most": "{name}={value}：必须是整数；0 为没有上限。",
+    "settings.percentage": "{name}={value}：必须是 1 到 100 的整数。",
+    "settings.forget_mode": "{name}={value}：必须是 fade 或 delete。",
+    "settings.external": "{name}={value}：必须写成 名字=路径，用逗号分隔，名字不得重复。",
     "settings.planning": "{name}={value}：必须是 off、auto 或 always。",
     "settings.group": "{name}={value}：必须是 2 到 100 的整数。",
     "settings.switch": "{name}={value}：应是 1 或 0。",
