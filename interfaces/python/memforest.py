@@ -188,11 +188,13 @@ class MemorySystem:
         text_id = memory_unit_id or self._new_id()
         turn = _past_turn(text_id, words, said_by.strip(), creation_time or self._clock())
         self._store(turn)
-        stored = self._memory.turns([text_id]) or self._memory.turns_of(self._session)[-1:]
-        self._context.append(stored[0].text_id)
+        said_here = self._memory.turns_of(self._session)
+        names = [one.text_id for one in said_here if one.text_id == text_id] or [said_here[-1].text_id]
+        if names[0] not in self._context:
+            self._context.append(names[0])
         while len(self._context) > self._room:
             self._keep_in_mind([self._context.popleft()])
-        return next(self._units([stored[0].text_id]))
+        return next(self._units(names))
 
     def _store(self, turn: PastTurn) -> None:
         past = self._memory.past

@@ -251,3 +251,16 @@ def test_the_page_of_the_documents_runs(
     assert "MemForest" in shown
     assert "demo_bot.db" in shown
     assert (tmp_path / "converted" / "demo_bot.db").exists()
+
+
+def test_an_id_that_is_taken_is_given_to_nothing_else(system: MemorySystem) -> None:
+    system.start_session("monday")
+    first = system.add_memory("I had soup.", source="user", memory_unit_id="unit-0001")
+    again = system.add_memory("I had soup.", source="user", memory_unit_id="unit-0001")
+    assert again == first
+    assert system.get_context() == [first]
+    system.start_session("tuesday")
+    other = system.add_memory("I had rice.", source="user", memory_unit_id="unit-0001")
+    assert other.content == "I had rice."
+    assert (first.id, other.group_id) == ("unit-0001", "tuesday")
+    assert other.id != first.id
