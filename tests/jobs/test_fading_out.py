@@ -297,6 +297,7 @@ def test_what_a_person_asked_to_have_forgotten_does_not_come_back(home: House, c
     home.memory.withhold([turn["text_id"]])
     assert f"User: {SAID[0]}" not in told(recalled(home, "Where did we see the zeppelin?", clock))
     home.memory.release([turn["text_id"]])
+    assert {row["text_id"] for row in home.rows("pending")}.isdisjoint(home.memory.fading.faded())
     home.settle()
     assert turn["text_id"] not in home.indexed()
     assert f"User: {SAID[0]}" in told(recalled(home, "Where did we see the zeppelin?", clock))
@@ -348,7 +349,7 @@ def test_deleting_erases_with_all_that_was_drawn_and_keeps_what_is_kept(home: Ho
 
 def test_deleting_never_takes_a_pinned_line_along(home: House, clock):
     tell(home, clock, *SAID)
-    home.memory.pin("user", "user: “We saw a zeppelin over the lake.”")
+    home.memory.pin("user", "We saw a zeppelin over the lake.")
     run(home, ForgetLimit(1, 100, "delete"))
     assert "zeppelin" in home.memory.image("user")
 
