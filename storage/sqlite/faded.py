@@ -37,7 +37,7 @@ kept_session (session_id) AS (
 kept_turn (seq) AS (
     SELECT t.turn FROM fact_turn t JOIN fact f ON f.seq = t.fact WHERE f.kept
     UNION SELECT t.turn FROM line_turn t JOIN line_evidence e ON e.seq = t.line
-        WHERE EXISTS (SELECT 1 FROM pin p WHERE p.image = e.image AND trim(p.text) = trim(e.line))
+        WHERE EXISTS (SELECT 1 FROM pin p WHERE p.image = e.image AND instr(e.line, trim(p.text)))
     UNION SELECT c.seq FROM conversation c JOIN visit v USING (text_id) WHERE v.never_delete
     UNION SELECT seq FROM conversation WHERE chapter IN (SELECT seq FROM kept_chapter)
 )
