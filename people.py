@@ -47,6 +47,7 @@ from storage.sqlite.registry import EVERYBODY, PEOPLE, REGISTRY, Instruction, Re
 __all__ = [
     "EVERYBODY",
     "ME",
+    "PEOPLE",
     "Companion",
     "Instruction",
     "People",

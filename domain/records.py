@@ -23,6 +23,10 @@ Origin = Literal["model", "hand", "setup", "restore", "erase"]
 PREFIX: dict[Role, str] = {"user": "User: ", "assistant": "Assistant: "}
 
 
+#: The door of sessions that hold what was handed over to the memory service: what a person said, and no replies.
+EVENT_DOOR = "service"
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """One conversation from its beginning to ``/save``.
@@ -205,7 +209,7 @@ class ErasureScope:
 
     ``versions`` lose the ``lines`` that hold it, and ``left`` is what stays of each of them. ``in_flight`` names the
     sessions whose message in flight goes. With ``facts`` go the ``relations`` that stand in them. The ``chapters`` lose
-    their text, which is asked for anew.
+    their text, which is asked for anew, and imports that were read from files of these ``file_names`` lose the name.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -221,10 +225,12 @@ class ErasureScope:
     facts: tuple[Fact, ...] = ()
     relations: tuple[Relation, ...] = ()
     chapters: tuple[Chapter, ...] = ()
+    file_names: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         told = self.turns or self.summaries or self.notes or self.facts or self.chapters
-        return bool(told or self.versions or self.pins or self.in_flight or self.sessions)
+        kept = self.versions or self.pins or self.in_flight or self.file_names
+        return bool(told or kept or self.sessions)
 
     @property
     def affected(self) -> tuple[str, ...]:
@@ -238,12 +244,9 @@ class ErasureScope:
         """Every text that must be in no file afterwards."""
         spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
         spoken += [chapter.text for chapter in self.chapters]
-        written = [*self.lines, *self.pins, *self._known()]
-        return tuple(
-            dict.fromkeys(
-                text for text in [*spoken, *written, *self._spellings(spoken + written)] if text.strip()
-            )
-        )
+        written = [*self.lines, *self.pins, *self.file_names, *self._known()]
+        spelled = self._spellings([*spoken, *written, *(turn.speaker for turn in self.turns)])
+        return tuple(dict.fromkeys(text for text in [*spoken, *written, *spelled] if text.strip()))
 
     def _known(self) -> Iterator[str]:
         """What the notes, facts and relations say."""

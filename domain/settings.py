@@ -35,6 +35,9 @@ class ExternalMemory:
     name: str
     path: Path
 
+    def __str__(self) -> str:
+        return f"{self.name}={self.path}"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -69,6 +72,7 @@ class Settings:
     coreference_context_size: int
     requests_per_minute: int
     requests_at_once: int
+    tokens_per_day: int
     server_names: str
     data_dir: Path
     log_dir: Path
@@ -161,6 +165,13 @@ def _amount(value: str) -> int:
     """A whole number that may be nothing."""
     if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or int(value) > 100_000:
         raise Wrong("amount")
+    return int(value)
+
+
+def _tokens(value: str) -> int:
+    """A whole number that may be very large, or nothing."""
+    if not re.fullmatch(r"\+?[0-9]{1,12}", value.strip()):
+        raise Wrong("tokens")
     return int(value)
 
 
@@ -307,6 +318,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("COREFERENCE_CONTEXT_SIZE", _few, "5"),
     Setting("REQUESTS_PER_MINUTE", _count, "600"),
     Setting("REQUESTS_AT_ONCE", _count, "32"),
+    Setting("TOKENS_PER_DAY", _tokens, "0"),
     Setting("SERVER_NAMES", _text),
     Setting("DATA_DIR", _folder, "data"),
     Setting("LOG_DIR", _folder, "logs"),

@@ -45,7 +45,8 @@ class Member:
 
     ``name`` is what it is called as a child: the id of a turn, a session or a chapter. ``text_id`` names the very words
     ``text``, so that it tells whether these are still the same. ``grouped_before``: how many of its siblings before it
-    are in a chapter already.
+    are in a chapter already; ``unready_before``: how many are still to be made, so that no chapter reaches over them.
+    ``speaker`` is who said a turn where that was neither the person nor the companion.
     """
 
     name: str
@@ -54,6 +55,8 @@ class Member:
     start: str
     end: str
     grouped_before: int = 0
+    unready_before: int = 0
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,14 +45,24 @@ class DecodedText:
     def __init__(self, file: BinaryIO, encoding: str) -> None:
         self._file = file
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._damage: Exception | None = None
 
     def read(self, size: int, /) -> str:
-        """The next piece, empty at the end. Raises one of ``DAMAGES``."""
-        while True:
-            piece = self._file.read1(size)  # type: ignore[attr-defined]
-            text = self._decoder.decode(piece, final=not piece)
-            if text or not piece:
-                return text
+        """The next piece, about as long as it was asked for, empty at the end. Raises one of ``DAMAGES``."""
+        if self._damage is not None:
+            raise self._damage
+        pieces: list[str] = []
+        left = size
+        try:
+            while left > 0 and (piece := self._file.read1(left)):  # type: ignore[attr-defined]
+                left -= len(piece)
+                pieces.append(self._decoder.decode(piece))
+        except DAMAGES as error:
+            self._damage = error
+            return "".join(pieces) or self.read(size)
+        if left == size:
+            pieces.append(self._decoder.decode(b"", final=True))
+        return "".join(pieces) or ("" if left == size else self.read(size))
 
 
 class _Utf8Look:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any
 
 from histories.shapes import number
@@ -77,10 +77,11 @@ def placed(local: datetime, zone: tzinfo | None) -> datetime | None:
 def _fixed(when: datetime) -> datetime | None:
     """The same time with an offset that stands for itself, if there is such a time at all."""
     try:
+        offset = when.utcoffset()
         when.astimezone(UTC)
     except (OverflowError, ValueError):
         return None
-    return when
+    return when.replace(tzinfo=timezone(offset)) if offset is not None else None
 
 
 def utc_name(when: datetime) -> str:

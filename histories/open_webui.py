@@ -128,7 +128,9 @@ def _take(talk: Talk, key: str, message: Any, reading: Reading) -> None:
 
 def _words(message: Mapping[str, Any]) -> str:
     """What was said, without what was thought or looked up on the way."""
-    own = _DETAILS.sub("", joined_text(message.get("content"))).strip()
+    # Only up to the last end of such a block, so that beginnings without one cost nothing.
+    blocks, end, others = joined_text(message.get("content")).rpartition("</details>")
+    own = (_DETAILS.sub("", blocks + end) + others).strip()
     if own:
         return own
     items = (item for item in records(message.get("output")) if item.get("type") == "message")

@@ -23,6 +23,8 @@ _MESSAGE = re.compile(
 )
 #: What stands in the place of what is no text.
 _PICTURES = re.compile(r"(?:\[(?:图片|表情|语音|视频|文件|QQ红包|动画表情|分享|闪照)[^\]]{0,40}\]\s*)+")
+#: The head of a message is no longer than this.
+_LONGEST_HEAD = 500
 _SYSTEM_NUMBERS = frozenset(("10000", "1000000", "80000000"))
 
 
@@ -65,7 +67,7 @@ class _Chat:
 
     def hear(self, line: str) -> None:
         """One more line: the head of a message, or what it says."""
-        found = _MESSAGE.fullmatch(line)
+        found = _MESSAGE.fullmatch(line) if len(line) < _LONGEST_HEAD else None
         if found:
             self._put_down()
             self._said = _Said(found)

@@ -37,7 +37,7 @@ _READABLE = frozenset(
 #: What lies beside a history and is none.
 _BESIDE = re.compile(
     r"(?:chat|index)\.html|(?:users?|user_settings|message_feedback|shared_conversations|model_comparisons|sora|shopping"
-    r"|ads|library_files|conversation_asset_file_names|export_manifest|projects(?:-\d+)?)\.json"
+    r"|ads|session_memories|long_term_memories|library_files|conversation_asset_file_names|export_manifest|projects(?:-\d+)?)\.json"
 )
 _SHARD = re.compile(r"conversations(?:-\d+)?\.json")
 _MANIFEST = "export_manifest.json"
@@ -182,11 +182,16 @@ def _passed_over(others: Sequence[tuple[FilePart, str]]) -> Iterator[HistoryFile
 
 def _worth_a_word(part: FilePart, reason: str) -> bool:
     """Whether something that is no history could have been taken for one."""
-    if reason not in (
-        omissions.SKIPPED,
-        omissions.NOT_RECOGNISED,
-        omissions.NO_CONVERSATIONS,
-    ) or _BESIDE.fullmatch(part.base):
+    if (
+        reason
+        not in (
+            omissions.SKIPPED,
+            omissions.NOT_RECOGNISED,
+            omissions.NO_CONVERSATIONS,
+        )
+        or _BESIDE.fullmatch(part.base)
+        or PurePosixPath(part.folder).name == "projects"
+    ):
         return False
     in_archive = part.path is None
     return not in_archive or PurePosixPath(part.base).suffix.lower() in _READABLE - {""}

@@ -36,8 +36,8 @@ _DELETED = re.compile(
     re.IGNORECASE,
 )
 _EDITED = re.compile(
-    r"\s*<(?:this message was edited|diese nachricht wurde bearbeitet"
-    r"|(?:此|这条|該|此則)?[消訊]息已(?:被)?(?:编辑|編輯))>\s*$",
+    r"<(?:this message was edited|diese nachricht wurde bearbeitet"
+    r"|(?:此|这条|該|此則)?[消訊]息已(?:被)?(?:编辑|編輯))>$",
     re.IGNORECASE,
 )
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -75,12 +75,7 @@ class _Said:
 def read(reading: Reading) -> Iterator[Found]:
     """The one chat that a file is."""
     dates = Dates()
-    rests = []
-    for line in reading.lines(counted=False):
-        if found := head_of(line):
-            dates.see(found)
-            rests.append(found.rest[:200])
-    senders = senders_of(rests)
+    senders = senders_of(_rests(reading, dates))
     order = dates.order(reading.options.day_first)
     if order is None:
         yield reading.unread(omissions.DAY_OR_MONTH, example=dates.example)
@@ -97,6 +92,14 @@ def read(reading: Reading) -> Iterator[Found]:
             said = _begun(talk, found, senders)
     _put_down(talk, said, order, reading)
     yield talk.finished()
+
+
+def _rests(reading: Reading, dates: Dates) -> Iterator[str]:
+    """What stands behind the head of each message, its date seen."""
+    for line in reading.lines(counted=False):
+        if found := head_of(line):
+            dates.see(found)
+            yield found.rest[:200]
 
 
 def chat_name(reading: Reading) -> str:
@@ -120,7 +123,7 @@ def _begun(talk: Talk, head: Head, senders: frozenset[str]) -> _Said | None:
 def _put_down(talk: Talk, said: _Said | None, order: str, reading: Reading) -> None:
     if said is None:
         return
-    words = _EDITED.sub("", _MARKS.sub("", "\n".join(said.lines)))
+    words = _EDITED.sub("", _MARKS.sub("", "\n".join(said.lines)).rstrip())
     first, _, others = words.strip().partition("\n")
     if _DELETED.fullmatch(first.strip()) and not others:
         talk.leave(omissions.DELETED)

@@ -10,12 +10,8 @@ from dataclasses import dataclass
 from histories.clocks import CLOCK, ODD_SPACES, time_of_day
 
 _DATE = r"(?P<a>\d{1,4})(?P<part>[./-]) ?(?P<b>\d{1,2})[./-] ?(?P<c>\d{1,4})"
-_HEAD = re.compile(
-    rf"(?:\[{_DATE}\.?,? {CLOCK}\] ?)(?P<rest>.*)".replace("(?P<", "(?P<i_")
-    + "|"
-    + rf"(?:{_DATE}\.?,? {CLOCK} [-–] )(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
+_IN_BRACKETS = re.compile(rf"\[{_DATE}\.?,? {CLOCK}\] ?(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_BEFORE_DASH = re.compile(rf"{_DATE}\.?,? {CLOCK} [-–] (?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 _INVISIBLE = "\u200e\u200f\ufeff\u202a\u202c"
 _QUOTES = re.compile(r"[\"“”„«»]")
 #: A name is not longer than this; what is longer before a colon is a sentence of the program.
@@ -50,15 +46,12 @@ def head_of(line: str) -> Head | None:
     line = line.lstrip(_INVISIBLE)
     if not line[:1].isdigit() and not line.startswith("["):
         return None
-    found = _HEAD.fullmatch(line.translate(ODD_SPACES))
-    if found is None:
+    pattern = _IN_BRACKETS if line.startswith("[") else _BEFORE_DASH
+    given = pattern.fullmatch(line.translate(ODD_SPACES))
+    if given is None:
         return None
-    prefix = "i_" if found["i_a"] else ""
-    names = ("a", "b", "c", "part", "hour", "minute", "second", "before", "after")
-    given = {name: found[prefix + name] for name in names}
-    start = found.start(f"{prefix}rest")
     date = (int(given["a"]), int(given["b"]), int(given["c"]))
-    clock = time_of_day(given)
+    clock = time_of_day(given.groupdict())
     return Head(
         date,
         given["part"],
@@ -66,7 +59,7 @@ def head_of(line: str) -> Head | None:
         given["after"] or given["before"] or "",
         any(given[name].startswith("0") for name in ("a", "b")),
         len(given["c"]) == 4,
-        line[start:],
+        line[given.start("rest") :],
         "{}-{}-{} {:02}:{:02}".format(*date, *clock[:2]),
     )
 

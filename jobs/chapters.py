@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from domain import errors
 from domain.events import Notice, Stop
 from domain.languages import estimate
+from domain.records import PREFIX
 from domain.tree import Member
 from jobs.noting import names_of_both
 from llm import Llm
@@ -162,7 +163,9 @@ def first_group(members: Sequence[Member], size: int) -> Sequence[Member]:
 
 
 def _near(one: Member, other: Member) -> bool:
-    """Whether nothing stands between two that is in a chapter already, or little time."""
+    """Whether nothing that is in a chapter stands between two, or little time; never over what is still to be made."""
+    if one.unready_before != other.unready_before:
+        return False
     if one.grouped_before == other.grouped_before:
         return True
     return datetime.fromisoformat(other.start) - datetime.fromisoformat(one.end) <= _FAR_APART
@@ -193,5 +196,11 @@ def _cut(text: str, share: float) -> str:
 
 def _openings(members: Sequence[Member]) -> str:
     """How each of these begins."""
-    lines = (" ".join(one.text.split())[:_OPENING] for one in members)
+    lines = (" ".join(_by_name(one).split())[:_OPENING] for one in members)
     return "\n".join(line for line in lines if line)
+
+
+def _by_name(member: Member) -> str:
+    """A member's text; a turn of somebody else begins with who said it."""
+    words = member.text.removeprefix(PREFIX["assistant"])
+    return f"{member.speaker}: {words}" if member.speaker else member.text

@@ -118,7 +118,7 @@ class Task:
         spoken = (role for role in roles if material == "turns" and member.text.startswith(PREFIX[role]))
         if (role := next(spoken, None)) is None:
             return {"text": self._plain(member.text)}
-        speaker = self.names["person" if role == "user" else "companion"]
+        speaker = self._plain(member.speaker) or self.names["person" if role == "user" else "companion"]
         return {"speaker": speaker, "text": self._plain(member.text.removeprefix(PREFIX[role]))}
 
     @property

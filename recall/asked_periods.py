@@ -48,6 +48,7 @@ _WHOLE = (
 )
 _BARE = r"\b(?P<whole>spring|summer|autumn|fall|winter|(?<!\d )(?<!last )(?<!past )(?<!this )year)\b"
 _HALF = r"\b(?:the )?(?P<half>first|second) half of (?:the|this) year\b|(?P<zh_half>[上下])半年"
+_QUARTER = r"\b(?P<which>this|last) quarter\b|(?P<zh_which>这个?|本|上个?)季度"
 _ZH_SEASON = r"(?P<of>今年|去年|前年|这个?|今|上个?|去)(?:的)?(?P<zh_season>[春夏秋冬])(?:天|季)?"
 _EVER = (
     r"\b(?:ever since|since) we (?:first )?(?:met|started|began|got to know)[^?.!]*|\ball (?:this|the) time\b"
@@ -57,7 +58,7 @@ _EVER = (
 )
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _FROM_TO = (
-    rf"\b(?:from|between) (?P<first>{_MONTH}) (?:to|till|until|through|and) (?P<last>{_MONTH})"
+    rf"\b(?:from|between|in|during|over) (?P<first>{_MONTH}) (?:to|till|until|through|and) (?P<last>{_MONTH})"
     r"(?:,? (?:of )?(?P<year>20\d\d))?\b"
 )
 _LATE = r"\b(?:lately|recently|these days)\b|最近|近来|近期|这阵子|这段时间|这些日子|这些天"
@@ -199,6 +200,14 @@ def _half(found: re.Match[str], today: date) -> Period:
     return Period(date(year, 7, 1), date(year, 12, 31))
 
 
+def _quarter(found: re.Match[str], today: date) -> Period:
+    first = today.month - (today.month - 1) % 3
+    if (found["which"] or found["zh_which"]).lower() in ("last", "上", "上个"):
+        last = date(today.year, first, 1) - timedelta(1)
+        return _from_month(last.year, last.month - 2, last.month)
+    return _from_month(today.year, first, first + 2)
+
+
 def _whole(found: re.Match[str], today: date) -> Period:
     what = found["whole"].lower()
     if what == "year":
@@ -267,6 +276,7 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str], date], Period]], ...] = (
     (_HALF_YEAR, _half_year),
     (_ROLLING, _rolling),
     (_HALF, _half),
+    (_QUARTER, _quarter),
     (rf"\b(?P<which>this|last|past) {_SEASON}\b", _this_season),
     (_WHOLE, _whole),
     (_ZH_SEASON, _zh_season),

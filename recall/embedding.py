@@ -150,6 +150,10 @@ BACKGROUND: Mapping[bool, tuple[str, ...]] = {
 _SPEAKER: Mapping[Role, str] = {"user": "User", "assistant": "Assistant"}
 
 
+def _said_by(turn: Turn) -> str:
+    return turn.speaker or _SPEAKER[turn.role]
+
+
 def style_for(model: str) -> KeyStyle:
     """How a model is given turns."""
     return "sentence" if model == SENTENCE_MODEL else "record"
@@ -159,8 +163,8 @@ def turn_key(turn: Turn, before: Sequence[Turn], style: KeyStyle = "record") -> 
     """The text that is embedded for a turn; ``before`` are the turns before it, nearest first."""
     if style == "sentence":
         return _sentence(turn, before)
-    lines = [f"{_date(turn.timestamp, turn.words)} {_SPEAKER[turn.role]}: {_cut(turn.words, _OWN)}"]
-    lines += [f"{_SPEAKER[other.role]}: {_cut(other.words, _BEFORE)}" for other in before[:TURNS_BEFORE]]
+    lines = [f"{_date(turn.timestamp, turn.words)} {_said_by(turn)}: {_cut(turn.words, _OWN)}"]
+    lines += [f"{_said_by(other)}: {_cut(other.words, _BEFORE)}" for other in before[:TURNS_BEFORE]]
     return "\n".join(lines)
 
 

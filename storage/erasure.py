@@ -119,6 +119,7 @@ class Eraser:
             pins=tuple(pins),
             in_flight=tuple(one.session_id for one in flying),
             chapters=_each((*chosen.chapters, *chapters)),
+            file_names=tuple(one.name for one in self.store.imports() if wanted in same(one.name)),
             **self._known(turns, notes, facts),
         )
 

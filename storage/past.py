@@ -105,17 +105,24 @@ class Past:
         told = [turn for turn in left if not turn.withheld]
         return (summary.summary if summary and upto else ""), told
 
-    def keep_summary(self, session_id: str, text: str, upto: int) -> None:
-        """Keep what a session came to as far as its round ``upto``."""
-        session = self._store.session(session_id)
-        if session is not None:
-            when = session.end_timestamp or self._now()
+    def keep_summary(self, session_id: str, text: str, before: str, turns: Sequence[Turn]) -> bool:
+        """Keep what a session came to as far as these turns, made from them and from what it came to ``before``.
+
+        False, and nothing is kept, when that is not so any more: something is gone or withheld since.
+        """
+        with self._store.in_one_commit():
+            session, (so_far, left) = self._store.session(session_id), self.summarised(session_id)
+            there = {turn.text_id for turn in left}
+            if session is None or so_far != before or any(turn.text_id not in there for turn in turns):
+                return False
+            when, upto = session.end_timestamp or self._now(), turns[-1].round
             gone = self._store.keep_past_summary(session_id, self._new_id(), when, text, upto)
-            self._tell_index(gone)
+        self._tell_index(gone)
+        return True
 
     def end_reading(self, due: DueSession) -> None:
-        """A session was read, unless more has come to it since."""
-        self._store.end_reading(due.session_id, due.turns)
+        """A session was read, unless more has come to it, or something went out of it, since."""
+        self._store.end_reading(due)
 
     def left(self) -> ReadingLeft:
         """How much is still to be read, and how many calls were made today."""

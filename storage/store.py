@@ -353,7 +353,7 @@ class ErasureStore(Protocol):
     """Taking out for good."""
 
     def holds(self, text: str) -> bool:
-        """Whether any turn, summary, image or pin holds exactly this text."""
+        """Whether anything that is kept, or names a kind of it, holds exactly this text."""
         ...
 
     def take_out(self, chosen: ErasureScope) -> None:

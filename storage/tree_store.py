@@ -24,8 +24,7 @@ class TreeStore(Protocol):
     def ungrouped(self, height: int, session_id: str = "") -> list[Member]:
         """What is in no chapter of this height yet and may be, in order.
 
-        Of height 1 archived sessions whose summary stands, as far as the first that is to be made anew; or of a session
-        its turns.
+        Of height 1 archived sessions whose summary stands; or of a session its turns.
         """
         ...
 
@@ -34,7 +33,7 @@ class TreeStore(Protocol):
         ...
 
     def long_sessions(self, characters: int) -> list[str]:
-        """The archived sessions with more characters than that."""
+        """The archived sessions in no chapter yet with more characters than that, but what was brought along."""
         ...
 
     def add_chapter(self, new: NewChapter, now: str) -> bool:

@@ -152,20 +152,21 @@ def here(
     doors: Callable[[People], list[Any]] = lambda people: [(trying(people),)],
     only_here: bool = True,
     grace: float = 30.0,
+    clock: Callable[[], datetime] | None = None,
     **settings: str,
 ) -> Iterator[Server]:
     """The application on a port of its own. Every door is the arguments of ``add_door`` after the application."""
-    log = logging.Logger("served", logging.CRITICAL)
+    log, clock = logging.Logger("served", logging.CRITICAL), clock or _now
     chosen = config.load(
         folder, {"EMBEDDING_MODEL": "built-in", **settings}, {"DATA_DIR": str(folder / "data")}
     )
-    llm = Llm(chosen, log, clock=_now)
+    llm = Llm(chosen, log, clock=clock)
     with (
-        closing(Registry(registry_in(chosen.data_dir), _now)) as registry,
+        closing(Registry(registry_in(chosen.data_dir), clock)) as registry,
         listening("127.0.0.1", 0) as bound,
     ):
         people = People(
-            chosen, llm, registry, log, clock=_now, new_id=lambda: uuid.uuid4().hex, most_open=chosen.open_memories
+            chosen, llm, registry, log, clock=clock, new_id=lambda: uuid.uuid4().hex, most_open=chosen.open_memories
         )  # fmt: skip
         app = make_app(people, VERSION, only_here=only_here)
         for door in doors(people):

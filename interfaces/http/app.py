@@ -59,7 +59,12 @@ def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI
     add_door(app, page_api.router(people))
     add_mcp(app, people, app.state.service, version)
     app.add_middleware(
-        Limits, problems=problems, per_minute=settings.requests_per_minute, at_once=settings.requests_at_once
+        Limits,
+        problems=problems,
+        per_minute=settings.requests_per_minute,
+        at_once=settings.requests_at_once,
+        tokens_per_day=settings.tokens_per_day,
+        now=people.clock,
     )
     names = HostNames(settings.server_names.split(","))
     app.add_middleware(Guards, problems=problems, registry=people.registry, names=names, only_here=only_here)

@@ -19,6 +19,7 @@ from domain.events import Reply, Stop
 from domain.records import Finish
 from domain.text import clean
 from interfaces.http.callers import Calling
+from interfaces.http.limits import spend
 from interfaces.service.chat_memory import ChatAsked, ChatMemory, ListedMemory
 from interfaces.service.held_history import Said
 from people import Instruction, People
@@ -166,6 +167,13 @@ def _add_chat(routes: APIRouter, service: ChatMemory) -> None:
         asked = ChatAsked(messages, body.system_instruction_id, x_session_id, body.options())
         with _told():
             answered = service.chat(caller.person(), asked, _stop_of(request))
+        reply = answered.reply
+        spend(
+            request,
+            reply.prompt_tokens,
+            reply.completion_tokens,
+            [*(one.text for one in messages), reply.text],
+        )
         return ChatReply(
             message=answered.reply.text,
             memories_used=answered.memories_used,

@@ -1,8 +1,9 @@
-"""How much one caller may ask of a server: the size of a body, requests in a minute, requests at once.
+"""How much one caller may ask of a server: the size of a body, requests in a minute and at once, tokens in a day.
 
 Promises: a request counts until the last byte of its answer is out, also a streamed one; a body is read whole before
 anything is done with it, so that neither a slow nor an endless one holds a memory; who asks too much is told when to
-come again, and costs nobody else anything.
+come again, and costs nobody else anything. What the model read and wrote for a reply is counted before the reply is
+out, by the day of the person's clock, for as long as the server runs.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated
+from datetime import date, datetime, timedelta
+from typing import Annotated, Any
 
 from pydantic import StringConstraints
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from domain.languages import estimate_all
 from interfaces.http.callers import Caller
 from interfaces.http.error_answers import Problem, Problems
 
@@ -29,6 +33,8 @@ MOST_MESSAGES = 10_000
 #: Seconds in which a body has to come.
 BODY_TIMEOUT = 30.0
 _MINUTE = 60.0
+#: Under which a door finds, in the state of its request, where to tell how many tokens a reply took.
+_SPENT = "tokens_spent"
 
 #: A text of a caller, of a length that can be dealt with.
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
@@ -36,10 +42,26 @@ Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
 
 @dataclass
 class _Use:
-    """What one caller asks of us: when each request of the last minute came, and how many are under way."""
+    """What one caller asks of us: when each request of the last minute came, how many are under way, and how many
+    tokens the model read and wrote on the day that is named."""
 
     came: deque[float] = field(default_factory=deque)
     under_way: int = 0
+    day: date | None = None
+    tokens: int = 0
+
+
+class _Spent:
+    """How many tokens one request took; what is told last holds."""
+
+    def __init__(self, use: _Use) -> None:
+        self._use = use
+        self._tokens = 0
+
+    def tell(self, tokens: int) -> None:
+        """So many, all in all."""
+        self._use.tokens += tokens - self._tokens
+        self._tokens = tokens
 
 
 class _Refused(Exception):
@@ -63,6 +85,8 @@ class Limits:
         *,
         per_minute: int,
         at_once: int,
+        tokens_per_day: int = 0,
+        now: Callable[[], datetime] = datetime.now,
         largest_body: int = LARGEST_BODY,
         body_timeout: float = BODY_TIMEOUT,
         clock: Callable[[], float] = time.monotonic,
@@ -71,6 +95,8 @@ class Limits:
         self._problems = problems
         self._per_minute = per_minute
         self._at_once = at_once
+        self._tokens_per_day = tokens_per_day
+        self._now = now
         self._largest = largest_body
         self._timeout = body_timeout
         self._clock = clock
@@ -81,7 +107,7 @@ class Limits:
             await self._app(scope, receive, send)
             return
         try:
-            with self._counted(scope.get("state", {}).get("caller")):
+            with self._counted(scope.setdefault("state", {})):
                 body = await self._body(scope, receive)
                 await self._app(scope, _again(body, receive), send)
         except _Refused as refused:
@@ -90,14 +116,16 @@ class Limits:
             return
 
     @contextmanager
-    def _counted(self, caller: Caller | None) -> Iterator[None]:
+    def _counted(self, state: dict[str, Any]) -> Iterator[None]:
         """Count a request while it is under way. What anybody may ask for is not counted."""
+        caller: Caller | None = state.get("caller")
         if caller is None:
             yield
             return
         use = self._uses.setdefault(caller.name, _Use())
         self._admit(use)
         use.under_way += 1
+        state[_SPENT] = _Spent(use)
         try:
             yield
         finally:
@@ -112,7 +140,17 @@ class Limits:
             raise _Refused(self._problems.of(429, "served.too_often", wait=wait, most=self._per_minute))
         if use.under_way >= self._at_once:
             raise _Refused(self._problems.of(429, "served.too_many", wait=1, most=self._at_once))
+        self._admit_today(use)
         use.came.append(now)
+
+    def _admit_today(self, use: _Use) -> None:
+        now = self._now()
+        if use.day != now.date():
+            use.day, use.tokens = now.date(), 0
+        if 0 < self._tokens_per_day <= use.tokens:
+            midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo)
+            wait = (midnight - now).total_seconds()
+            raise _Refused(self._problems.of(429, "served.too_much", wait=wait, most=self._tokens_per_day))
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         told = Headers(scope=scope).get("content-length", "")
@@ -139,6 +177,14 @@ class Limits:
 
     def _too_large(self) -> Problem:
         return self._problems.of(413, "served.too_large", most=self._largest)
+
+
+def spend(request: Request, asked: int | None, said: int | None, texts: Iterable[str]) -> None:
+    """Count what a reply took against its caller's day: as the model's server counted, else about as many as the
+    ``texts`` that were sent and came back have."""
+    counted = None if asked is None or said is None else asked + said
+    spent: _Spent = request.scope["state"][_SPENT]
+    spent.tell(estimate_all(texts) if counted is None else counted)
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

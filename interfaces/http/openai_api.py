@@ -23,6 +23,7 @@ from domain import errors
 from domain.events import Stop
 from interfaces.http.callers import Caller, Calling, Leaving
 from interfaces.http.error_answers import Problem, Problems
+from interfaces.http.limits import spend
 from interfaces.service.chat_requests import read_request
 from interfaces.service.relayed_chats import OWN_MODEL, Prepared, RelayedChats
 from models.relaying import Answer, Heard, Relay
@@ -77,8 +78,8 @@ def router(people: People) -> APIRouter:
             switched_off=x_memory.strip().lower() in _OFF,
         )
         if request.streams:
-            return _streamed(people.llm.relay(), chats, prepared, asked.app.state.problems, gone)
-        return _whole(people.llm.relay(), chats, prepared, gone)
+            return _streamed(people.llm.relay(), chats, prepared, asked, gone)
+        return _whole(people.llm.relay(), chats, prepared, asked, gone)
 
     @api.post("/embeddings")
     def embed(caller: Calling, gone: Leaving, body: Json) -> Response:
@@ -116,16 +117,24 @@ def _whose(caller: Caller, named: str | None, hints: Sequence[object]) -> str | 
     return named or next(hinted, None)
 
 
-def _whole(relay: Relay, chats: RelayedChats, prepared: Prepared, gone: Stop) -> Response:
+def _spend(asked: Request, prepared: Prepared, heard: Heard) -> None:
+    """Count what a reply took, also one that broke off: the model has read what was sent."""
+    usage = heard.usage or {}
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    told, said = (one if isinstance(one, int) else None for one in counts)
+    spend(asked, told, said, [json.dumps(prepared.body.get("messages"), ensure_ascii=False), heard.text])
+
+
+def _whole(relay: Relay, chats: RelayedChats, prepared: Prepared, asked: Request, gone: Stop) -> Response:
     answer = relay.send("POST", "/chat/completions", prepared.body, gone)
     gone.check()
+    _spend(asked, prepared, answer.heard)
     chats.keep(prepared, answer.heard)
     return Response(answer.body, answer.status, {**answer.headers, **prepared.headers})
 
 
-def _streamed(
-    relay: Relay, chats: RelayedChats, prepared: Prepared, problems: Problems, gone: Stop
-) -> Response:
+def _streamed(relay: Relay, chats: RelayedChats, prepared: Prepared, asked: Request, gone: Stop) -> Response:
+    problems: Problems = asked.app.state.problems
     events = relay.stream("/chat/completions", prepared.body, gone)
     first = next(events)
     if isinstance(first, Answer):
@@ -133,6 +142,7 @@ def _streamed(
 
     def told() -> Iterator[bytes]:
         heard = Heard()
+        _spend(asked, prepared, heard)  # whoever hangs up was sent for all the same
         try:
             for event in _kept_alive(events):
                 heard.take(body := _object(event))
@@ -149,6 +159,7 @@ def _streamed(
             yield b"data: " + json.dumps(refused(problems.problem_of(fault))).encode() + b"\n\n"
         finally:
             gone.set()
+            _spend(asked, prepared, heard)
 
     headers = {**prepared.headers, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(told(), media_type="text/event-stream", headers=headers)

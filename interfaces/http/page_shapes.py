@@ -146,9 +146,14 @@ class PageProof:
 def turn_shape(turn: Turn) -> PageTurn:
     """A message."""
     return PageTurn(
-        turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.words, turn.finish, turn.withheld,
-        turn.standin,
+        turn.text_id, turn.session_id, turn.timestamp, turn.role, _by(turn.speaker) + turn.words, turn.finish,
+        turn.withheld, turn.standin,
     )  # fmt: skip
+
+
+def _by(speaker: str) -> str:
+    """Who said something, where that was neither the person nor the companion."""
+    return f"{speaker}: " if speaker else ""
 
 
 def session_shape(session: Session, first: Sequence[Turn], summary: str) -> PageSession:
@@ -222,7 +227,8 @@ def _summary(words: Words, one: RecalledSummary) -> PageMemory:
 def _turn(words: Words, one: RecalledTurn) -> PageMemory:
     why = _why(words, one.why) if one.hit else words.say("why.neighbour")
     return PageMemory(
-        "turn", one.text_id, one.session_id, one.timestamp, one.role, one.text.removeprefix(PREFIX[one.role]),
+        "turn", one.text_id, one.session_id, one.timestamp, one.role,
+        _by(one.speaker) + one.text.removeprefix(PREFIX[one.role]),
         why, _marks(words, one.marks),
     )  # fmt: skip
 
@@ -251,7 +257,13 @@ def _why(words: Words, why: Why) -> str:
 def scope_shape(words: Words, scope: ErasureScope) -> PageScope:
     """What would go, of a long list the beginning."""
     known = list(
-        dict.fromkeys([*(one.restatement for one in scope.facts), *(one.text for one in scope.notes)])
+        dict.fromkeys(
+            [
+                *(one.restatement for one in scope.facts),
+                *(one.text for one in scope.notes),
+                *scope.file_names,
+            ]
+        )
     )
     return PageScope(
         mark_of(scope),
@@ -269,6 +281,7 @@ def mark_of(scope: ErasureScope) -> str:
     ids += [one.text_id for one in scope.notes] + [one.text_id for one in scope.facts]
     ids += [one.session_id for one in scope.sessions] + [*scope.in_flight, *scope.lines, *scope.pins]
     ids += [f"{one.image} {one.version}" for one in scope.versions]
+    ids += [*(one.text_id for one in scope.chapters), *scope.file_names]
     return hashlib.sha256("\n".join(sorted(ids)).encode("utf-8", "surrogatepass")).hexdigest()
 
 

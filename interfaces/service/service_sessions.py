@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from domain.pleas import heard
-from domain.records import Session, Turn
+from domain.records import EVENT_DOOR, Session, Turn
 from domain.settings import Settings
 from jobs.consolidating import ended_sessions
 from memory import Memory
 
 #: The door that holds these sessions.
-DOOR = "service"
+DOOR = EVENT_DOOR
 #: How the name of a request begins that a door gave it, not its client: what a client sends twice is still heard once.
 OF_A_DOOR = "door\0"
 #: What is said twice within so short a time, word for word, was sent twice.

@@ -28,11 +28,15 @@ class TokenOrder:
 
 @dataclass(frozen=True)
 class ImportOrder:
-    """What is to be brought along: files and folders, who the person is in them, and whether it is only looked at."""
+    """What is to be brought along: files and folders, who the person is in them, and whether it is only looked at.
+
+    ``dates`` is what dates name first, "day" or "month", where a file leaves that open.
+    """
 
     paths: tuple[Path, ...]
     me: tuple[str, ...] = ()
     only_look: bool = False
+    dates: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def parse(arguments: Sequence[str], words: Words) -> Options:
     if found.pop("help"):
         return Options(help=parser.format_help())
     person, words_of_token = found.pop("person"), found.pop("token")
-    bring = _import_order(found.pop("import"), found.pop("me"), found.pop("dry_run"))
+    bring = _import_order(found.pop("import"), found.pop("me"), found.pop("dry_run"), found.pop("dates"))
     where = {name: found.pop(name) for name in ("host", "port")}
     where = {name: given for name, given in where.items() if given is not None}
     options = Options(**found, **where, token=_token_order(words_of_token, person), bring=bring)
@@ -101,10 +105,12 @@ def parse(arguments: Sequence[str], words: Words) -> Options:
     return options
 
 
-def _import_order(paths: Sequence[Path] | None, me: Sequence[str] | None, dry: bool) -> ImportOrder | None:
-    if paths is None and (me or dry):
+def _import_order(
+    paths: Sequence[Path] | None, me: Sequence[str] | None, dry: bool, dates: str | None
+) -> ImportOrder | None:
+    if paths is None and (me or dry or dates):
         raise errors.UsageError("usage.needs_import")
-    return None if paths is None else ImportOrder(tuple(paths), tuple(me or ()), dry)
+    return None if paths is None else ImportOrder(tuple(paths), tuple(me or ()), dry, dates)
 
 
 def _token_order(given: Sequence[str] | None, person: str | None) -> TokenOrder | None:
@@ -199,6 +205,7 @@ def _parser(words: Words) -> argparse.ArgumentParser:
     add("--export", metavar="FILE")
     add("--import", nargs="+", metavar="FILE", type=Path)
     add("--me", action="append", metavar="NAME")
+    add("--dates", choices=("day", "month"))
     add("--dry-run", action="store_true")
     add("--serve", action="store_true")
     add("--host", metavar="HOST")

@@ -125,6 +125,11 @@ def _postings(joined: Mapping[str, str]) -> dict[str, Postings]:
     }
 
 
+def words_found_by(turn: Turn) -> str:
+    """By what a turn is found: its own words, and the name of whoever else said it."""
+    return f"{turn.speaker}\n{own_words(turn)}" if turn.speaker else own_words(turn)
+
+
 class IndexWriter(FactTables, EmbeddingTables, SaveTables):
     """Stores turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
 
@@ -194,7 +199,7 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
         with self._database.write() as sql:
             for turn in turns:
                 if not turn.withheld:
-                    self._lexicon.add(sql, "turn", turn.seq, self._tokens(own_words(turn)))
+                    self._lexicon.add(sql, "turn", turn.seq, self._tokens(words_found_by(turn)))
                     self._enqueue(turn.text_id, "conversation")
 
     def _unindex_turns(self, turns: Sequence[Turn]) -> None:

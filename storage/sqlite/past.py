@@ -20,8 +20,9 @@ from domain.imports import (
     ReadingLeft,
 )
 from domain.records import PREFIX, Turn
-from domain.text import own_words
+from storage.sqlite.database import Row
 from storage.sqlite.faded import FadedTables
+from storage.sqlite.lexicon import words_found_by
 from storage.sqlite.rewriting import RewritingTables
 from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
 from storage.store import NewSummary
@@ -36,6 +37,8 @@ _DUE = f"i.due AND NOT i.role_play AND s.status = 'archived' AND s.door = '{IMPO
 #: Newest first, and of one month what was talked of most.
 _ORDER = "substr(s.start_timestamp, 1, 7) DESC, i.turns DESC, s.position DESC"
 _DIGEST = 16
+#: So far apart stand sessions that are put between two others one after another.
+_CLOSE = 1 << 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +102,11 @@ class ImportTables(FadedTables, RewritingTables):
         """What was brought along, oldest first."""
         return [ImportSource(*row) for row in self._read(f"{_SOURCE} ORDER BY number")]
 
-    def _unname_imports(self, words: str) -> None:
-        """Take these words out of the names of files."""
-        held = "UPDATE import_source SET name = '' WHERE ?1 <> '' AND instr(lower(name), lower(?1))"
+    def _unname_imports(self, names: Sequence[str]) -> None:
+        """Let the files of these names have none."""
         with self._database.write() as sql:
-            sql(held, (words,))
+            for name in names:
+                sql("UPDATE import_source SET name = '' WHERE name = ?", (name,))
 
     def turns_of_import(self, number: int, most: int) -> list[str]:
         """Up to ``most`` turns that this import brought along and that are still there."""
@@ -130,10 +133,14 @@ class ImportTables(FadedTables, RewritingTables):
         return gone
 
     def _remove_emptied(self, session_id: str) -> list[str]:
-        """A session that was brought along and holds no turn any more; one that still does has no summary of it."""
-        gone = self._lose_summary(self.summary(session_id))
+        """A session that was brought along and holds no turn any more; one that still does gets another summary."""
+        summary = self.summary(session_id)
+        gone = self._lose_summary(summary)
+        self.drop_stages(session_id)
         if self._read("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id):
             self._settle_session(session_id, 0)
+            if summary:
+                self._ask_anew("summary", session_id, summary.timestamp)
         elif self._read("SELECT 1 FROM session WHERE session_id = ? AND door = ?", session_id, IMPORT_DOOR):
             self._delete_session(session_id)
         return gone
@@ -214,7 +221,7 @@ class ImportTables(FadedTables, RewritingTables):
             "text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position"
             ", speaker, undated"
         )
-        text_id, text = how.new_id(), PREFIX[past.role] + past.words
+        text_id, text = self._free_id(past.text_id) or how.new_id(), PREFIX[past.role] + past.words
         values = (text_id, session_id, past.timestamp, past.role, text, number, "stop", 1, how.now, position)
         marks = ", ".join("?" * (len(values) + 2))
         with self._database.write() as sql:
@@ -223,12 +230,20 @@ class ImportTables(FadedTables, RewritingTables):
                 (*values, past.speaker, int(past.undated)),
             )
             seq = int(added.lastrowid or 0)
-            turn = Turn(seq, text_id, session_id, past.timestamp, past.role, text, number)
-            self._lexicon.add_new(sql, "turn", seq, self._tokens(own_words(turn)))
+            turn = Turn(
+                seq, text_id, session_id, past.timestamp, past.role, text, number, speaker=past.speaker
+            )
+            self._lexicon.add_new(sql, "turn", seq, self._tokens(words_found_by(turn)))
             sql("INSERT INTO pending (text_id, kind) VALUES (?, 'conversation')", (text_id,))
             known = (how.conversation, _digest(past.key), seq, how.source)
             sql("INSERT INTO imported_message VALUES (?, ?, ?, ?)", known)
         return text_id
+
+    def _free_id(self, wanted: str) -> str:
+        """An id that a turn would keep, if nothing else has it; else nothing."""
+        tables = ("conversation", "summary", "chapter")
+        query = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE text_id = ?1" for table in tables)
+        return wanted if wanted and not self._read(query, wanted) else ""
 
     def _room_for(self, run: _Run, beside: _Place) -> int:
         """The place that is taken right before a run; what stands behind it makes room."""
@@ -245,28 +260,31 @@ class ImportTables(FadedTables, RewritingTables):
         times = f"start_timestamp = {said.format('')}, end_timestamp = {said.format('DESC')}"
         with self._database.write() as sql:
             sql(f"UPDATE session SET {times} WHERE session_id = ?1 AND door = '{IMPORT_DOOR}'", (session_id,))
-            longer = "UPDATE imported_session SET turns = turns + ?, due = 1 WHERE session_id = ?"
+            due = f"due + (SELECT door = '{IMPORT_DOOR}' FROM session s WHERE s.session_id = ?2)"
+            longer = f"UPDATE imported_session SET turns = turns + ?1, due = {due} WHERE session_id = ?2"
             sql(longer, (more, session_id))
 
     def _place_in_life(self, began: str) -> int:
         """A free place right before the session that began next."""
         following = (
-            "SELECT position FROM session WHERE julianday(start_timestamp) > julianday(?)"
+            "SELECT position, door FROM session WHERE julianday(start_timestamp) > julianday(?)"
             " ORDER BY julianday(start_timestamp), position LIMIT 1"
         )
+        preceding = "SELECT position, door FROM session WHERE position < ? ORDER BY position DESC LIMIT 1"
         while rows := self._read(following, began):
-            after = int(rows[0][0])
-            before = self._read("SELECT max(position) FROM session WHERE position < ?", after)[0][0]
-            if before is None:
-                return after - SESSION_SPACE
-            if after - before > 1:
-                return int(before + (after - before) // 2)
+            before = self._read(preceding, rows[0]["position"])
+            if not before:
+                return int(rows[0]["position"]) - SESSION_SPACE
+            if place := _between(before[0], rows[0]):
+                return place
             self._space_sessions()
         return int(self._read("SELECT coalesce(max(position), 0) FROM session")[0][0]) + SESSION_SPACE
 
     def _begin_past(self, began: str, how: _Import) -> str:
         """A session of the past, closed, in its place in life; a title is what is known of it at first. Its id."""
-        session_id = f"{began[:16].replace('-', '').replace(':', '').replace('T', '-')}-{how.new_id()[-12:]}"
+        named = f"{began[:16].replace('-', '').replace(':', '').replace('T', '-')}-{how.new_id()[-12:]}"
+        wanted = how.piece.session_id
+        session_id = wanted if wanted and self.session(wanted) is None else named
         columns = "(session_id, start_timestamp, end_timestamp, status, stored_at, position, door)"
         with self._database.write() as sql:
             values = (session_id, began, began, how.now, self._place_in_life(began), IMPORT_DOOR)
@@ -278,12 +296,24 @@ class ImportTables(FadedTables, RewritingTables):
                 self._index_summary(self._add_summary(session_id, title, 0))
         return session_id
 
+    def resume(self, session_id: str, present: str, now: str) -> None:
+        """Make an archived session the terminal's active one.
+
+        One of the past that was not read up is the person's own from then on, and gets its summary as theirs do.
+        """
+        own = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due AND NOT role_play"
+        with self._database.write() as sql:
+            super().resume(session_id, present, now)
+            if sql(own, (session_id,)).rowcount:
+                title = self.summary(session_id)
+                self._ask_anew("summary", session_id, title.timestamp if title else now)
+
     # -- reading up ----------------------------------------------------------------------------------------------
 
     def due_sessions(self, most: int) -> list[DueSession]:
         """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
         query = (
-            "SELECT i.session_id, i.turns FROM imported_session i JOIN session s USING (session_id)"
+            "SELECT i.session_id, i.turns, i.due FROM imported_session i JOIN session s USING (session_id)"
             f" WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
         )
         return [DueSession(*row) for row in self._read(query, most)]
@@ -298,11 +328,11 @@ class ImportTables(FadedTables, RewritingTables):
             self._index_summary(self._add_summary(session_id, made, upto))
         return gone
 
-    def end_reading(self, session_id: str, turns: int) -> None:
-        """A session was read, as far as it had so many turns."""
-        read = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND turns = ?"
+    def end_reading(self, due: DueSession) -> None:
+        """A session was read, unless it was asked for again since."""
+        read = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due = ?"
         with self._database.write() as sql:
-            sql(read, (session_id, turns))
+            sql(read, (due.session_id, due.asked))
 
     def was_imported(self, session_id: str) -> bool:
         """Whether a session was brought along."""
@@ -333,6 +363,14 @@ class ImportTables(FadedTables, RewritingTables):
     def _calls(self, today: str) -> int:
         day, _, count = (self._meta(_CALLS) or "").partition(" ")
         return int(count) if day == today else 0
+
+
+def _between(before: Row, after: Row) -> int:
+    """A place between two sessions, 0 for none: close to the one that was brought along, since others may follow."""
+    brought = [row["door"] == IMPORT_DOOR for row in (before, after)]
+    half = (after["position"] - before["position"]) // 2
+    step = half if brought[0] == brought[1] else min(half, _CLOSE)
+    return 0 if not step else int(after["position"] - step if brought[1] else before["position"] + step)
 
 
 def _runs(piece: PastPiece, known: Mapping[str, int], standing: Mapping[str, int]) -> list[_Run]:

@@ -44,7 +44,7 @@ class RewritingTables(Tables):
         A session that was brought along is read up again, when its turn comes.
         """
         columns = "(what, session_id, timestamp) VALUES (?, ?, ?)"
-        brought = "UPDATE imported_session SET due = 1 WHERE session_id = ? AND session_id IN"
+        brought = "UPDATE imported_session SET due = due + 1 WHERE session_id = ? AND session_id IN"
         closed = f"{brought} (SELECT session_id FROM session WHERE status = 'archived' AND door = ?)"
         with self._database.write() as sql:
             if what == "summary" and sql(closed, (session_id, IMPORT_DOOR)).rowcount:

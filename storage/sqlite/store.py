@@ -33,7 +33,7 @@ _ERASING = "erasing"
 #: Where words stand that somebody may ask to have erased; and our own, since nobody can erase these.
 _TEXTS = {
     "conversation": ("text", "speaker"),
-    "import_source": ("name",),
+    "import_source": ("name", "kind"),
     "summary": ("summary",),
     "chapter": ("text",),
     "persona": ("text",),
@@ -234,7 +234,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
     # -- erasing -------------------------------------------------------------------------------------------------
 
     def holds(self, text: str) -> bool:
-        """Whether any turn, summary, image or pin holds exactly this text."""
+        """Whether anything that is kept, or names a kind of it, holds exactly this text."""
         return any(
             self._read(f"SELECT 1 FROM {table} WHERE instr({column}, ?) > 0 LIMIT 1", text)
             for table, columns in _TEXTS.items()
@@ -255,7 +255,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._leave_of_versions(zip(chosen.versions, chosen.left, strict=True))
             self._leave_of_evidence(chosen.lines)
             self._take_out_drafts(chosen)
-            self._unname_imports(chosen.words)
+            self._unname_imports(chosen.file_names)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
             note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}

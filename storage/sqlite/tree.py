@@ -8,8 +8,8 @@ left nothing stays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from itertools import takewhile
 from typing import NamedTuple
 
 from domain.records import Summary, Turn
@@ -38,12 +38,12 @@ _EDGE = (
 _SESSIONS = (
     f"SELECT s.session_id AS name, m.text_id, m.summary AS text, coalesce({_EDGE.format('')}, s.start_timestamp)"
     f" AS start, coalesce({_EDGE.format('DESC')}, s.start_timestamp) AS ending, s.chapter, s.position, {_READY} AS"
-    " ready, s.status, EXISTS (SELECT 1 FROM conversation t WHERE t.session_id = s.session_id) AS spoken"
+    " ready, '' AS speaker"
     " FROM session s LEFT JOIN summary m USING (session_id)"
 )
 _TURNS = (
-    "SELECT text_id AS name, text_id, text, role, timestamp AS start, timestamp AS ending, chapter, withheld, standin"
-    " FROM conversation"
+    "SELECT text_id AS name, text_id, text, role, timestamp AS start, timestamp AS ending, chapter, withheld, standin,"
+    " speaker FROM conversation"
 )
 #: A chapter of less is none.
 _LEAST = 2
@@ -105,7 +105,7 @@ class TreeTables(VisitTables):
         """What is in no chapter of this height yet and may be, in order."""
         if session_id and height == 1:
             query = f"{_TURNS} WHERE session_id = ? AND NOT withheld AND NOT standin ORDER BY position"
-            return _free((row, row["chapter"] is not None) for row in self._read(query, session_id))
+            return _free((row, row["chapter"] is not None, False) for row in self._read(query, session_id))
         if height == 1:
             return self._ungrouped_sessions()
         chapters = [
@@ -114,17 +114,16 @@ class TreeTables(VisitTables):
         return _free_chapters(chapters)
 
     def _ungrouped_sessions(self) -> list[Member]:
-        rows, found = self._read(f"{_SESSIONS} ORDER BY s.position"), []
-        for row in rows:
-            if row["chapter"] is not None or row["ready"]:
-                found.append((row, row["chapter"] is not None))
-            elif row["status"] == "archived" and self._is_to_be_made(row["name"]):
-                break
-        return _free(found)
-
-    def _is_to_be_made(self, session_id: str) -> bool:
-        query = "SELECT 1 FROM renewal WHERE what = 'summary' AND session_id = ?"
-        return bool(self._read(query, session_id))
+        asked = (
+            "SELECT session_id FROM renewal WHERE what = 'summary'"
+            " UNION SELECT session_id FROM imported_session WHERE due AND NOT role_play"
+        )
+        unready = {row["session_id"] for row in self._read(asked)}
+        rows = self._read(
+            f"{_SESSIONS} WHERE s.status = 'archived' OR s.chapter IS NOT NULL ORDER BY s.position"
+        )
+        told = [row for row in rows if row["chapter"] is not None or row["ready"] or row["name"] in unready]
+        return _free((row, row["chapter"] is not None, row["name"] in unready) for row in told)
 
     def members(self, text_id: str) -> list[Member] | None:
         """What a chapter is made from now; None while some of that is not ready."""
@@ -142,9 +141,10 @@ class TreeTables(VisitTables):
         return [_member(row) for row in rows] if all(row["ready"] for row in rows) else None
 
     def long_sessions(self, characters: int) -> list[str]:
-        """The archived sessions in no chapter yet with more characters than that."""
+        """The archived sessions in no chapter yet with more characters than that; what was brought along is read up."""
         query = (
-            f"SELECT s.session_id FROM session s WHERE s.status = 'archived' AND s.chapter IS NULL AND {_READ_UP}"
+            "SELECT s.session_id FROM session s WHERE s.status = 'archived' AND s.chapter IS NULL"
+            " AND s.session_id NOT IN (SELECT session_id FROM imported_session)"
             " AND (SELECT sum(length(t.text)) FROM conversation t WHERE t.session_id = s.session_id) > ?"
             " ORDER BY s.position"
         )
@@ -267,32 +267,33 @@ def _node(row: Row) -> Node:
     return Node(*values)
 
 
-def _member(row: Row, grouped_before: int = 0) -> Member:
-    return Member(row["name"], row["text_id"], row["text"] or "", row["start"], row["ending"], grouped_before)
+def _member(row: Row) -> Member:
+    told = Member(row["name"], row["text_id"], row["text"] or "", row["start"], row["ending"])
+    return replace(told, speaker=row["speaker"])
 
 
-def _member_of(chapter: Chapter, grouped_before: int = 0) -> Member:
-    """A chapter as it is told in another; its text changes with the time at which it was made."""
-    return Member(chapter.text_id, chapter.text, chapter.text, chapter.start, chapter.end, grouped_before)
+def _member_of(chapter: Chapter) -> Member:
+    """A chapter as it is told in another; its text is all that tells whether it is still the same."""
+    return Member(chapter.text_id, chapter.text, chapter.text, chapter.start, chapter.end)
 
 
-def _free(rows: Iterable[tuple[Row, bool]]) -> list[Member]:
-    """Those of these rows, in order, that are not grouped yet."""
-    found, grouped = [], 0
-    for row, is_grouped in rows:
-        grouped += is_grouped
-        if not is_grouped:
-            found.append(_member(row, grouped))
+def _free(rows: Iterable[tuple[Row, bool, bool]]) -> list[Member]:
+    """Those of these rows, in order, that are neither grouped nor still to be made."""
+    found, grouped, unready = [], 0, 0
+    for row, is_grouped, is_unready in rows:
+        grouped, unready = grouped + is_grouped, unready + (is_unready and not is_grouped)
+        if not is_grouped and not is_unready:
+            found.append(replace(_member(row), grouped_before=grouped, unready_before=unready))
     return found
 
 
 def _free_chapters(chapters: Iterable[Chapter]) -> list[Member]:
-    """The same of chapters, as far as the first that is asked for anew."""
-    found, grouped = [], 0
-    for one in takewhile(lambda one: one.text or one.parent, chapters):
-        grouped += bool(one.parent)
-        if not one.parent:
-            found.append(_member_of(one, grouped))
+    """The same of chapters."""
+    found, grouped, unready = [], 0, 0
+    for one in chapters:
+        grouped, unready = grouped + bool(one.parent), unready + (not one.parent and not one.text)
+        if not one.parent and one.text:
+            found.append(replace(_member_of(one), grouped_before=grouped, unready_before=unready))
     return found
 
 

@@ -42,11 +42,11 @@ class VisitTables(IndexWriter):
                 self._remove_turns(instead_of.turns)
             spoken = self._add_round(session_id, turns, finish, now, before)
             self._index_turns(spoken.turns)
+            self._count_round(served)
             if before:
                 self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
             self.drop_in_flight(session_id)
             self.drop_stages(session_id)
-            self._count_round(served)
         return spoken
 
     def rounds_told(self) -> int:

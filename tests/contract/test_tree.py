@@ -201,3 +201,17 @@ def test_what_goes_takes_its_visits_and_marks_along(store: Store, teller: Teller
     store.take_out(ErasureScope(tuple(store.turns_of("s1")), (summary,), sessions=(session,)))
     assert store.faded() == {}
     assert [node.text_id for node in store.nodes()] == [LIFE]
+
+
+def test_no_chapter_reaches_over_a_session_that_is_still_to_be_made_anew(
+    store: Store, teller: Teller
+) -> None:
+    for session_id in ("s1", "s2", "s3"):
+        saved(store, teller, session_id)
+    summary = store.summary("s2")
+    assert summary is not None
+    store.take_out(ErasureScope((store.turns_of("s2")[0],), (summary,)))
+    assert [(one.name, one.unready_before) for one in store.ungrouped(1)] == [("s1", 0), ("s3", 1)]
+    (anew,) = store.renewals()
+    store.make_summary_anew(anew, teller.summary("what is left"), 1)
+    assert [(one.name, one.unready_before) for one in store.ungrouped(1)] == [("s1", 0), ("s2", 0), ("s3", 0)]

@@ -118,6 +118,16 @@ def test_a_member_that_leads_out_of_its_archive_and_a_bomb_are_refused(tmp_path)
     assert {one.details["said"] for one in found.unread} == {"path", "size"}
 
 
+def test_a_member_that_is_encrypted_is_refused(tmp_path):
+    good = json.dumps([CLAUDE]).encode()
+    path = zipped(tmp_path / "x.zip", ("conversations.json", good), ("secret.json", good))
+    content = bytearray(path.read_bytes())
+    content[content.rindex(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(bytes(content))
+    found = read(path)
+    assert (len(found.talks), [one.details["said"] for one in found.unread]) == (1, ["encrypted"])
+
+
 def test_an_archive_that_is_damaged_or_cut_off_is_said(tmp_path):
     path = zipped(tmp_path / "x.zip", ("conversations.json", json.dumps([CLAUDE]).encode()))
     whole = path.read_bytes()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from histories.encodings import DecodedText
 from histories.streaming import CutOff, JsonError, JsonStream, TooLong, decode_deep, enter
 
 SCALARS = st.one_of(
@@ -117,3 +118,26 @@ def test_a_path_leads_into_objects_and_past_everything_else():
     assert [read.value() for _ in read.items()] == [1, 2]
     assert not enter(stream(text), ("b", "nothing"))
     assert not enter(stream(text), ("a", "list"))
+
+
+class Slow(io.BytesIO):
+    """Bytes that come in small pieces, and at last not at all."""
+
+    def read1(self, size=-1):
+        piece = super().read1(min(size, 10))
+        if not piece:
+            raise OSError("damaged")
+        return piece
+
+
+def test_a_text_comes_in_pieces_as_long_as_were_asked_for_so_that_a_long_value_is_not_begun_again_and_again():
+    read = DecodedText(Slow("猫".encode() * 100), "utf-8")
+    assert len(read.read(150)) == 50
+
+
+def test_what_came_before_a_damage_is_handed_over_before_it_is_said():
+    read = DecodedText(Slow("猫".encode() * 100), "utf-8")
+    assert read.read(1_000) == "猫" * 100
+    for _ in range(2):
+        with pytest.raises(OSError, match="damaged"):
+            read.read(1_000)

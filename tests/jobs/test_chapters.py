@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,7 @@ from domain.tree import LIFE, Member
 from jobs.chapters import Chapters, Grown, first_group, shortened
 from tests.house import Mind, house
 from tests.jobs.writing_chapters import TITLE, life
+from tests.past import bring, talk
 from tests.server import ScriptedServer
 
 
@@ -63,6 +67,8 @@ def test_a_session_of_the_past_joins_those_near_it_and_not_those_of_today(tmp_pa
     assert first_group([old, near, today, late], 2) == [old, near]
     assert first_group([near, today, late], 2) == [today, late]
     assert first_group([near, today], 2) == ()
+    unready = replace(near, unready_before=1)
+    assert first_group([old, unready], 2) == ()
 
 
 def test_what_is_too_long_together_is_shortened_the_longest_first() -> None:
@@ -105,6 +111,20 @@ def test_without_a_model_the_tree_waits(tmp_path: Path) -> None:
         assert home.grow() == []
         assert not Chapters(home.memory, home.llm).due()
         assert home.memory.tree.chapters() == []
+
+
+def test_what_others_said_in_a_long_talk_of_people_is_told_as_theirs_and_never_as_the_companions(
+    tmp_path: Path,
+) -> None:
+    with life(tmp_path, group_size=2, group_tokens=10) as home:
+        said = [f"Ann: Owl {number} sat in the tree and said nothing." for number in range(2)]
+        bring(home.memory, talk("chat", *said, "Bob: I heard it all the same, every word of it."), me="Bob")
+        home.memory.past.end_reading(home.memory.past.due()[0])
+        home.writer.failing = 400
+        home.grow()
+        assert [part["speaker"] for part in home.writer.parts(0)] == ["Ann", "Ann"]
+        (chapter,) = home.memory.tree.chapters()
+        assert chapter.text.splitlines() == said
 
 
 def test_a_session_too_long_for_one_call_is_summarised_in_groups(tmp_path: Path) -> None:
@@ -204,3 +224,29 @@ def test_a_stop_leaves_the_chapter_unwritten(tmp_path: Path) -> None:
         with pytest.raises(errors.Interrupted):
             list(Chapters(home.memory, home.llm).run(stop))
         assert home.memory.tree.chapters() == []
+
+
+def test_what_was_brought_along_is_in_no_chapter_before_it_is_read_up(
+    tmp_path: Path, clock, new_id, log
+) -> None:
+    def brought(month: int) -> Any:
+        began = datetime(2025, month, 3, 10, 0, tzinfo=UTC)
+        return talk(f"talk {month}", f"P: It is month {month}.", "C: So it is.", began=began, title="A title")
+
+    with ScriptedServer() as server:
+        mind = Mind(server)
+        with house(
+            tmp_path, server, clock, new_id, log, GROUP_SIZE="2", GROUP_TOKENS="1", IMPORT_CALLS="3"
+        ) as home:
+            bring(home.memory, brought(1), brought(2), brought(3))
+            assert not Chapters(home.memory, home.llm).due()
+            for _ in range(3):
+                home.talk.keep_silent()
+                home.talk._keeping.wait()
+                clock.pass_by(days=1)
+            home.talk.keep_silent()
+            home.talk._keeping.wait()
+            (chapter,) = home.memory.tree.chapters()
+            assert not chapter.session_id, "what is too long was read up in parts"
+            assert "title" not in chapter.text
+            assert len(mind.asked("chapter")) == 1

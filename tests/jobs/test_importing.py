@@ -18,6 +18,7 @@ from tests.past import BEGAN, Handmade, bring, continued, talk, told
 from tests.server import ScriptedServer, say
 
 WHO = Teller(frozenset(), BEGAN)
+NOW = "2026-03-01T10:00:00+00:00"
 
 
 @pytest.fixture
@@ -175,12 +176,42 @@ def test_the_name_of_who_spoke_is_told_in_recalled_memories(opened, tmp_path):
         assert '"speaker": "Ann", "text": "The key lies under the blue pot."' in recalled
 
 
+def test_what_somebody_said_is_found_by_their_name(home):
+    bring(home.memory, talk("chat", "Ann: Are you coming?", "Bob: No.", "Eve: Why?"), me="Bob")
+    found = home.memory.search("Ann", home.settings.recall_limits)
+    assert [(turn.speaker, turn.text) for turn in found.turns] == [("Ann", "Assistant: Are you coming?")]
+
+
 def test_who_is_erased_by_name_goes_with_all_that_they_said(home):
     bring(home.memory, talk("chat", "Ann Marie: Are you coming?", "Bob: No."), me="Bob")
     home.memory.start()
     proof = home.memory.erase(home.memory.scope_of_words("Ann Marie"))
     assert not proof.traces
     assert told(home.memory) == [["u: No."]]
+
+
+def test_words_that_stand_in_the_name_of_a_file_alone_are_erased_there_in_any_case(home):
+    file = Handmade([CATS])
+    list(Importing(home.memory).run(file, "Gespräch mit ÄNNE.json", "1", WHO, Stop()))
+    home.memory.start()
+    chosen = home.memory.scope_of_words("änne")
+    assert chosen
+    assert not home.memory.erase(chosen).traces
+    assert [one.name for one in home.memory.past.imports()] == [""]
+    assert len(told(home.memory)[0]) == 4
+
+
+def test_every_case_in_which_a_name_was_written_is_searched_for(home):
+    bring(home.memory, talk("chat", "ANN MARIE: Are you coming?", "Bob: No."), me="Bob")
+    assert {"ann marie", "ANN MARIE"} <= {*home.memory.scope_of_words("ann marie").texts}
+
+
+def test_a_message_that_is_called_as_a_format_is_proves_nothing_by_its_name(home):
+    bring(home.memory, talk("short", "P: chatgpt", "C: Yes?"))
+    home.memory.start()
+    (session,) = [one for one in home.memory.recent_sessions(-1) if one.door]
+    turn = home.memory.turns_of(session.session_id)[0]
+    assert not home.memory.erase(home.memory.scope_of_turn(turn.text_id)).traces
 
 
 def test_a_time_that_nobody_knows_is_that_of_the_neighbours_and_is_marked(home):
@@ -233,6 +264,18 @@ def test_taking_one_import_back_leaves_what_another_brought_into_the_same_talk(h
     assert told(home.memory) == [["u: She purrs."]]
     assert bring(home.memory, CATS).messages == 4
     assert told(home.memory) == [[*map(_line, CATS.messages)], ["u: She purrs."]]
+
+
+def test_taking_back_an_import_asks_anew_for_what_a_session_that_was_gone_on_with_came_to(home):
+    bring(home.memory, CATS)
+    (session,) = [one for one in home.memory.recent_sessions(-1) if one.door]
+    home.memory.resume(session.session_id, home.talk.session.session_id)
+    home.memory.store_round(session.session_id, "She purrs.", "Does she?", NOW, "stop", ended=NOW)
+    home.memory.archive(session.session_id, "A cat that purrs.", {})
+    list(home.memory.past.take_back(1))
+    assert told(home.memory) == [["u: She purrs.", "a: Does she?"]]
+    assert home.memory.summary(session.session_id) is None
+    assert [(one.what, one.session_id) for one in home.memory.renewals()] == [("summary", session.session_id)]
 
 
 def _line(message: Any) -> str:

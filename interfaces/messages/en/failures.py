@@ -19,6 +19,7 @@ FAILURES = {
     "usage.json_needs_p": "--json goes with -p: give something to say.",
     "usage.one_of_p_batch": "-p, --ask and --batch do not go together. Give one of them.",
     # -- settings
+    "settings.tokens": "{name}={value}: must be a whole number; 0 sets no limit.",
     "settings.wrong": "A setting is wrong. See .env.example.",
     "settings.env_missing": "There is no file {path}. Make it, or leave out --env-file.",
     "settings.env_line": "Line {line} of {path} cannot be read, so it sets nothing. It should look like NAME=value.",

@@ -50,6 +50,7 @@ PROGRAM = {
     "setting.session_max_events": "Events that such a session holds, at most; the next one opens another.",
     "setting.coreference_context_size": 'The last events in which the memory service looks for what "she" and "that" mean, 0 to 9.',
     "setting.requests_per_minute": "Requests that a server takes from one token in a minute, at most.",
+    "setting.tokens_per_day": "Tokens that the model reads and writes for the chats of one token in a day, at most; 0: as many as are asked for.",
     "setting.requests_at_once": "Requests of one token that a server answers at the same time, at most.",
     "setting.server_names": "Names that a server may be called by beside its addresses, with commas between: memory.example.org, host.docker.internal.",
     "setting.recall_tokens": "Tokens that recalled memories may take in a prompt.",
@@ -117,5 +118,5 @@ PROGRAM = {
     "check.database_ok": "whole: {sessions} archived, {rounds}",
     "check.index_ok": "{vectors} vectors, {waiting} waiting",
     "check.persona_ok": "readable",
-    "flag.export": "write the whole memory into a new file, then end: FILE.json (--import reads it back), FILE.md",
+    "flag.export": "write the whole memory into a new file, then end: FILE.json (--import reads it back), FILE.md; or for other programs: lancedb:FOLDER, milvus:FILE.db, memforest:FOLDER, memforest-json:FOLDER",
 }

@@ -61,6 +61,7 @@ SERVING = {
     "served.too_large": "The body is larger than {most} bytes.",
     "served.too_slow": "The body did not come within {seconds} seconds.",
     "served.too_often": "More than {most} requests in a minute.",
+    "served.too_much": "More than {most} tokens of the model today (TOKENS_PER_DAY).",
     "served.too_many": "More than {most} requests at once.",
     "served.invalid": "The request is not as it should be: {problems}",
     "served.unexpected": "Something went wrong on this server. Nothing that was answered is lost.",

@@ -19,6 +19,7 @@ FAILURES = {
     "usage.json_needs_p": "--json 要和 -p 一起用：请给出要说的话。",
     "usage.one_of_p_batch": "-p、--ask 和 --batch 不能同时用，请只给一个。",
     # -- 设置
+    "settings.tokens": "{name}={value}：必须是整数；0 表示不限。",
     "settings.wrong": "有一项设置不对。请看 .env.example。",
     "settings.env_missing": "没有 {path} 这个文件。请建立它，或去掉 --env-file。",
     "settings.env_line": "{path} 第 {line} 行读不懂，所以没有起作用。应写成 名字=值。",

@@ -31,7 +31,7 @@ HISTORIES = {
     "history.unread.missing_file": "{where}：导出清单里有这个文件，但它不在。请重新导出。",
     "history.unread.points_elsewhere": "{where}：只写明了从哪里下载。请下载其中所列的文件，再导入那些文件。",
     "history.unread.notes": "{where}：是另一个程序的 {count} 条笔记，不是对话；没有人原样说过这些话，所以没有导入。",
-    "history.unread.day_or_month": "{where}：看不出 {example} 是日在前还是月在前。请指明后再导入。",
+    "history.unread.day_or_month": "{where}：看不出 {example} 先写日还是先写月。请加上 --dates day 或 --dates month 再导入。",
     "history.unread.somebody_elses": "{where}：是别人的对话（{said}）。",
     "history.unread.suspicious": "{where}：打开它不安全（{said}），已拒绝。",
     "history.unread.database_inside": "{where}：是压缩包里的数据库。请解压后单独导入。",

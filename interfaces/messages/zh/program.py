@@ -50,6 +50,7 @@ PROGRAM = {
     "setting.session_max_events": "这样的会话最多有多少条事件；再来一条就另开一个会话。",
     "setting.coreference_context_size": "记忆服务在最近几条事件里找“她”“那个”指什么，0 到 9。",
     "setting.requests_per_minute": "服务器每分钟最多接受一个令牌的多少次请求。",
+    "setting.tokens_per_day": "一个令牌的对话每天最多让模型读写多少个词元；0：不限。",
     "setting.requests_at_once": "服务器最多同时应答一个令牌的多少次请求。",
     "setting.server_names": "除地址之外，可以用来称呼服务器的名字，用逗号分隔：memory.example.org, host.docker.internal。",
     "setting.recall_tokens": "回忆内容在提示中最多占用的词元数。",
@@ -117,5 +118,5 @@ PROGRAM = {
     "check.database_ok": "完整：已归档 {sessions}，{rounds}",
     "check.index_ok": "{vectors} 个向量，{waiting} 个待做",
     "check.persona_ok": "可读",
-    "flag.export": "把全部记忆写入一个新文件，然后结束：FILE.json（--import 可读回）、FILE.md",
+    "flag.export": "把全部记忆写入一个新文件，然后结束：FILE.json（--import 可读回）、FILE.md；给其他程序：lancedb:文件夹、milvus:FILE.db、memforest:文件夹、memforest-json:文件夹",
 }

@@ -61,6 +61,7 @@ SERVING = {
     "served.too_large": "请求体超过 {most} 字节。",
     "served.too_slow": "请求体没有在 {seconds} 秒内到齐。",
     "served.too_often": "一分钟内的请求超过 {most} 次。",
+    "served.too_much": "今天模型读写的词元已超过 {most} 个（TOKENS_PER_DAY）。",
     "served.too_many": "同时进行的请求超过 {most} 个。",
     "served.invalid": "请求不合要求：{problems}",
     "served.unexpected": "服务器出了意外的错误。回答过的没有丢失。",

@@ -36,7 +36,7 @@ def import_choices(context: CommandContext, words: tuple[str, ...]) -> Sequence[
     """What may follow ``/import`` besides the names of files."""
     if words == ("undo",):
         return [str(one.number) for one in context.memory.past.imports()]
-    return ["undo", "rest", "on"] if not words else ["--me", "--dry-run"]
+    return ["undo", "rest", "on"] if not words else ["--me", "--dates", "--dry-run"]
 
 
 def _split(argument: str) -> list[str]:
@@ -50,15 +50,18 @@ def _order(words: Sequence[str]) -> ImportOrder:
     """What was typed, as the flags of the same names mean it."""
     paths: list[Path] = []
     me: list[str] = []
+    dates: str | None = None
     rest = iter(words)
     for word in rest:
         if word == "--me":
             me.append(next(rest, ""))
+        elif word == "--dates":
+            dates = next(rest, "")
         elif word != "--dry-run":
             paths.append(Path(word).expanduser())
-    if not paths or "" in me:
+    if not paths or "" in me or dates not in (None, "day", "month"):
         raise errors.UsageError("import.which")
-    return ImportOrder(tuple(paths), tuple(me), "--dry-run" in words)
+    return ImportOrder(tuple(paths), tuple(me), "--dry-run" in words, dates)
 
 
 def _bring(context: CommandContext, order: ImportOrder) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain import errors
 from domain.imports import IMPORT_DOOR
-from domain.records import Session
+from domain.records import EVENT_DOOR, Session
 from domain.text import one_line
 from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.ending import save_session
@@ -13,6 +13,8 @@ from interfaces.terminal.own_files import FORMATS, exported, write_new
 from interfaces.terminal.session_view import moment, show_opening, show_rounds, show_turns
 
 _LISTED = 20
+#: Doors whose sessions may hold what was said and answered by nobody.
+_DOORS_OF_ONE = (IMPORT_DOOR, EVENT_DOOR)
 #: As many sessions are offered by completion.
 _CHOICES = 9
 _TITLE = 60
@@ -49,11 +51,12 @@ def _earlier(context: CommandContext, count: int = -1) -> list[Session]:
 def session_row(context: CommandContext, session: Session) -> str:
     """Day, length and title of a session."""
     rounds = context.memory.rounds(session.session_id)
+    alone = 0 if rounds else len(context.memory.turns_of(session.session_id))
     began = moment(rounds[0].user.timestamp if rounds else session.start_timestamp)
     return context.words.say(
         "sessions.row",
         day=f"{began:%Y-%m-%d} {context.words.say(f'day.{began.weekday()}')}",
-        rounds=context.words.count("round", len(rounds)),
+        rounds=context.words.count("message", alone) if alone else context.words.count("round", len(rounds)),
         title=title_of(context, session),
     )
 
@@ -104,7 +107,8 @@ def show(context: CommandContext, argument: str) -> Next:
         context.aside.line(summary.summary, "quiet")
     context.aside.line()
     turns, rounds = memory.turns_of(session.session_id), memory.rounds(session.session_id)
-    if any(turn.speaker for turn in turns) or (session.door == IMPORT_DOOR and len(turns) > 2 * len(rounds)):
+    of_one_alone = session.door in _DOORS_OF_ONE and len(turns) > 2 * len(rounds)
+    if of_one_alone or any(turn.speaker for turn in turns):
         show_turns(context.aside, context.words, turns)
     else:
         show_rounds(context.aside, context.words, rounds, quiet=False)

@@ -91,9 +91,9 @@ def _turn_line(context: CommandContext, turn: Turn) -> str:
 
 
 def _known(chosen: ErasureScope) -> list[str]:
-    """What the notes and facts say that would go; of those that say the same, one."""
+    """What the notes and facts say that would go, of those that say the same one; and names of files."""
     notes = [note.text for note in chosen.notes]
-    return list(dict.fromkeys([*(fact.restatement for fact in chosen.facts), *notes]))
+    return list(dict.fromkeys([*(fact.restatement for fact in chosen.facts), *notes, *chosen.file_names]))
 
 
 def _counts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:

@@ -14,6 +14,7 @@ from interfaces.terminal.commands.bringing import reading_left
 from interfaces.terminal.context_use import context_use
 from interfaces.terminal.style import cells_of
 from llm import Layers
+from people import PEOPLE
 
 _COPY_BYTES = 100_000
 #: The layers that stand in the system message, behind its rules.
@@ -136,7 +137,7 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     state = say(f"index.{index.doing}")
     log = settings.log_dir / "debug.log"
     rows = [
-        ("data", say("status.size", path=settings.data_dir, size=size_of(settings.data_dir))),
+        ("data", say("status.size", path=settings.data_dir, size=size_of(settings.data_dir, PEOPLE))),
         ("known", _known(context)),
         *([("brought", told)] if (told := reading_left(context)) else []),
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
@@ -178,23 +179,26 @@ def _settings(context: CommandContext) -> list[tuple[str, str, str]]:
 def _as_set(value: object) -> str:
     """A value as it would be written into ``.env``.
 
-    >>> _as_set(True), _as_set(120.0), _as_set(timedelta(hours=8)), _as_set("")
-    ('1', '120', '8', '–')
+    >>> _as_set(True), _as_set(120.0), _as_set(timedelta(hours=8)), _as_set(""), _as_set(())
+    ('1', '120', '8', '–', '–')
     """
     if isinstance(value, timedelta):
         return f"{value / timedelta(hours=1):g}"
     if isinstance(value, bool | float):
         return f"{value:g}"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "–"
     return str(value) or "–"
 
 
-def size_of(folder: Path) -> str:
-    """How much a folder takes on the disk.
+def size_of(folder: Path, besides: str = "") -> str:
+    """How much a folder takes on the disk, ``besides`` a folder in it.
 
     >>> size_of(Path("/nowhere"))
     '0 B'
     """
-    size: float = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    own = (path for path in folder.rglob("*") if not besides or folder / besides not in path.parents)
+    size: float = sum(path.stat().st_size for path in own if path.is_file())
     for unit in ("B", "KB", "MB", "GB"):
         if size < 1000 or unit == "GB":
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -76,7 +76,7 @@ def _tree(context: CommandContext, chapters: Sequence[_Numbered]) -> None:
 
 
 def _row(context: CommandContext, one: _Numbered) -> None:
-    context.aside.one_row(f"{one.number:>3}  {'   ' * one.depth}{_told(context, one.chapter)}")
+    context.aside.one_row(f"{'   ' * one.depth}{one.number:>3} {_told(context, one.chapter)}")
 
 
 def _told(context: CommandContext, chapter: Chapter) -> str:
@@ -101,7 +101,7 @@ def _open(context: CommandContext, opened: _Numbered, chapters: Sequence[_Number
     context.tell("life.drawn", "quiet", day=day_here(chapter.stored_at))
     below = [one for one in chapters if one.chapter.parent == chapter.text_id]
     for one in below:
-        context.aside.one_row(f"{one.number:>3}  {_told(context, one.chapter)}", "quiet")
+        context.aside.one_row(f"{one.number:>3} {_told(context, one.chapter)}", "quiet")
     if not below:
         found = map(context.memory.session, chapter.children)
         _sessions(context, [session for session in found if session])

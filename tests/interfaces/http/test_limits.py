@@ -7,12 +7,15 @@ import socket
 import threading
 from collections.abc import Mapping
 from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from interfaces.http.error_answers import Problem
 from interfaces.http.limits import LARGEST_BODY, LONGEST_TEXT
+from tests.program import connected
 from tests.served import Server, here, trying, until
+from tests.server import ScriptedServer, answer, say, whole
 
 
 def test_a_caller_that_asks_too_often_is_told_when_to_come_again(tmp_path: Path) -> None:
@@ -39,6 +42,46 @@ def test_a_streamed_answer_counts_until_its_last_byte_is_out(tmp_path: Path) -> 
             go_on.set()
             assert came.read() == b"last\n"
         until(lambda: server.ask("GET", "/nothing").status == 404)
+
+
+def test_who_has_used_up_the_tokens_of_a_day_is_told_to_come_again_tomorrow(tmp_path: Path) -> None:
+    said = {"model": "m", "messages": [{"role": "user", "content": "My cat is called Douban."}]}
+    used: dict[str, Any] = {"prompt_tokens": 700, "completion_tokens": 50, "total_tokens": 750}
+    with ScriptedServer() as model:
+        settings = connected(model.base, EMBEDDING_MODEL="built-in", TOKENS_PER_DAY="1500")
+        with here(tmp_path, **settings) as server:
+            assert server.registry
+            server.token, other = (server.registry.add_token(name, "me") for name in ("one", "other"))
+            model.script(*[answer(whole("Nice cat.") | {"usage": used})] * 2, "Nice cat.")
+            assert server.ask("POST", "/api/v1/chat", said).status == 200
+            assert server.ask("POST", "/v1/chat/completions", said).status == 200
+            refused = [server.ask("POST", path, said) for path in ("/api/v1/chat", "/v1/chat/completions")]
+            assert [one.status for one in refused] == [429, 429]
+            assert all(0 < int(one.headers["retry-after"]) <= 86_400 for one in refused)
+            assert "1500" in refused[0].json["detail"]
+            assert server.ask("POST", "/v1/chat/completions", said, token=other).status == 200
+            assert len(model.chats) == 3
+
+
+def test_the_tokens_of_a_stream_count_as_they_are_told_or_estimated_and_a_new_day_begins_with_none(
+    tmp_path: Path,
+) -> None:
+    said = {"model": "m", "messages": [{"role": "user", "content": "cat " * 500}], "stream": True}
+    day = [datetime(2026, 3, 1, 23, 0, tzinfo=UTC)]
+    with (
+        ScriptedServer() as model,
+        here(
+            tmp_path,
+            clock=lambda: day[0],
+            **connected(model.base, EMBEDDING_MODEL="built-in", TOKENS_PER_DAY="5"),
+        ) as server,
+    ):
+        model.script(*[say("Nice cats.")] * 2)
+        assert server.ask("POST", "/v1/chat/completions", said).status == 200
+        refused = server.ask("POST", "/v1/chat/completions", said)
+        assert (refused.status, refused.headers["retry-after"]) == (429, "3600")
+        day[0] += timedelta(hours=2)
+        assert server.ask("POST", "/v1/chat/completions", said).status == 200
 
 
 def test_whoever_hangs_up_no_longer_counts(tmp_path: Path) -> None:

@@ -11,9 +11,12 @@ from interfaces.messages import LANGUAGES
 from interfaces.terminal.commands.command_table import TABLE
 from interfaces.terminal.commands.examples import examples_of
 from interfaces.terminal.commands.helping import DAILY, GROUPS
+from interfaces.terminal.commands.inspecting import size_of
 from interfaces.terminal.excerpts import excerpt
+from people import PEOPLE
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
+from tests.served import here
 from tests.server import ScriptedServer
 
 
@@ -137,6 +140,31 @@ def test_sessions_are_numbered_and_titled_and_found_by_number(
     terminal.say("/forget session 2")
     terminal.see("let us talk of tea", times=3)
     terminal.send_after("[y/N]", "n\r")
+
+
+def test_a_session_in_which_only_the_person_spoke_reads_as_what_they_said(
+    chat: Chat, tmp_path: Path, connected: dict[str, str]
+) -> None:
+    with here(tmp_path) as server:
+        for said in ("My sister Ann lives in Lyon.", "She has a blue bicycle."):
+            assert server.ask("POST", "/process", {"input": said, "user_id": "me"}).status == 200
+        assert server.ask("POST", "/end-session", {"user_id": "me"}).status == 200
+    terminal = chat(columns=110, rows=60, **connected)
+    terminal.prompt()
+    terminal.say("/sessions")
+    terminal.see("· 2 messages · ")
+    terminal.prompt()
+    terminal.say("/show 1")
+    terminal.see("> My sister Ann lives in Lyon.\n> She has a blue bicycle.\n")
+    terminal.prompt()
+
+
+def test_the_size_of_a_memory_does_not_count_the_memories_of_other_people(tmp_path: Path) -> None:
+    others = tmp_path / PEOPLE / "somebody" / "own"
+    others.mkdir(parents=True)
+    (others / "memory.db").write_bytes(bytes(5_000))
+    (tmp_path / "memory.db").write_bytes(bytes(700))
+    assert (size_of(tmp_path), size_of(tmp_path, PEOPLE)) == ("5.7 KB", "700 B")
 
 
 def test_an_export_in_an_unknown_format_is_refused_with_the_formats_there_are(

@@ -124,6 +124,14 @@ def test_in_a_chat_of_people_somebody_must_say_who_the_person_is(tmp_path: Path,
     assert "**Ann** · 2025-10-14" in (tmp_path / "all.md").read_text(encoding="utf-8")
 
 
+def test_a_file_of_which_nothing_can_be_read_says_why_and_ends_with_1(tmp_path: Path) -> None:
+    (tmp_path / "chat.txt").write_text(
+        "3/4/25, 10:00 - Ann: Hi\n3/4/25, 10:01 - Bob: Yes\n", encoding="utf-8"
+    )
+    told = run(tmp_path, "--import", str(tmp_path / "chat.txt"), "--me", "Ann", **ENGLISH)
+    assert (told.code, "--dates" in told.out) == (1, True)
+
+
 def test_at_a_terminal_it_is_asked_who_the_person_is(chat: Chat, people: Path) -> None:
     terminal = chat(rows=40, columns=110, **ENGLISH)
     terminal.prompt()
@@ -199,3 +207,12 @@ def test_the_names_of_files_are_completed(chat: Chat, export: Path) -> None:
     terminal.send("\t")
     terminal.see(f"/import {export}")
     terminal.send("\x03")
+
+
+def test_a_date_that_may_be_read_in_two_ways_is_asked_for(tmp_path: Path) -> None:
+    chat = tmp_path / "WhatsApp Chat with Ann.txt"
+    chat.write_text("1/4/23, 19:02 - Ann: hi\n1/4/23, 19:03 - Bob: hello\n", encoding="utf-8")
+    unclear = run(tmp_path, "--import", str(chat), "--me", "Bob", **ENGLISH)
+    assert "--dates day or --dates month" in unclear.out + unclear.err
+    clear = run(tmp_path, "--import", str(chat), "--me", "Bob", "--dates", "day", "--dry-run", **ENGLISH)
+    assert "From 2023-04-01 to 2023-04-01." in clear.out
