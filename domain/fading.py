@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 #: What becomes of a memory that fades: it leaves the indexes and stays in the archive; or it is erased.
 ForgetMode = Literal["fade", "delete"]
@@ -26,6 +26,15 @@ class ForgetLimit:
         if not self.most or searched <= self.most:
             return 0
         return max(1, searched * self.percentage // 100)
+
+
+class FadedText(NamedTuple):
+    """The text of a turn that has faded, and where and when it was said."""
+
+    seq: int
+    session_id: str
+    timestamp: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Protocol
 
+from domain.fading import FadedText
 from domain.languages import estimate, is_unspaced
 from domain.recollection import RecalledTurn, RecallLimits, Recollection, Why
 from domain.records import PREFIX, Turn
@@ -41,7 +42,7 @@ _SHARE = 0.25
 #: How long a turn may be that is handed over; tokens of what marks it as faint, and of what explains that.
 _LONGEST, MARK, LEGEND = 400, 14, 60
 #: So many turns that seem to fit are read word by word.
-_READ_CLOSELY = 300
+_READ_CLOSELY = 100
 _OF_THAT_DAY = "@day"
 
 
@@ -49,9 +50,8 @@ class FadedStore(Protocol):
     """What has faded."""
 
     def any_faded(self) -> bool: ...
-    def faded_turns(
-        self, pieces: Sequence[str], days: tuple[str, str] | None = None
-    ) -> Iterator[list[Turn]]: ...
+    def faded_texts(self) -> Iterator[list[FadedText]]: ...
+    def turns(self, seqs: Sequence[int]) -> list[Turn]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +66,12 @@ class _Sought:
     def score(self, turn: Turn) -> tuple[float, frozenset[str]]:
         """How well a turn fits, 0 for not at all, and which of the terms it holds."""
         held = frozenset(words.terms(turn.words)) & self.weights.keys()
-        fits = self.of_the_days(turn) or not held.isdisjoint(self.rare)
+        fits = self.is_of_the_days(turn.timestamp) or not held.isdisjoint(self.rare)
         return (max(sum(self.weights[term] for term in held), 1e-3) if fits else 0.0), held
 
-    @property
-    def between(self) -> tuple[str, str] | None:
-        """The first and the last day to be looked through; those of every year for days that are meant of any."""
-        if self.days is None:
-            return None
-        days = self.days
-        return ("", "~") if days.yearly else (days.first.isoformat(), days.last.isoformat())
-
-    def of_the_days(self, turn: Turn) -> bool:
-        """Whether it was said on one of the days that are meant."""
-        return self.days is not None and _is_of(self.days, turn.timestamp)
+    def is_of_the_days(self, timestamp: str) -> bool:
+        """Whether this is a time of one of the days that are meant."""
+        return self.days is not None and _is_of(self.days, timestamp)
 
 
 class FaintMemories:
@@ -158,20 +150,18 @@ class FaintMemories:
     def _likely(self, sought: _Sought, session_id: str) -> list[Turn]:
         """The turns that are worth a close reading: those that seem to hold what the fewest seem to hold."""
         pieces = {term: words.beginnings(term) for term in sought.rare}
-        alike: dict[frozenset[str], deque[Turn]] = defaultdict(lambda: deque(maxlen=_READ_CLOSELY))
+        alike: dict[frozenset[str], deque[int]] = defaultdict(lambda: deque(maxlen=_READ_CLOSELY))
         counts = Counter[str]()
-        for turns in self._store.faded_turns(
-            sorted({one for each in pieces.values() for one in each}), sought.between
-        ):
-            for turn in turns:
-                folded = words.folded(turn.text)
-                seems = {term for term, each in pieces.items() if any(one in folded for one in each)}
-                seems |= {_OF_THAT_DAY} if sought.of_the_days(turn) else set()
-                if seems and turn.session_id != session_id:
+        for texts in self._store.faded_texts():
+            for one in texts:
+                folded = words.folded(one.text)
+                seems = {term for term, each in pieces.items() if any(piece in folded for piece in each)}
+                seems |= {_OF_THAT_DAY} if sought.is_of_the_days(one.timestamp) else set()
+                if seems and one.session_id != session_id:
                     counts.update(seems)
-                    alike[frozenset(seems)].append(turn)
+                    alike[frozenset(seems)].append(one.seq)
         best = sorted(alike, key=lambda seems: -sum(1.0 / counts[one] for one in seems))
-        return [turn for seems in best for turn in alike[seems]][:_READ_CLOSELY]
+        return self._store.turns([seq for seems in best for seq in alike[seems]][:_READ_CLOSELY])
 
 
 def _days(read: questions.Question) -> Period | None:

@@ -13,6 +13,7 @@ from datetime import datetime
 from domain.fading import ForgetLimit, Leaf
 from domain.records import IMAGES, ErasureScope, Session
 from storage.erasure import Eraser
+from storage.image_lines import same
 from storage.store import Store
 
 
@@ -82,5 +83,6 @@ class FadingVerbs:
         return tuple(one for one in sessions if one and one.status == "archived")
 
     def _takes_pinned(self, chosen: ErasureScope) -> bool:
-        pinned = {pin.strip() for image in IMAGES for pin in self._store.pins(image)}
-        return bool(pinned & {line.strip() for line in (*chosen.lines, *chosen.pins)})
+        """Whether a line goes that holds a pin."""
+        pinned = [same(pin).strip() for image in IMAGES for pin in self._store.pins(image)]
+        return any(pin in same(line) for line in (*chosen.lines, *chosen.pins) for pin in pinned)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from domain.fading import Leaf
-from domain.records import Turn
+from domain.fading import FadedText, Leaf
 from domain.tree import Chapter, Member, NewChapter, Node
 
 
@@ -79,8 +78,8 @@ class TreeStore(Protocol):
         ...
 
     def any_faded(self) -> bool: ...
-    def faded_turns(self, pieces: Sequence[str], days: tuple[str, str] | None = None) -> Iterator[list[Turn]]:
-        """The turns that have faded and may hold any of these small letters, or are of these days, in slices."""
+    def faded_texts(self) -> Iterator[list[FadedText]]:
+        """The texts of all turns that have faded, in slices."""
         ...
 
     def faded(self) -> Mapping[str, str]:

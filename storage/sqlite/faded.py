@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from domain.fading import Leaf
+from domain.fading import FadedText, Leaf
 from domain.records import Kind, Summary, Turn
 from domain.tree import LIFE
 from storage.sqlite.database import Row
-from storage.sqlite.sessions import TURN, turn_of
 from storage.sqlite.tree import TreeTables
 
 #: In ``meta``: how often anything faded or came back.
@@ -38,7 +37,7 @@ kept_session (session_id) AS (
 kept_turn (seq) AS (
     SELECT t.turn FROM fact_turn t JOIN fact f ON f.seq = t.fact WHERE f.kept
     UNION SELECT t.turn FROM line_turn t JOIN line_evidence e ON e.seq = t.line
-        WHERE EXISTS (SELECT 1 FROM pin p WHERE p.image = e.image AND trim(p.text) = trim(e.line))
+        WHERE EXISTS (SELECT 1 FROM pin p WHERE p.image = e.image AND instr(e.line, trim(p.text)))
     UNION SELECT c.seq FROM conversation c JOIN visit v USING (text_id) WHERE v.never_delete
     UNION SELECT seq FROM conversation WHERE chapter IN (SELECT seq FROM kept_chapter)
 )
@@ -131,23 +130,17 @@ class FadedTables(TreeTables):
         """Whether anything has faded at all."""
         return bool(self._read("SELECT 1 FROM faded LIMIT 1"))
 
-    def faded_turns(self, pieces: Sequence[str], days: tuple[str, str] | None = None) -> Iterator[list[Turn]]:
-        """The turns that have faded and may hold any of these small letters, or are of these days, in slices.
-
-        What SQLite cannot tell is handed over: whether letters with accents stand for those without.
-        """
-        plain = "replace(replace(lower(c.text), '''', ''), '’', '')"
-        holds = " OR ".join([f"instr({plain}, ?)"] * len(pieces)) or "0"
-        accents = "length(c.text) < length(CAST(c.text AS BLOB))" if any(map(str.isascii, pieces)) else "0"
-        first, last = days or ("~", "")
+    def faded_texts(self) -> Iterator[list[FadedText]]:
+        """The texts of all turns that have faded, in slices."""
         after = 0
         query = (
-            f"{TURN} WHERE {_IS_FADED.format('c.text_id')} AND NOT withheld AND NOT standin AND seq > ?"
-            f" AND ({holds} OR {accents} OR substr(timestamp, 1, 10) BETWEEN ? AND ?) ORDER BY seq LIMIT {_SLICE}"
+            "SELECT c.seq, c.session_id, c.timestamp, c.text FROM conversation c"
+            f" WHERE {_IS_FADED.format('c.text_id')} AND NOT withheld AND NOT standin AND seq > ?"
+            f" ORDER BY seq LIMIT {_SLICE}"
         )
-        while turns := [turn_of(row) for row in self._read(query, after, *pieces, first, last)]:
-            yield turns
-            after = turns[-1].seq
+        while texts := [FadedText(*row) for row in self._read(query, after)]:
+            yield texts
+            after = texts[-1].seq
 
     # -- every index passes by what has faded --------------------------------------------------------------------
 

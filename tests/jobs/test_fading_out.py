@@ -297,6 +297,7 @@ def test_what_a_person_asked_to_have_forgotten_does_not_come_back(home: House, c
     home.memory.withhold([turn["text_id"]])
     assert f"User: {SAID[0]}" not in told(recalled(home, "Where did we see the zeppelin?", clock))
     home.memory.release([turn["text_id"]])
+    assert {row["text_id"] for row in home.rows("pending")}.isdisjoint(home.memory.fading.faded())
     home.settle()
     assert turn["text_id"] not in home.indexed()
     assert f"User: {SAID[0]}" in told(recalled(home, "Where did we see the zeppelin?", clock))
@@ -348,9 +349,20 @@ def test_deleting_erases_with_all_that_was_drawn_and_keeps_what_is_kept(home: Ho
 
 def test_deleting_never_takes_a_pinned_line_along(home: House, clock):
     tell(home, clock, *SAID)
-    home.memory.pin("user", "user: “We saw a zeppelin over the lake.”")
+    home.memory.write_image("self", "Once a ZEPPELIN flew: we saw a zeppelin over the lake.", "hand")
+    home.memory.pin("self", "we saw a zeppelin over the lake")
     run(home, ForgetLimit(1, 100, "delete"))
-    assert "zeppelin" in home.memory.image("user")
+    assert "zeppelin over the lake" in home.memory.image("self")
+    assert f"User: {SAID[1]}" not in [row["text"] for row in home.rows("conversation")]
+
+
+def test_what_would_take_a_pinned_line_along_is_in_no_erasure(home: House, clock):
+    tell(home, clock, *SAID)
+    leaves = home.memory.fading.first(100)
+    home.memory.pin("user", "We saw a zeppelin over the lake.")
+    (chosen,) = home.memory.fading.scopes_of(leaves)
+    assert not any("zeppelin" in line for line in chosen.lines)
+    assert any("Momo" in line for line in chosen.lines)
 
 
 def test_visited_memories_stay_at_a_limit_of_half_the_history(home: House, clock):
