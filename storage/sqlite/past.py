@@ -7,35 +7,24 @@ transaction, or part of the one that its caller is in.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from domain.imports import (
     IMPORT_DOOR,
     Added,
-    DueSession,
     ImportSource,
     PastPiece,
     PastTurn,
-    ReadingLeft,
 )
 from domain.records import PREFIX, Turn
 from storage.sqlite.database import Row
-from storage.sqlite.faded import FadedTables
 from storage.sqlite.lexicon import words_found_by
-from storage.sqlite.rewriting import RewritingTables
+from storage.sqlite.reading_left import ReadingUpTables
 from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
 from storage.store import NewSummary
 
 _SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
-#: In ``meta``: a day, and how many calls were made on it to read up what was brought along.
-_CALLS = "import_calls"
-#: In ``meta``: nothing is to be read up.
-_RESTING = "import_resting"
-#: What is read: sessions nobody went on with, and in which nobody played a role.
-_DUE = f"i.due AND NOT i.role_play AND s.status = 'archived' AND s.door = '{IMPORT_DOOR}'"
-#: Newest first, and of one month what was talked of most.
-_ORDER = "substr(s.start_timestamp, 1, 7) DESC, i.turns DESC, s.position DESC"
 _DIGEST = 16
 #: So far apart stand sessions that are put between two others one after another.
 _CLOSE = 1 << 8
@@ -76,7 +65,7 @@ class _Import:
     new_id: Callable[[], str]
 
 
-class ImportTables(FadedTables, RewritingTables):
+class ImportTables(ReadingUpTables):
     """Reads and writes ``import_source``, ``imported_session`` and ``imported_message``."""
 
     # -- sources -------------------------------------------------------------------------------------------------
@@ -93,7 +82,7 @@ class ImportTables(FadedTables, RewritingTables):
 
     def end_import(self, number: int, conversations: int) -> None:
         """All of it was brought along; ``conversations`` stand in it."""
-        stored = "(SELECT count(*) FROM imported_message WHERE source = ?2)"
+        stored = "(SELECT count(*) FROM imported_message WHERE source = ?2 AND turn > 0)"
         done = f"state = 'done', conversations = ?1, messages = {stored}"
         with self._database.write() as sql:
             sql(f"UPDATE import_source SET {done} WHERE number = ?2", (conversations, number))
@@ -107,6 +96,20 @@ class ImportTables(FadedTables, RewritingTables):
         with self._database.write() as sql:
             for name in names:
                 sql("UPDATE import_source SET name = '' WHERE name = ?", (name,))
+
+    def _untitle(self, sessions: Iterable[str]) -> None:
+        """Let no later session of the conversations of these have their title, which may tell what went."""
+        marked = (
+            "INSERT OR IGNORE INTO imported_message SELECT DISTINCT m.conversation, '', 0, m.source"
+            " FROM imported_message m JOIN conversation c ON c.seq = m.turn WHERE c.session_id = ?"
+        )
+        with self._database.write() as sql:
+            for session_id in sessions:
+                sql(marked, (session_id,))
+
+    def _untitled(self, conversation: str) -> bool:
+        query = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"
+        return bool(self._read(query, conversation))
 
     def turns_of_import(self, number: int, most: int) -> list[str]:
         """Up to ``most`` turns that this import brought along and that are still there."""
@@ -285,7 +288,7 @@ class ImportTables(FadedTables, RewritingTables):
             sql(f"INSERT INTO session {columns} VALUES (?, ?, ?, 'archived', ?, ?, ?)", values)
             belongs = (session_id, how.source, int(how.piece.role_play))
             sql("INSERT INTO imported_session (session_id, source, role_play) VALUES (?, ?, ?)", belongs)
-            if how.piece.title:
+            if how.piece.title and not self._untitled(how.conversation):
                 title = NewSummary(how.new_id(), began, how.piece.title)
                 self._index_summary(self._add_summary(session_id, title, 0))
         return session_id
@@ -301,62 +304,6 @@ class ImportTables(FadedTables, RewritingTables):
             if sql(own, (session_id,)).rowcount:
                 title = self.summary(session_id)
                 self._ask_anew("summary", session_id, title.timestamp if title else now)
-
-    # -- reading up ----------------------------------------------------------------------------------------------
-
-    def due_sessions(self, most: int) -> list[DueSession]:
-        """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
-        query = (
-            "SELECT i.session_id, i.turns, i.due FROM imported_session i JOIN session s USING (session_id)"
-            f" WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
-        )
-        return [DueSession(*row) for row in self._read(query, most)]
-
-    def keep_past_summary(
-        self, session_id: str, text_id: str, timestamp: str, text: str, upto: int
-    ) -> list[str]:
-        """What a session came to as far as a round, in place of what stood there. Returns what is gone."""
-        with self._database.write():
-            gone = self._lose_summary(self.summary(session_id))
-            made = NewSummary(text_id, timestamp, text)
-            self._index_summary(self._add_summary(session_id, made, upto))
-        return gone
-
-    def end_reading(self, due: DueSession) -> None:
-        """A session was read, unless it was asked for again since."""
-        read = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due = ?"
-        with self._database.write() as sql:
-            sql(read, (due.session_id, due.asked))
-
-    def was_imported(self, session_id: str) -> bool:
-        """Whether a session was brought along."""
-        return bool(self._read("SELECT 1 FROM imported_session WHERE session_id = ?", session_id))
-
-    def reading_left(self, today: str) -> ReadingLeft:
-        """How much is still to be read, and how many calls were made today."""
-        due = (
-            "SELECT count(*), coalesce(sum(i.turns), 0) FROM imported_session i JOIN session s USING (session_id)"
-            f" WHERE {_DUE}"
-        )
-        row = self._read(due)[0]
-        return ReadingLeft(int(row[0]), int(row[1]), self._calls(today), self._meta(_RESTING) is not None)
-
-    def rest_reading(self, resting: bool) -> None:
-        """Note whether nothing is to be read up until further notice."""
-        self._set_meta(_RESTING, "1" if resting else None)
-
-    def ask_for_image(self, session_id: str, now: str) -> None:
-        """Let the image of the person be made anew with what a session came to."""
-        self._ask_anew("user", session_id, now)
-
-    def count_calls(self, today: str, calls: int) -> None:
-        """Note that so many more calls were made today, or fewer than had been noted."""
-        with self._database.write():
-            self._set_meta(_CALLS, f"{today} {max(0, self._calls(today) + calls)}")
-
-    def _calls(self, today: str) -> int:
-        day, _, count = (self._meta(_CALLS) or "").partition(" ")
-        return int(count) if day == today else 0
 
 
 def _between(before: Row, after: Row) -> int:

@@ -212,6 +212,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         turns = self.turns_with_ids(text_ids)
         gone = [turn.text_id for turn in turns]
         with self._database.write():
+            self._untitle({turn.session_id for turn in turns})
             self._unindex_turns(turns)
             self._set_withheld(turns, True)
             for session_id in {turn.session_id for turn in turns}:
@@ -247,6 +248,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         with self._database.write():
             vectors = self._vector_bytes([text.text_id for text in texts])
             self._ask_for_what_goes(chosen)
+            self._untitle([*chosen.affected, *(session.session_id for session in chosen.sessions)])
             self._remove_turns(chosen.turns)
             for summary in chosen.summaries:
                 self._lose_summary(summary)

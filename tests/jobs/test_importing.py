@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -188,6 +189,23 @@ def test_who_is_erased_by_name_goes_with_all_that_they_said(home):
     proof = home.memory.erase(home.memory.scope_of_words("Ann Marie"))
     assert not proof.traces
     assert told(home.memory) == [["u: No."]]
+
+
+@pytest.mark.parametrize("how", ["erased", "withheld"])
+def test_a_title_that_went_with_what_was_forgotten_does_not_come_back_with_a_newer_export(home, how):
+    cats = replace(CATS, title="Momo and her fur")
+    bring(home.memory, cats)
+    chosen = home.memory.scope_of_words("Momo")
+    if how == "erased":
+        home.memory.start()
+        home.memory.erase(chosen)
+    else:
+        home.memory.withhold([turn.text_id for turn in chosen.turns])
+    newer = continued(cats, "P: What a day.", hours=9)
+    assert bring(home.memory, newer, talk("b", "P: Else.", title="Else"), sha256="2").sessions == 2
+    titles = [home.memory.summary(one.session_id) for one in home.memory.recent_sessions(-1)]
+    assert [one.summary for one in titles if one] == ["Else"]
+    assert [one.messages for one in home.memory.past.imports()] == [4, 2]
 
 
 def test_words_that_stand_in_the_name_of_a_file_alone_are_erased_there_in_any_case(home):
