@@ -242,12 +242,6 @@ class ImportTables(ReadingUpTables):
             sql("INSERT INTO imported_message VALUES (?, ?, ?, ?)", known)
         return text_id
 
-    def _free_id(self, wanted: str) -> str:
-        """An id that a turn would keep, if nothing else has it; else nothing."""
-        tables = ("conversation", "summary", "chapter")
-        query = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE text_id = ?1" for table in tables)
-        return wanted if wanted and not self._read(query, wanted) else ""
-
     def _room_for(self, run: _Run, beside: _Place) -> int:
         """The place that is taken right before a run; what stands behind it makes room."""
         taken = beside.position if run.after else beside.position - TURN_SPACE

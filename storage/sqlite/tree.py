@@ -69,6 +69,12 @@ class TreeTables(VisitTables):
         """One node, by the id of its text."""
         return next(map(_node, self._read(f"{_NODE} WHERE text_id = ?", text_id)), None)
 
+    def _free_id(self, wanted: str) -> str:
+        """An id that a turn would keep, if nothing else has it; else nothing."""
+        tables = ("conversation", "summary", "chapter")
+        query = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE text_id = ?1" for table in tables)
+        return wanted if wanted and not self._read(query, wanted) else ""
+
     def nodes(self, parent: str | None = None) -> list[Node]:
         """The children of a node, in order; without one every node there is."""
         if parent is None:
