@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.facts import About, Fact, FactEvent, Relation
-from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection, Why
+from domain.recollection import (
+    FactMark,
+    RecalledChapter,
+    RecalledFact,
+    RecalledSummary,
+    RecalledTurn,
+    Recollection,
+    Why,
+)
 from domain.records import PREFIX, ErasureScope, Finish, Role, Session, Turn
 from domain.text import one_line
 from interfaces.messages import Words
@@ -26,7 +34,7 @@ _PARTS_SHOWN, _LEAST_PART = 5, 0.005
 
 @dataclass(frozen=True)
 class PageTurn:
-    """One message."""
+    """One message; ``speaker`` is who said it where that was neither the person nor the companion."""
 
     id: str
     session: str
@@ -36,6 +44,7 @@ class PageTurn:
     finish: Finish
     withheld: bool
     standin: bool
+    speaker: str
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ class PageRelation:
 
 @dataclass(frozen=True)
 class PageMemory:
-    """Something that was recalled, and why. ``number`` is that of a fact."""
+    """Something that was recalled, and why. ``number`` is that of a fact, ``speaker`` as in a ``PageTurn``."""
 
     kind: str
     id: str
@@ -108,6 +117,7 @@ class PageMemory:
     why: str
     marks: tuple[str, ...]
     number: int | None = None
+    speaker: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,14 +156,9 @@ class PageProof:
 def turn_shape(turn: Turn) -> PageTurn:
     """A message."""
     return PageTurn(
-        turn.text_id, turn.session_id, turn.timestamp, turn.role, _by(turn.speaker) + turn.words, turn.finish,
-        turn.withheld, turn.standin,
+        turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.words, turn.finish, turn.withheld,
+        turn.standin, turn.speaker,
     )  # fmt: skip
-
-
-def _by(speaker: str) -> str:
-    """Who said something, where that was neither the person nor the companion."""
-    return f"{speaker}: " if speaker else ""
 
 
 def session_shape(session: Session, first: Sequence[Turn], summary: str) -> PageSession:
@@ -200,6 +205,7 @@ def relation_shape(relation: Relation) -> PageRelation:
 def recalled_shape(words: Words, found: Recollection) -> PageRecalled:
     """Everything that was recalled, facts first, then what was said."""
     memories = [_fact(words, fact) for fact in found.facts]
+    memories += [_chapter(words, one) for one in found.chapters]
     memories += [_summary(words, one) for one in found.summaries]
     memories += [_turn(words, one) for one in found.turns]
     lacking = words.say("why.degraded", parts=found.degraded) if found.degraded else ""
@@ -217,6 +223,10 @@ def _fact(words: Words, fact: RecalledFact) -> PageMemory:
     )
 
 
+def _chapter(words: Words, one: RecalledChapter) -> PageMemory:
+    return PageMemory("chapter", one.text_id, "", one.start, "", one.text, _why(words, one.why), ())
+
+
 def _summary(words: Words, one: RecalledSummary) -> PageMemory:
     return PageMemory(
         "summary", one.text_id, one.session_id, one.timestamp, "", one.text, _why(words, one.why),
@@ -227,9 +237,8 @@ def _summary(words: Words, one: RecalledSummary) -> PageMemory:
 def _turn(words: Words, one: RecalledTurn) -> PageMemory:
     why = _why(words, one.why) if one.hit else words.say("why.neighbour")
     return PageMemory(
-        "turn", one.text_id, one.session_id, one.timestamp, one.role,
-        _by(one.speaker) + one.text.removeprefix(PREFIX[one.role]),
-        why, _marks(words, one.marks),
+        "turn", one.text_id, one.session_id, one.timestamp, one.role, one.text.removeprefix(PREFIX[one.role]),
+        why, _marks(words, one.marks), speaker=one.speaker,
     )  # fmt: skip
 
 

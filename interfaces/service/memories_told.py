@@ -12,7 +12,14 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from domain.facts import Relation
-from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
+from domain.recollection import (
+    FactMark,
+    RecalledChapter,
+    RecalledFact,
+    RecalledSummary,
+    RecalledTurn,
+    Recollection,
+)
 from domain.records import Session
 from domain.text import inert
 from interfaces.service.bodies import MemoryFound, RelationFound, Remembered
@@ -50,6 +57,7 @@ class ToldMemory:
 def told(found: Recollection) -> list[ToldMemory]:
     """Everything that was recalled, best first."""
     memories = [*map(_fact, found.facts), *_turns(found.turns), *map(_summary, found.summaries)]
+    memories += map(_chapter, found.chapters)
     return sorted(memories, key=lambda one: -one.score)
 
 
@@ -148,6 +156,12 @@ def _summary(summary: RecalledSummary) -> ToldMemory:
     text = summary.text + "".join(map(_became, summary.marks))
     score = _likeness(summary.why.score)
     return ToldMemory(summary.text_id, "summary", summary.timestamp, shown(text), score)
+
+
+def _chapter(chapter: RecalledChapter) -> ToldMemory:
+    """What several sessions came to is a summary to a program, which begins with its days."""
+    text = f"[{chapter.start[:10]} – {chapter.end[:10]}] {chapter.text}"
+    return ToldMemory(chapter.text_id, "summary", chapter.start, shown(text), _likeness(chapter.why.score))
 
 
 def _likeness(score: float) -> float:

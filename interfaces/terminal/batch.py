@@ -217,7 +217,9 @@ def recalled(recollection: Recollection) -> list[dict[str, object]]:
         for one in recollection.chapters
     ]
     told += [_memory(memory, "summary") for memory in recollection.summaries]
-    told += [_memory(memory, "conversation") for memory in recollection.turns]
+    told += [
+        {**_memory(turn, "conversation"), "speaker": turn.speaker or None} for turn in recollection.turns
+    ]
     told += [
         {**_memory(other, "other"), "source": other.source, "place": other.place}
         for other in recollection.others

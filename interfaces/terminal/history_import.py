@@ -253,6 +253,6 @@ def import_alone(
 
 
 def _holds_nothing(open_memory: Callable[[], Memory]) -> bool:
-    """Whether nothing was ever said in a memory."""
+    """Whether nothing was ever said in a memory, nor brought along: in a talk of others a person may have no word."""
     with closing(open_memory()) as memory:
-        return memory.session_counts()[1] == 0
+        return memory.session_counts()[1] == 0 and not memory.past.imports()

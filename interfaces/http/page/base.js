@@ -40,7 +40,7 @@ export function say(key, details = {}) {
 
 // Whose words they are: by the names that the settings give, where they give any.
 export const names = { user: "", assistant: "" };
-export const speaker = (role) => names[role] || say(`role.${role}`);
+export const speaker = (turn) => turn.speaker || names[turn.role] || say(`role.${turn.role}`);
 
 // -- elements
 

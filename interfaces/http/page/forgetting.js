@@ -52,7 +52,7 @@ function sure(scope) {
 const part = (key, items) => (items.length ? [make("h3", "", say(key)), make("ul", "plain", ...items)] : []);
 
 function turnLine(turn) {
-  return make("li", "", make("p", "quiet", `${speaker(turn.role)} · `, moment(turn.when)), said(turn.text));
+  return make("li", "", make("p", "quiet", `${speaker(turn)} · `, moment(turn.when)), said(turn.text));
 }
 
 function close(agreed) {

@@ -14,7 +14,7 @@ const REACH = 10;
 
 export function turnItem(turn) {
   const item = make("li", `turn ${turn.role}`);
-  const head = make("p", "quiet", `${speaker(turn.role)} · `, moment(turn.when));
+  const head = make("p", "quiet", `${speaker(turn)} · `, moment(turn.when));
   if (turn.finish === "interrupted") head.append(` · ${say("chat.stopped")}`);
   if (turn.finish === "length") head.append(` · ${say("chat.cut")}`);
   if (turn.withheld) head.append(` · ${say("chat.withheld")}`);
@@ -39,7 +39,7 @@ export function drawRecalled(found) {
 }
 
 function memoryItem(memory) {
-  const named = memory.kind === "turn" ? speaker(memory.role) : say(`recalled.${memory.kind}`, memory);
+  const named = memory.kind === "turn" ? speaker(memory) : say(`recalled.${memory.kind}`, memory);
   const item = make("li", "item", make("p", "quiet", `${named} · `, moment(memory.when)), said(memory.text));
   for (const mark of memory.marks) item.append(make("span", "mark", mark));
   item.append(make("p", "quiet", `${say("recalled.why")}: ${memory.why}`));

@@ -124,7 +124,7 @@ function replied(line, shown) {
   theirs.querySelector(".words").after(...kept);
   shown.theirs.replaceWith(theirs);
   shown.mine.replaceWith(turnItem(line.user));
-  tell(`${speaker("assistant")}: ${line.assistant.text}`);
+  tell(`${speaker({ role: "assistant" })}: ${line.assistant.text}`);
   toEnd();
 }
 

@@ -75,6 +75,18 @@ def test_a_whole_memory_that_is_cut_off_changes_nothing(tmp_path: Path, lived: P
     assert tables(tmp_path / "again.json")["conversation"] == []
 
 
+def test_a_memory_that_only_holds_what_others_said_is_not_taken_for_an_empty_one(
+    tmp_path: Path, lived: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (tmp_path / "row.json").write_text('[{"role": "assistant", "content": "An owl."}]', encoding="utf-8")
+    assert "1 message" in run(other, "--import", str(tmp_path / "row.json"), **ENGLISH).out
+    brought = run(other, "--import", str(tmp_path / "all.json"), **ENGLISH)
+    assert "only its conversations are brought along" in brought.out
+    assert "An [owl]" in run(other, given="/memory search owl\n", **ENGLISH).err
+
+
 def test_everything_is_written_as_markdown_to_read(tmp_path: Path, lived: Path) -> None:
     assert run(lived, "--export", str(tmp_path / "all.md"), **ENGLISH).code == 0
     written = (tmp_path / "all.md").read_text(encoding="utf-8")
