@@ -10,6 +10,7 @@ PROMISES = "tests/test_promises.py::"
 PLEAS = "tests/test_pleas_heard.py::"
 UNDO = "tests/test_undo_save.py::"
 FACTS = "tests/interfaces/terminal/test_facts.py::"
+PEOPLE = "tests/test_people.py::"
 
 OF_TALK: tuple[Break, ...] = (
     Break(
@@ -215,5 +216,37 @@ OF_TALK: tuple[Break, ...] = (
         "    context.aside.one_row(_head(context, fact) + fact.restatement, _look(fact))\n",
         "    context.aside.file.write(_head(context, fact) + fact.restatement)\n",
         (FACTS + "test_what_facts_say_is_shown_inert",),
+    ),
+    Break(
+        "persons with like names share a folder",
+        "P19",
+        "people.py",
+        'hashlib.sha256(person.encode("utf-8", "surrogatepass"))',
+        'hashlib.sha256(person.strip("./").encode("utf-8", "surrogatepass"))',
+        (PEOPLE + "test_what_one_person_said_is_in_no_other_persons_memory",),
+    ),
+    Break(
+        "a companion with an instruction remembers what was told to another",
+        "P19",
+        "people.py",
+        '    return own / ("own" if instruction is None else f"instruction-{instruction}")\n',
+        '    return own / "own"\n',
+        (PEOPLE + "test_each_system_instruction_has_a_companion_of_its_own",),
+    ),
+    Break(
+        "the logs keep what a person erased",
+        "P19",
+        "people.py",
+        "            also_searched=[self.settings.log_dir], scrubbers=self._scrubbers(folder), workers=self.index_workers,\n",
+        "            workers=self.index_workers,\n",
+        (PEOPLE + "test_what_erasing_cleans_of_logs_and_histories_is_cleaned_for_every_person",),
+    ),
+    Break(
+        "a token speaks for whom it names, whoever that is",
+        "P19",
+        "interfaces/http/callers.py",
+        "        if not (self.token.speaks_for(wanted) if self.token else wanted == ME):\n",
+        "        if not wanted:\n",
+        ("tests/interfaces/http/test_guards.py::test_somebody_elses_memory_is_not_found",),
     ),
 )
