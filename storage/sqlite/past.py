@@ -107,11 +107,13 @@ class ImportTables(TreeTables, RewritingTables):
 
     def _untitle(self, sessions: Iterable[str]) -> None:
         """Let no later session of the conversations of these have their title, which may tell what went."""
-        told = "FROM imported_message m JOIN conversation c ON c.seq = m.turn WHERE c.session_id = ?"
+        told = (
+            "SELECT DISTINCT m.conversation, '', 0, m.source FROM imported_message m"
+            " JOIN conversation c ON c.seq = m.turn WHERE c.session_id = ?"
+        )
         with self._database.write() as sql:
             for session_id in sessions:
-                marked = f"INSERT OR IGNORE INTO imported_message SELECT DISTINCT m.conversation, '', 0, m.source {told}"
-                sql(marked, (session_id,))
+                sql(f"INSERT OR IGNORE INTO imported_message {told}", (session_id,))
 
     def _untitled(self, conversation: str) -> bool:
         query = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"

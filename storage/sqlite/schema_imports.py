@@ -1,9 +1,9 @@
 """The step that lays down what was brought along from other programs, as SQL. Only text stands here.
 
 A message is known by two digests, of its conversation and of itself. They outlive its turn, so that what was erased
-does not come back with the next import; a row without a message says so of the title. ``speaker`` names who spoke where that was neither the person nor the
-companion; ``undated`` marks a turn of which nobody knows when it was said, and whose ``timestamp`` is that of its
-neighbours.
+does not come back with the next import; a row without a message says so of the title. ``speaker`` names who spoke where
+that was neither the person nor the companion; ``undated`` marks a turn of which nobody knows when it was said, and
+whose ``timestamp`` is that of its neighbours.
 """
 
 from __future__ import annotations
