@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import stat
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +157,9 @@ def _complete(values: dict[str, Any], home: Path, sources: Mapping[str, Source])
     for name in ("DATA_DIR", "LOG_DIR"):
         start = Path.cwd() if sources[name] == "flag" else home
         values[name.lower()] = (start / values[name.lower()]).absolute()
+    values["external_memories"] = tuple(
+        replace(one, path=(home / one.path).absolute()) for one in values["external_memories"]
+    )
     if values["openai_api_key"] and not values["chat_model"]:
         values["chat_model"] = DEFAULT_OPENAI_MODEL
 

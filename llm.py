@@ -120,7 +120,7 @@ def _system(layers: Layers) -> Iterator[str]:
 
 def _recalled(layers: Layers, boundary: str) -> str:
     memories = "\n".join(_memories(layers, boundary))
-    notes = notes_on(layers.recalled, layers.templates)
+    notes = notes_on(layers.recalled, layers.templates).format(**layers.names)
     return memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
 
 

@@ -181,6 +181,7 @@ def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:
     opened = partial(
         Memory, settings.data_dir, llm.embedder, clock=_now, new_id=_new_id, log=debug.log,
         also_searched=[settings.log_dir], scrubbers=_scrubbers(debug, settings.data_dir),
+        external=settings.external_memories,
     )  # fmt: skip
     try:
         return opened()
@@ -220,17 +221,21 @@ def _check(settings: Settings, debug: DebugLog, streams: Streams, options: Optio
 
 def _export(settings: Settings, debug: DebugLog, options: Options, streams: Streams) -> Exit:
     from interfaces.terminal.screen import Screen, wants_plain
-    from interfaces.terminal.whole_export import write_markdown, write_rows
+    from interfaces.terminal.whole_export import FORMS, elsewhere, write_elsewhere, write_markdown, write_rows
 
     assert options.export is not None
     words, target = words_for(settings, streams.environment), Path(options.export)
     screen = Screen(
         steady(streams.stdout), plain=wants_plain(streams.stdout, streams.environment, options.plain)
     )
+    if copy := elsewhere(options.export):
+        llm = Llm(settings, debug.log, clock=_now)
+        with closing(llm), closing(_memory(settings, debug, llm)) as memory:
+            return write_elsewhere(copy, memory, words, screen)
     if target.suffix.lower() == ".json":
         return write_rows(target, settings.data_dir, words, screen, _now)
     if target.suffix.lower() != ".md":
-        raise errors.UsageError("export.format", given=options.export, formats="FILE.json, FILE.md")
+        raise errors.UsageError("export.format", given=options.export, formats=FORMS)
     with _opened(settings, debug, options, streams) as (conversation, _):
         return write_markdown(target, conversation, words, screen)
 

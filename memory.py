@@ -22,7 +22,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
@@ -34,16 +34,19 @@ from domain.files import make_private_folder
 from domain.imports import IMPORT_DOOR
 from domain.recollection import FactMark, RecallLimits, Recollection
 from domain.records import Finish, Image, Quoted, Round, Summary
+from domain.settings import ExternalMemory
 from domain.vectors import Embedder
 from domain.workers import Workers
 from facts.slots import slots_asked
-from recall.embedding import TURNS_BEFORE, style_for, summary_key, turn_key
+from recall.embedding import key_in
 from recall.known_facts import marks_of_lines
+from recall.others import Others
 from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
 from storage.door_verbs import DoorVerbs
 from storage.erasure import Eraser, Scrub
+from storage.fading_verbs import FadingVerbs
 from storage.images import Images
 from storage.knowing import Knowing
 from storage.owner import Owner
@@ -55,8 +58,8 @@ from storage.store import NewTurn, Store
 from storage.tree import Tree
 
 if TYPE_CHECKING:
+    from recall.faint import FaintMemories
     from recall.finder import Finder
-    from recall.ranking import Weigh
     from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
     from storage.vectors.table import Vectors
 
@@ -79,6 +82,7 @@ class _Search:
     vectors: Vectors
     index: Indexing
     finder: Finder
+    faint: FaintMemories
 
 
 class Memory(Knowing):
@@ -100,6 +104,7 @@ class Memory(Knowing):
         also_searched: Sequence[Path] = (),
         scrubbers: Sequence[Scrub] = (),
         workers: Workers | None = None,
+        external: Sequence[ExternalMemory] = (),
     ) -> None:
         self.folder = folder
         self._embedder = embedder
@@ -121,10 +126,10 @@ class Memory(Knowing):
         self.tree = Tree(self._store, clock, new_id)
         self._images = Images(folder / "persona", self._store, clock, log)
         self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_taken_along)
-        searched, others = [folder, *also_searched], of_others(folder)
-        self.eraser = Eraser(
-            self._store, self._images, searched, self._scrub_index, tokens, scrubbers, others
-        )
+        self.others = Others(external, folder, embedder, log)
+        besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
+        self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
+        self.fading = FadingVerbs(self._store, self.eraser, clock, self._tell_index)
         self.doors = DoorVerbs(
             self._store,
             self.eraser,
@@ -145,6 +150,7 @@ class Memory(Knowing):
             return self._search
 
     def _open_search(self) -> _Search:
+        from recall.faint import FaintMemories
         from recall.finder import Finder
         from recall.ranking import weigher
         from storage.vectors.indexing import Indexing
@@ -153,15 +159,15 @@ class Memory(Knowing):
         vectors = Vectors(self.folder / "vectors", self._log)
         index = Indexing(self._store, vectors, self._embedder, self.key_of, self._log, workers=self._workers)
         weigh = weigher(lambda: self._embedder.model)
-        return _Search(
-            vectors, index, Finder(self._store, vectors, self._store, self._log, weigh, slots_asked)
-        )
+        finder = Finder(self._store, vectors, self._store, self._log, weigh, slots_asked)
+        return _Search(vectors, index, finder, FaintMemories(self._store, self._store))
 
     def start(self) -> None:
         """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short.
 
         It may run in a thread of its own, and is cut off by ``close``; the next start does what is left.
         """
+        self.others.start()
         try:
             self.start_index()
             self.finish_erasing()
@@ -175,6 +181,7 @@ class Memory(Knowing):
         if settle and self._search:
             self._search.index.settle(settle)
         self._closed = True
+        self.others.close(patience)
         with self._opening:
             if self._search:
                 self._search.index.close(patience)
@@ -295,30 +302,35 @@ class Memory(Knowing):
         Never what stands in the context of ``session_id``, unless ``besides_context`` is false; nothing at all of it
         with ``besides_session``. ``recent`` are the messages before the input, oldest first, for what "she" means.
         Without ``gated`` the best are handed over however weak they are; an empty recollection is a good answer.
-        Queries that stand ``apart`` are several questions, searched side by side, that share one budget. An index that
-        just opens is waited for, a little.
+        Queries that stand ``apart`` are several questions, searched side by side, that share one budget, as what
+        memories of others hold does. An index that just opens is waited for, a little.
         """
+        offered = self.others.found(queries, now, limits, recent=recent, gated=gated, apart=apart)
         search = self._opened_search()
         if search.vectors.state != "ready":
             self.start_index()
             search.index.await_open(_OPENING)
         rounds = self.context(session_id) if besides_context else ()
         in_context = [turn.seq for spoken in rounds for turn in spoken.turns]
-        return search.finder.recall(
+        own = search.finder.recall(
             queries,
             self._embedder.embed,
             session_id=session_id,
             now=now,
-            limits=limits,
+            limits=offered.left,
             hidden=None if besides_session else in_context,
             recent=recent,
             gated=gated,
             apart=apart,
         )
+        own = search.faint.beside(own, queries if apart else queries[-1:], now, offered.left, session_id)
+        return offered.beside(own)
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
         """The memories that hold these words in any of their forms; empty when nobody ever said them."""
-        return self._opened_search().finder.search(words, limits)
+        search = self._opened_search()
+        own = search.faint.added(search.finder.search(words, limits), words, limits)
+        return replace(own, others=self.others.search(words, limits))
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
@@ -330,13 +342,9 @@ class Memory(Knowing):
         return marks_of_lines(self._store.line_evidence(image), self._store)
 
     @property
-    def weigh(self) -> Weigh:
-        """How the ranking weighs its parts; it may be replaced when recall is measured."""
-        return self._opened_search().finder.weigh
-
-    @weigh.setter
-    def weigh(self, weigh: Weigh) -> None:
-        self._opened_search().finder.weigh = weigh
+    def finder(self) -> Finder:
+        """What finds memories; its ``weigh`` may be replaced when recall is measured."""
+        return self._opened_search().finder
 
     # -- the index of vectors ------------------------------------------------------------------------------------
 
@@ -372,21 +380,12 @@ class Memory(Knowing):
 
     def key_of(self, text_id: str) -> str | None:
         """The text whose vector stands for a turn or a summary; None when there is none, or it is withheld."""
-        if turns := self._store.turns_with_ids([text_id]):
-            if turns[0].withheld:
-                return None
-            before = self._store.before(turns[0], TURNS_BEFORE)[::-1]
-            return turn_key(turns[0], before, style_for(self._embedder.model))
-        if summaries := self._store.summaries_with_ids([text_id]):
-            return summary_key(summaries[0])
-        return None
+        return key_in(self._store, text_id, self._embedder.model)
 
     def _tell_index(self, gone: Sequence[str]) -> None:
         """Texts are new or gone. An index that is not open yet is compared with the store when it is opened."""
-        if self._search and gone:
-            self._search.index.drop(gone)
-        elif self._search:
-            self._search.index.wake()
+        if self._search:
+            self._search.index.drop(gone) if gone else self._search.index.wake()
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")

@@ -331,6 +331,7 @@ class People:
         memory = Memory(
             folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
             also_searched=[self.settings.log_dir], scrubbers=self._scrubbers(folder), workers=self.index_workers,
+            external=self.settings.external_memories if person == ME else (),
         )  # fmt: skip
         background = Background("keep", "opening.keeping_failed", self.log, self.model_workers)
         settings = replace(self.settings, data_dir=folder)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from domain.languages import Language
 from domain.recollection import Became
+from domain.records import Role
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,14 @@ class Templates:
     """boundary, notes, memories"""
     recalled_notes: str
     """What the marks of records mean, where any has one."""
+    faint: str
+    """age: what stands beside a turn that has faded"""
+    recalled_faint: str
+    """How such a turn is to be told, where there is any."""
+    recalled_others: str
+    """What is to be known of records from memories of others, where there are any."""
+    others_speakers: Mapping[Role, str]
+    """What the two who talk in a memory of others are called."""
     recalled_chapters: str
     """What a chapter is, where one stands among the records."""
     became: Mapping[Became, str]
@@ -96,6 +105,12 @@ A record with "known" is a note of what was once said, not to be quoted; "only" 
 supposed or said in jest. "changed" and "corrected" tell since when something else is so, "until" when it ended, "untrue" \
 that it never was; what is "doubtful_since" may not hold any more: ask, or say so. The day that something "was_planned_for" \
 has passed: never tell it as still to come.""",
+    faint="a faint memory, {age}",
+    recalled_faint="""
+What is "faint" was long out of mind: tell it as something half forgotten that comes back, with how long ago it was.""",
+    recalled_others="""
+A record with "source" is no memory of your own: it stands in the notes, or the memory, of that name. "I" and "you" in it are its own people. When you use or quote it, say where it is from, and never tell it as something {person} said to you.""",
+    others_speakers={"user": "its person", "assistant": "its companion"},
     recalled_chapters="""
 A record with "chapter" tells what the conversations of the days "from" .. "to" came to. It was drawn from them and was \
 never said by anybody: use it for what went on in that time, and never quote it.""",
@@ -155,6 +170,12 @@ _ZH = Templates(
 带 "known" 的记录是对曾经说过的事的笔记，不要引用；"only" 表示那只是打算（planned）、愿望（wished）、推测（supposed）或玩笑（joked）。\
 "changed" 和 "corrected" 说明从何时起是另一样，"until" 说明到何时为止，"untrue" 说明从来不是这样；\
 "doubtful_since" 表示从那时起可能不再如此：要问一问，或说明这一点。"was_planned_for" 是原定的日子，已经过去：不要说成还没到的事。""",
+    faint="一段模糊的记忆，{age}",
+    recalled_faint="""
+带 "faint" 的话久已淡忘：说起它时，要像隐约想起的往事，并说明是多久以前。""",
+    recalled_others="""
+带 "source" 的记录不是你自己的记忆：它在那个名字的笔记或记忆里。其中的“我”“你”是那里的人。用到或引用它时要说明出自哪里，绝不说成是{person}对你说过的话。""",
+    others_speakers={"user": "那里的人", "assistant": "那里的伙伴"},
     recalled_chapters="""
 带 "chapter" 的记录说的是 "from" 到 "to" 这些天的对话总的来说谈了什么。它是从对话里归纳出来的，没有人这样说过：可以用来讲那段时间的事，绝不要引用。""",
     became={

@@ -286,14 +286,14 @@ class LivedHistory:
 
     def watch(self) -> None:
         """Look at what is weighed from now on, and at the weights it gets."""
-        of_life = self.memory.weigh
+        of_life = self.memory.finder.weigh
 
         def noticed(evidence: Evidence, parts: ScoreParts) -> Mapping[str, float]:
             weights = of_life(evidence, parts)
             self.seen.append((evidence, parts, weights))
             return weights
 
-        self.memory.weigh = noticed
+        self.memory.finder.weigh = noticed
 
 
 def lived(
@@ -304,7 +304,7 @@ def lived(
         waiting = sorted(
             (question for question in data.questions if question.history == name), key=lambda q: q.before
         )
-        with _opened(data.language, embedding, cache) as history:
+        with opened_history(data.language, embedding, cache) as history:
             history.with_facts = with_facts
             for number in range(len(talks) + 1):
                 while waiting and waiting[0].before == number:
@@ -319,7 +319,7 @@ def elsewhere(data: Set, embedding: Embedding, cache: Path | None, most: int) ->
     """Questions asked where their answer is not: each history is asked the questions of the others."""
     for name, talks in data.histories.items():
         foreign = [question for question in data.questions if question.history != name]
-        with _opened(data.language, embedding, cache) as history:
+        with opened_history(data.language, embedding, cache) as history:
             for number, talk in enumerate(talks):
                 history.live(number, talk)
             for question in itertools.islice(foreign[:: max(1, len(foreign) // most)], most):
@@ -340,7 +340,7 @@ def by_pronoun(
         named = [(question, speaker) for question, speaker in asked if speaker]
         if not named:
             continue
-        with _opened(data.language, embedding, cache) as history:
+        with opened_history(data.language, embedding, cache) as history:
             for number, talk in enumerate(talks):
                 history.live(number, talk)
             for question, speaker in named[:: max(1, len(named) // most)][:most]:
@@ -356,7 +356,7 @@ def _named(question: SetQuestion, talks: Sequence[Talk]) -> str:
 
 
 @contextmanager
-def _opened(language: str, embedding: Embedding, cache: Path | None) -> Iterator[LivedHistory]:
+def opened_history(language: str, embedding: Embedding, cache: Path | None) -> Iterator[LivedHistory]:
     with tempfile.TemporaryDirectory(prefix="old-friend-bench-") as folder:
         home = Path(folder)
         more = {

@@ -20,7 +20,8 @@ class PastMessage:
     """One message, word for word. ``key`` is its own in its conversation, and the same in every later export.
 
     ``said`` has an offset; None where the file does not say when, and nothing is made up for it then.
-    ``speaker`` is the name that stands in the file, empty where there is none.
+    ``speaker`` is the name that stands in the file, empty where there is none. ``text_id`` is its id in the file, where
+    that is one which a memory can keep.
     """
 
     key: str
@@ -28,6 +29,7 @@ class PastMessage:
     text: str
     said: datetime | None
     speaker: str = ""
+    text_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class PastConversation:
 
     ``source`` names the format ("chatgpt"), ``key`` the conversation, the same in every later export. ``persona`` is
     set where the companion, or the person, played a role there: nothing in it is true of the person for that reason.
-    ``left_out`` counts what was not taken over, by reason.
+    ``left_out`` counts what was not taken over, by reason. ``session_id`` is its id there, where it can be kept.
     """
 
     source: str
@@ -45,6 +47,7 @@ class PastConversation:
     messages: tuple[PastMessage, ...]
     persona: str = ""
     left_out: Mapping[str, int] = field(default_factory=dict)
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

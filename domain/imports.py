@@ -18,7 +18,7 @@ class PastTurn:
     """One message that is to become a turn. ``key`` is its own in its conversation.
 
     ``stretch`` counts the stretches of a conversation between long pauses: each becomes a session. ``replies``: it
-    answers the turn before it, and belongs to its round.
+    answers the turn before it, and belongs to its round. ``text_id`` is the id it would keep, if that is free.
     """
 
     key: str
@@ -29,13 +29,15 @@ class PastTurn:
     speaker: str = ""
     undated: bool = False
     replies: bool = False
+    text_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PastPiece:
     """Some turns of a conversation that follow each other; ``before`` is the turn right before them, if there is one.
 
-    ``conversation`` is one name for it and its source, the same in every later export.
+    ``conversation`` is one name for it and its source, the same in every later export. ``session_id`` is the id that
+    the session which begins with it would keep, if that is free.
     """
 
     conversation: str
@@ -43,6 +45,7 @@ class PastPiece:
     role_play: bool
     turns: tuple[PastTurn, ...]
     before: PastTurn | None = None
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,6 +207,48 @@ def age_in(language: Language, day: date, today: date) -> str:
     return _CALENDARS[language].ages[min(count, 2)].format(count=count) if count >= 0 else ""
 
 
+def vague_age_in(language: Language, day: date, today: date) -> str:
+    """How old something is, as one says it of what is half forgotten; "" for what is still to come.
+
+    >>> vague_age_in("en", date(2025, 3, 2), date(2026, 5, 10)), vague_age_in("zh", date(2025, 3, 2), date(2026, 5, 10))
+    ('fourteen months old', '十四个月前')
+    """
+    days = (today - day).days
+    if days < 0:
+        return ""
+    for unit, length in (("year", 730), ("month", 60), ("week", 14), ("day", 0)):
+        if days >= length:
+            count = days // {"year": 365, "month": 30, "week": 7, "day": 1}[unit]
+            return _vague(language, unit, count)
+    return ""
+
+
+def _vague(language: Language, unit: str, count: int) -> str:
+    if language == "zh":
+        return f"{_chinese(count)}{ {'year': '年', 'month': '个月', 'week': '周', 'day': '天'}[unit] }前"
+    told = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+    return f"{told} {unit}{'' if count == 1 else 's'} old"
+
+
+def _chinese(count: int) -> str:
+    """A number below a hundred as it is said before a measure word."""
+    tens, ones = divmod(count, 10)
+    if count > 99:
+        return str(count)
+    if count == 2:
+        return "两"
+    digits = "零一二三四五六七八九"
+    head = "" if not tens else "十" if tens == 1 else f"{digits[tens]}十"
+    return head + (digits[ones] if ones or not tens else "")
+
+
+#: How English says small numbers.
+_NUMBERS = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
+
+
 def when_in(language: Language, timestamp: str, now: datetime | None = None) -> dict[str, str]:
     """The weekday of a record and, told when it is now, its age."""
     day = day_of(timestamp)

@@ -54,7 +54,7 @@ class RecalledTurn:
 
     ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it. ``marks``
     tell what of it does not hold any more, or may not. ``speaker`` is who said it where that was neither the person nor
-    the companion; ``undated``: nobody knows when.
+    the companion; ``undated``: nobody knows when. One that has ``faded`` was found in the archive alone.
     """
 
     text_id: str
@@ -69,6 +69,7 @@ class RecalledTurn:
     marks: tuple[FactMark, ...] = ()
     speaker: str = ""
     undated: bool = False
+    faded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,24 @@ class RecalledSummary:
     cut: bool = False
     whole: str = ""
     marks: tuple[FactMark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledOther:
+    """A text of a memory that is not ours and is only read: from which ``source``, and at what ``place`` in it.
+
+    ``timestamp`` is "" where nobody knows when it is from, ``role`` None where it is a note and nobody spoke.
+    """
+
+    text_id: str
+    source: str
+    place: str
+    timestamp: str
+    role: Role | None
+    text: str
+    why: Why
+    cut: bool = False
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +177,7 @@ class Recollection:
     ``facts`` and ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
     ``chapters`` tell of a stretch that was asked for, the best first.
     ``degraded`` names the parts that could not take part. ``steps`` tell how it was found, where that took a plan.
+    ``others`` are from memories that are not ours, best first.
     """
 
     summaries: tuple[RecalledSummary, ...] = ()
@@ -169,9 +189,10 @@ class Recollection:
     steps: tuple[SearchStep, ...] = ()
     facts: tuple[RecalledFact, ...] = ()
     chapters: tuple[RecalledChapter, ...] = ()
+    others: tuple[RecalledOther, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.summaries or self.turns or self.facts or self.chapters)
+        return bool(self.summaries or self.turns or self.facts or self.chapters or self.others)
 
     @property
     def served(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from domain.events import Notice
+from domain.fading import ForgetLimit, ForgetMode
 from domain.recollection import RecallLimits
 
 OPENAI_BASE = "https://api.openai.com/v1"
@@ -25,6 +26,17 @@ BUILT_IN = "built-in"
 Source = Literal["flag", "environment", ".env", "default"]
 #: When a search of memory is planned by a model: never, where a question calls for it, always.
 Planning = Literal["off", "auto", "always"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalMemory:
+    """A memory of others that may be read: what it is called, and where it is."""
+
+    name: str
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.path}"
 
 
 @dataclass(frozen=True)
@@ -44,9 +56,13 @@ class Settings:
     recall_planning: Planning
     reflection_rounds: int
     recall_tokens: int
+    external_memories: tuple[ExternalMemory, ...]
     window_size: int
     import_calls: int
     image_tokens: int
+    max_memories: int
+    forget_percentage: int
+    forget_mode: ForgetMode
     group_size: int
     group_tokens: int
     open_memories: int
@@ -99,6 +115,11 @@ class Settings:
     def recall_limits(self) -> RecallLimits:
         """How much recall may hand over."""
         return RecallLimits(self.recall_session_num, self.recall_conv_num, self.recall_tokens)
+
+    @property
+    def forget_limit(self) -> ForgetLimit:
+        """How many memories are searched, and what becomes of those beyond."""
+        return ForgetLimit(self.max_memories, self.forget_percentage, self.forget_mode)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -160,6 +181,26 @@ def _few(value: str) -> int:
     return int(value)
 
 
+def _most(value: str) -> int:
+    """A number of which 0 is no limit."""
+    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()):
+        raise Wrong("most")
+    return int(value)
+
+
+def _percentage(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 1 <= int(value) <= 100:
+        raise Wrong("percentage")
+    return int(value)
+
+
+def _forget_mode(value: str) -> str:
+    word = value.strip().lower()
+    if word not in ("fade", "delete"):
+        raise Wrong("forget_mode")
+    return word
+
+
 def _group(value: str) -> int:
     if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 2 <= int(value) <= 100:
         raise Wrong("group")
@@ -216,6 +257,22 @@ def _folder(value: str) -> Path:
     return Path(value).expanduser()
 
 
+def _external(value: str) -> tuple[ExternalMemory, ...]:
+    """``work=~/notes, Ann=/backups/ann.db``: names of their own, and paths without a comma."""
+    found = [_named(one) for one in value.split(",") if one.strip()]
+    if len({one.name for one in found}) < len(found):
+        raise Wrong("external")
+    return tuple(found)
+
+
+def _named(value: str) -> ExternalMemory:
+    name, separator, path = value.partition("=")
+    name = " ".join(name.split())
+    if not separator or not path.strip() or not name.isprintable() or not 0 < len(name) <= 40 or "\0" in path:
+        raise Wrong("external")
+    return ExternalMemory(name, Path(path.strip()).expanduser())
+
+
 @dataclass(frozen=True)
 class Setting:
     """One row of the table of settings: its name, how it is read, and what holds while nobody gives it."""
@@ -243,11 +300,15 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_SESSION_NUM", _count, "3"),
     Setting("RECALL_CONV_NUM", _count, "30"),
     Setting("RECALL_TOKENS", _count, "2000"),
+    Setting("EXTERNAL_MEMORIES", _external),
     Setting("RECALL_PLANNING", _planning, "auto"),
     Setting("REFLECTION_ROUNDS", _few, "2"),
     Setting("WINDOW_SIZE", _count, "40"),
     Setting("IMPORT_CALLS", _amount, "50"),
     Setting("IMAGE_TOKENS", _count, "800"),
+    Setting("MAX_MEMORIES", _most, "0"),
+    Setting("FORGET_PERCENTAGE", _percentage, "10"),
+    Setting("FORGET_MODE", _forget_mode, "fade"),
     Setting("GROUP_SIZE", _group, "8"),
     Setting("GROUP_TOKENS", _count, "4000"),
     Setting("OPEN_MEMORIES", _count, "200"),

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from domain import errors
-from domain.recollection import RecalledSummary, RecalledTurn, Recollection
+from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
 from domain.records import Quoted, Turn
 
 #: The longest message taken from a person, in bytes of UTF-8.
@@ -311,7 +311,11 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 _SHORTEST = 2
 
 
-def source_of(quotation: str, recollection: Recollection) -> RecalledTurn | RecalledSummary | None:
+#: Whatever can be quoted.
+Quotable = RecalledTurn | RecalledSummary | RecalledOther
+
+
+def source_of(quotation: str, recollection: Recollection) -> Quotable | None:
     """The memory that holds these words, or that these words hold; None where no memory does.
 
     Punctuation, case and spacing do not count: a model seldom copies them.
@@ -319,7 +323,7 @@ def source_of(quotation: str, recollection: Recollection) -> RecalledTurn | Reca
     if not tells_enough(quotation):
         return None
     wanted = _bare(quotation)
-    memories: Iterable[RecalledTurn | RecalledSummary] = (*recollection.turns, *recollection.summaries)
+    memories: tuple[Quotable, ...] = (*recollection.turns, *recollection.summaries, *recollection.others)
     for memory in memories:
         bare = _bare(memory.text)
         if wanted in bare or (len(bare) > len(wanted) // 2 and bare in wanted):
@@ -348,7 +352,13 @@ def checked(reply: str, recollection: Recollection) -> tuple[Quoted, ...]:
 
 def with_references(turn: Turn) -> str:
     """The words of a turn, with a reference in the place of each quotation that was found in a memory."""
-    return _replaced(turn, lambda quoted: f"[{quoted.timestamp[:10]} · {quoted.text_id[:8]}]")
+    return _replaced(turn, lambda quoted: f"[{quoted.timestamp[:10]} · {_named(quoted)}]")
+
+
+def _named(quoted: Quoted) -> str:
+    """What a quotation is from: the beginning of an id, or of a memory that is not ours its name."""
+    of_others = quoted.text_id.startswith("@")
+    return quoted.text_id.rpartition("·")[0] if of_others else quoted.text_id[:8]
 
 
 def own_words(turn: Turn) -> str:

@@ -46,6 +46,19 @@ class VectorRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TextRow:
+    """A text with its vector and all that another program needs to show it."""
+
+    text_id: str
+    type: Kind
+    session_id: str
+    text: str
+    role: str
+    timestamp: str
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A row that was found; ``similarity`` is the cosine, 1 for the same direction."""
 

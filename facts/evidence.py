@@ -164,7 +164,7 @@ class SpokenWindow:
             for place, turn in enumerate(turns)
         ]
         self._first = len(before)
-        known = [*names.person, *names.companion, *names.known]
+        known = [*names.person, *names.companion, *names.known, *(turn.speaker for turn in turns)]
         self._known = frozenset(
             part for name in known for part in (folded(name), *folded(name).split()) if part
         )

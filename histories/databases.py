@@ -114,3 +114,25 @@ def llm_tips(connection: sqlite3.Connection, thread: str) -> frozenset[str]:
         "JOIN turns u ON u.thread_id = t.forked_from WHERE t.id = ?"
     )
     return frozenset(row["tip"] for row in connection.execute(statement, (thread,)) if row["tip"])
+
+
+# -- MemForest
+
+
+def forest_sessions(connection: sqlite3.Connection) -> list[str]:
+    """The ids of its sessions, in the order in which they were stored."""
+    return [row["id"] for row in connection.execute("SELECT id FROM session_memories ORDER BY rowid")]
+
+
+def forest_units(connection: sqlite3.Connection, session_id: str) -> list[sqlite3.Row]:
+    """What was said in a session, each with what stands before and behind it; "" for what is in none."""
+    within = "SELECT unit_id FROM session_unit_membership"
+    chosen = (
+        f"u.id IN ({within} WHERE session_id = ?)" if session_id else f"u.id NOT IN ({within}) AND ? = ''"
+    )
+    statement = (
+        "SELECT u.id, u.content, u.creation_time, u.source, e.pre_unit_id AS pre_id, e.next_unit_id AS next_id "
+        f"FROM memory_units u LEFT JOIN mu_sequence_edges e ON e.unit_id = u.id WHERE u.rank = 0 AND {chosen} "
+        "ORDER BY u.rowid"
+    )
+    return connection.execute(statement, (session_id,)).fetchall()

@@ -11,6 +11,7 @@ from histories import (
     chatlab,
     claude,
     deepseek,
+    forest_units,
     gemini,
     gemini_page,
     grok,
@@ -73,6 +74,7 @@ JSON_FORMATS = (
     JsonFormat("wechat", wechat.fits, wechat.read),
     JsonFormat("chatlab", chatlab.fits, chatlab.read),
     JsonFormat("old_friend", own_export.fits, own_export.read),
+    JsonFormat("memforest", forest_units.fits, forest_units.read),
     JsonFormat("notes", notes.fits, notes.read),
     JsonFormat("sharegpt", role_messages.fits_sharegpt, role_messages.read_sharegpt),
     JsonFormat("messages", role_messages.fits_conversation, role_messages.read),
@@ -86,6 +88,7 @@ TEXT_FORMATS = (
     TextFormat("whatsapp", whatsapp.fits, whatsapp.read),
 )
 TABLE_FORMATS = (
+    TableFormat("memforest", forest_units.NEEDS, forest_units.read_database),
     TableFormat("llm", frozenset(("responses", "conversations")), llm_logs.read),
     TableFormat("llm", frozenset(("threads", "turns", "messages", "parts")), llm_logs.read),
     TableFormat("open_webui", frozenset(("chat", "user")), open_webui.read_database),

@@ -37,7 +37,7 @@ _READABLE = frozenset(
 #: What lies beside a history and is none.
 _BESIDE = re.compile(
     r"(?:chat|index)\.html|(?:users?|user_settings|message_feedback|shared_conversations|model_comparisons|sora|shopping"
-    r"|ads|library_files|conversation_asset_file_names|export_manifest|projects(?:-\d+)?)\.json"
+    r"|ads|session_memories|long_term_memories|library_files|conversation_asset_file_names|export_manifest|projects(?:-\d+)?)\.json"
 )
 _SHARD = re.compile(r"conversations(?:-\d+)?\.json")
 _MANIFEST = "export_manifest.json"

@@ -192,7 +192,7 @@ def pieces(
     for start in range(0, len(turns), at_once):
         before = turns[start - 1] if start else None
         part = tuple(turns[start : start + at_once])
-        yield PastPiece(name, title, bool(conversation.persona), part, before)
+        yield PastPiece(name, title, bool(conversation.persona), part, before, conversation.session_id)
 
 
 # -- turns ---------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def past_turns(conversation: PastConversation, who: Teller) -> list[PastTurn]:
         role, speaker = _speaker(one, conversation.persona, who)
         at = time.isoformat(timespec="seconds")
         replies = role == "assistant" and bool(turns) and _answers(turns[-1], stretch)
-        turns.append(PastTurn(key, role, words, at, stretch, speaker, not known, replies))
+        turns.append(PastTurn(key, role, words, at, stretch, speaker, not known, replies, one.text_id))
     return turns
 
 

@@ -1,5 +1,5 @@
 """Keeping by itself: in the background sessions that fell silent are saved, and what left the context is noted; then
-what was brought along is read up, and what is enough for a chapter becomes one.
+what was brought along is read up, what is enough for a chapter becomes one, and what is too much to be searched fades.
 
 Promises: a session that has been silent for longer than the settings say is not gone on with, and is saved just as with
 ``/save``, but that no other session is opened; what fails is tried again at the next start, and nothing is lost by it;
@@ -17,6 +17,7 @@ from domain.records import Session
 from domain.settings import Settings
 from jobs.background import Background
 from jobs.chapters import Chapters
+from jobs.fading_out import Fading
 from jobs.noting import Noting
 from jobs.reading_up import ReadingUp
 from jobs.renewing import renew
@@ -60,6 +61,7 @@ class Keeping:
         self._noting = Noting(memory, llm)
         self._reading = ReadingUp(memory, llm)
         self._chapters = Chapters(memory, llm)
+        self._fading = Fading(memory, settings.forget_limit)
         #: The windows that were left for later.
         self._left: set[str] = set()
         self._background = background
@@ -79,8 +81,8 @@ class Keeping:
         self._background.begin(self.keep_all)
 
     def grow(self) -> None:
-        """The same, where a chapter is due."""
-        if self._chapters.due():
+        """The same, where a chapter is due, or anything may have to fade."""
+        if self._fading.limited or self._chapters.due():
             self.begin()
 
     def note_ahead(self) -> None:
@@ -127,6 +129,7 @@ class Keeping:
             if self._noting_due():
                 self._note(stop)
         self.notices += [event for event in self._chapters.run(stop) if isinstance(event, Notice)]
+        self.notices += self._fading.run(stop)
 
     def _keep(self, session: Session, stop: Stop) -> bool:
         """Save a session; false where there is nothing to save."""

@@ -9,7 +9,7 @@ fails at waits, and holds up nobody; nothing is read of what was said in a role.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from domain import errors
@@ -22,6 +22,7 @@ from jobs.noting import Noted, Noting
 from jobs.renewing import Renewed, Renewing, renew
 from llm import Llm
 from memory import Memory
+from storage.past import Past
 
 #: So many tokens of talk go into one call for a summary.
 _TOKENS_A_CALL = 8_000
@@ -93,23 +94,17 @@ class ReadingUp:
 
     def _summarised(self, session_id: str, stop: Stop) -> Generator[Notice, None, bool]:
         """What the session came to, in as many calls as it is long."""
-        while True:
-            so_far, turns = self._past.summarised(session_id)
-            rounds = _rounds(turns)
-            if not rounds:
-                return True
+        while self._past.summarised(session_id)[1]:
             if self._allowed < 1:
                 return False
-            part, refused = _first(rounds), list[Round]()
+            refused = list[Round]()
             self._past.count_calls(1)
-            text = self._llm.summarise(so_far, part, spoken_language(part), stop, refused.append)
-            stop.check()
+            more = summarise_next(self._past, self._llm, session_id, stop, refused.append)
             if refused:
                 yield left_out(refused)
-            if not text:
+            if not more:
                 return True
-            # What is gone or withheld since the model was asked is in no summary: it is asked again.
-            self._past.keep_summary(session_id, text, so_far, [turn for one in part for turn in one.turns])
+        return True
 
     def _put_into_image(self, session_id: str, stop: Stop) -> Generator[Notice, None, bool]:
         """What of the session belongs into the image of the person."""
@@ -125,6 +120,25 @@ class ReadingUp:
             elif not isinstance(event, Renewing | Renewed):
                 yield from event.contradicted
         return True
+
+
+def summarise_next(
+    past: Past, llm: Llm, session_id: str, stop: Stop, refuse: Callable[[Round], None] = lambda one: None
+) -> bool:
+    """Bring the summary of a session further by one call. False when nothing is left, or nothing comes of it.
+
+    What a model refuses to read is handed to ``refuse``. Raises ModelError and Interrupted.
+    """
+    so_far, turns = past.summarised(session_id)
+    if not turns:
+        return False
+    part = _first(_rounds(turns))
+    text = llm.summarise(so_far, part, spoken_language(part), stop, refuse)
+    stop.check()
+    if text:
+        # What is gone or withheld since the model was asked is in no summary: it is asked again.
+        past.keep_summary(session_id, text, so_far, [turn for one in part for turn in one.turns])
+    return bool(text)
 
 
 def _rounds(turns: Sequence[Turn]) -> list[Round]:

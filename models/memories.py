@@ -5,8 +5,8 @@ Of what was recalled first the chapters of a stretch that was asked for, each wi
 conversations it was drawn from; then what is known, a line a fact with the day on which it was said; then what was
 said, a line for each day of each conversation: its date, weekday and age, its summary where that was recalled, and
 its turns, each with its speaker. Beside a summary, and in a turn, stands what became of what it says. A conversation
-of several days has a number. Where an hour and more passed between two turns the later one has its time. Each part
-stands oldest first.
+of several days has a number. Where an hour and more passed between two turns the later one has its time. At
+last what memories of others hold, a line a text, each with the name of its source. Each part stands oldest first.
 
 Promises: whatever was said stays inside its line, and nothing in it can act (``domain.text.harmless``).
 """
@@ -20,8 +20,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from domain.held import KeptMemory
-from domain.languages import Language, language_of, when_in
-from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, Recollection
+from domain.languages import Language, language_of, vague_age_in, when_in
+from domain.recollection import (
+    FactMark,
+    RecalledFact,
+    RecalledOther,
+    RecalledSummary,
+    RecalledTurn,
+    Recollection,
+)
 from domain.records import PREFIX, Role
 from domain.text import UNKNOWN_DATE, date_of, harmless, record
 from prompts import TEMPLATES, Templates
@@ -78,6 +85,8 @@ def records(found: Recollection, how: Telling) -> Iterator[str]:
         turns = {"turns": list(_turns(day.turns, how))} if day.turns else {}
         dated = not day.turns or not all(turn.undated for turn in day.turns)
         yield record(**number, **how.when(day.timestamp, known=dated), **summary, **turns)
+    for other in sorted(found.others, key=lambda one: one.timestamp):
+        yield record(**_of_others(other, how))
 
 
 def kept_records(memories: Iterable[KeptMemory], how: Telling) -> Iterator[str]:
@@ -92,7 +101,9 @@ def notes_on(found: Recollection, templates: Templates) -> str:
     """What has to be explained of records; "" where nothing in them has to."""
     marks = [*(turn.marks for turn in found.turns), *(summary.marks for summary in found.summaries)]
     marked = templates.recalled_notes if found.facts or any(marks) else ""
-    return (templates.recalled_chapters if found.chapters else "") + marked
+    faint = templates.recalled_faint if any(turn.faded for turn in found.turns) else ""
+    of_others = templates.recalled_others if found.others else ""
+    return (templates.recalled_chapters if found.chapters else "") + marked + faint + of_others
 
 
 def marked_image(image: str, marks: Mapping[str, Iterable[FactMark]]) -> str:
@@ -145,6 +156,7 @@ def _turns(turns: Iterable[RecalledTurn], how: Telling) -> Iterator[dict[str, ob
             "speaker": how.said(turn.speaker) or how.speakers[turn.role],
             "text": said,
             **_became(turn.marks, how),
+            **(_faint(turn, how) if turn.faded else {}),
         }
 
 
@@ -157,12 +169,26 @@ def _became(marks: Iterable[FactMark], how: Telling) -> dict[str, str]:
     return {became: "; ".join(each) for became, each in told.items()}
 
 
+def _faint(turn: RecalledTurn, how: Telling) -> dict[str, str]:
+    """In which tone something is to be told that has faded."""
+    age = vague_age_in(how.language, _moment(turn.timestamp).date(), how.now.date())
+    return {"faint": TEMPLATES[how.language].faint.format(age=age)}
+
+
 def _known(fact: RecalledFact, how: Telling) -> dict[str, object]:
     how_said = {} if fact.stance == "stated" else {"only": fact.stance}
     planned = {"was_planned_for": fact.planned_for[:10]} if fact.planned_for else {}
     since = {"since": fact.since[:10]} if fact.since and not planned else {}
     doubt = {"doubtful_since": fact.doubtful_since[:10]} if fact.doubtful_since else {}
     return {"known": how.said(fact.text), **how_said, **how.when(fact.said[:10]), **since, **planned, **doubt}
+
+
+def _of_others(other: RecalledOther, how: Telling) -> dict[str, object]:
+    """A text of a memory that is not ours: always with the name of its source."""
+    place = {"place": how.said(other.place)} if other.place else {}
+    speaker = {"speaker": TEMPLATES[how.language].others_speakers[other.role]} if other.role else {}
+    when = how.when(other.timestamp) if other.timestamp else {}
+    return {"source": how.said(other.source), **place, **when, **speaker, "text": how.said(other.text)}
 
 
 def _moment(timestamp: str) -> datetime:

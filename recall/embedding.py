@@ -16,6 +16,7 @@ from recall.weights import SENTENCE_MODEL
 
 if TYPE_CHECKING:
     from domain.vectors import Vector
+    from storage.store import SessionStore
 
 #: The built-in embedder's vectors have this many dimensions.
 DIMENSION = 1024
@@ -149,6 +150,10 @@ BACKGROUND: Mapping[bool, tuple[str, ...]] = {
 _SPEAKER: Mapping[Role, str] = {"user": "User", "assistant": "Assistant"}
 
 
+def _said_by(turn: Turn) -> str:
+    return turn.speaker or _SPEAKER[turn.role]
+
+
 def style_for(model: str) -> KeyStyle:
     """How a model is given turns."""
     return "sentence" if model == SENTENCE_MODEL else "record"
@@ -158,14 +163,23 @@ def turn_key(turn: Turn, before: Sequence[Turn], style: KeyStyle = "record") -> 
     """The text that is embedded for a turn; ``before`` are the turns before it, nearest first."""
     if style == "sentence":
         return _sentence(turn, before)
-    lines = [f"{_date(turn.timestamp, turn.words)} {_SPEAKER[turn.role]}: {_cut(turn.words, _OWN)}"]
-    lines += [f"{_SPEAKER[other.role]}: {_cut(other.words, _BEFORE)}" for other in before[:TURNS_BEFORE]]
+    lines = [f"{_date(turn.timestamp, turn.words)} {_said_by(turn)}: {_cut(turn.words, _OWN)}"]
+    lines += [f"{_said_by(other)}: {_cut(other.words, _BEFORE)}" for other in before[:TURNS_BEFORE]]
     return "\n".join(lines)
 
 
 def summary_key(summary: Summary) -> str:
     """The text that is embedded for a summary."""
     return f"{_date(summary.timestamp, summary.summary)}: {_cut(summary.summary, _OWN)}"
+
+
+def key_in(store: SessionStore, text_id: str, model: str) -> str | None:
+    """The text that is embedded for what is stored under this id; None where nothing is, or it is withheld."""
+    if turns := store.turns_with_ids([text_id]):
+        before = store.before(turns[0], TURNS_BEFORE)[::-1]
+        return None if turns[0].withheld else turn_key(turns[0], before, style_for(model))
+    summaries = store.summaries_with_ids([text_id])
+    return summary_key(summaries[0]) if summaries else None
 
 
 def query_key(query: str) -> str:

@@ -241,6 +241,7 @@ class Finder:
         self._archive = archive
         self._log = log
         self._table: TurnTable | None = None
+        self._fadings = 0
         self._background: dict[bool, list[Vector]] = {}
         self._vector_of = lru_cache(_HELD)(HashedEmbedder().vector)
         self._lock = Lock()
@@ -310,6 +311,8 @@ class Finder:
     def _known(self) -> TurnTable:
         """The table, with what was stored since the last question."""
         with self._lock:
+            if self._fadings != self._archive.fadings():
+                self._table, self._fadings = None, self._archive.fadings()
             table = self._table = self._table or TurnTable()
             while new := self._archive.after(table.last_seq, _AT_ONCE):
                 table.extend(new)

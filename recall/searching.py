@@ -40,6 +40,8 @@ _UNSPACED_WORD = 0.22
 _FEW_TERMS = 12
 #: What a term counts that only tells how long ago something was.
 _FAINT = 0.3
+#: What a speaker counts whom a question names after another: "What did Ann tell Bob?" asks about Ann.
+_NAMED_AFTER = 0.3
 #: The tables of words of which is asked how many rows they have.
 _SUMMED: tuple[WordTable, ...] = ("summary", "fact")
 #: The number of what an index still holds and the store no longer does.
@@ -223,13 +225,14 @@ class Search:
         return {term: read[term] for term in terms if term in read and len(read[term].seqs) <= cap}
 
     def _meant(self, asked: Question, rows: Numbers) -> Floats:
-        """1 for a turn of a speaker whom the question names."""
-        if not self._table.has_named:
-            return np.zeros(len(rows), np.float32)
-        spoken = self._postings("turn", [words.speaker_term(term) for term in asked.terms])
-        by_them = [self._table.rows(posting.seqs)[0] for posting in spoken.values()]
-        meant = np.isin(rows, np.concatenate(by_them)) if by_them else np.zeros(len(rows), np.bool_)
-        return meant.astype(np.float32)
+        """1 for a turn of the speaker whom the question names first, less for one of another whom it names."""
+        meant = np.zeros(len(rows), np.float32)
+        terms = [words.speaker_term(term) for term in asked.terms] if self._table.has_named else []
+        spoken = self._postings("turn", terms).values() if terms else ()
+        for posting in (posting for posting in spoken if len(posting.seqs)):
+            by_them = np.isin(rows, self._table.rows(posting.seqs)[0])
+            meant[by_them & (meant == 0)] = _NAMED_AFTER if meant.any() else 1.0
+        return meant
 
     def _summary_words(self, asked: Question, sessions: Numbers) -> Floats | None:
         """(S,) how well the words of each session's summary fit: idf * tf / (tf + 1.2)."""

@@ -23,10 +23,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced, unspaced_length
 
@@ -166,6 +167,32 @@ def _covered(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
         elif not holds and start is not None:
             yield run[start:at]
             start = None
+
+
+def folded(text: str) -> str:
+    """A text as its words are compared: without case, accents, wide forms and apostrophes."""
+    return _folded(text).replace("'", "").replace("’", "")
+
+
+def beginnings(term: str) -> tuple[str, ...]:
+    """What a folded text holds that holds a word of this term: its irregular forms, and what its endings leave.
+
+    >>> beginnings("buy"), beginnings("stori"), beginnings("北京"), beginnings("12500")
+    (('buy', 'bought'), ('stor',), ('北京',), ('500',))
+    """
+    if term[:1].isdigit() and not is_unspaced(term[-1]):
+        return (max(re.findall(r"\d+", term), key=len)[-3:],)
+    whole = len(term) <= 3 or is_unspaced(term) or term[-1] not in "ie"
+    return (term if whole else term[:-1], *_irregular_forms().get(term, ()))
+
+
+@cache
+def _irregular_forms() -> Mapping[str, tuple[str, ...]]:
+    """The irregular forms of each term."""
+    forms_of = defaultdict[str, list[str]](list)
+    for form, base in _BASE.items():
+        forms_of[_stem(base)].append(form)
+    return {term: tuple(forms) for term, forms in forms_of.items()}
 
 
 def speaker_term(term: str) -> str:

@@ -1,11 +1,11 @@
-"""The tree of one memory, for ``Memory.tree``: its nodes, its chapters, and what is kept or has faded of it.
+"""The tree of one memory, for ``Memory.tree``: its nodes, its chapters, and what is kept of it.
 
 Promises: a chapter is stored only from what it was made from; what goes takes the text of every chapter over it along.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from domain.tree import Chapter, Member, NewChapter, Node
@@ -63,23 +63,11 @@ class Tree:
         """Give a chapter its text anew. False, and nothing, when what it is made from is not as it was read."""
         return self._store.renew_chapter(NewChapter(text_id, height, members, text), self._now())
 
-    # -- keeping and fading --------------------------------------------------------------------------------------
+    # -- keeping --------------------------------------------------------------------------------------
 
     def set_never_delete(self, names: Sequence[str], never: bool) -> None:
         """Note whether these nodes may never fade or be deleted."""
         self._store.set_never_delete(names, never)
-
-    def fade(self, names: Sequence[str]) -> None:
-        """Note that these nodes have faded."""
-        self._store.fade(names, self._now())
-
-    def unfade(self, names: Sequence[str]) -> None:
-        """Note that these nodes are as vivid as any."""
-        self._store.unfade(names)
-
-    def faded(self) -> Mapping[str, str]:
-        """What has faded, and when, by name."""
-        return self._store.faded()
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from domain.fading import FadedText, Leaf
 from domain.tree import Chapter, Member, NewChapter, Node
 
 
@@ -32,7 +33,7 @@ class TreeStore(Protocol):
         ...
 
     def long_sessions(self, characters: int) -> list[str]:
-        """The archived sessions with more characters than that."""
+        """The archived sessions in no chapter yet with more characters than that, but what was brought along."""
         ...
 
     def add_chapter(self, new: NewChapter, now: str) -> bool:
@@ -59,11 +60,28 @@ class TreeStore(Protocol):
         """Note whether these nodes may never fade or be deleted."""
         ...
 
-    def fade(self, names: Sequence[str], now: str) -> None:
-        """Note that these nodes have faded."""
+    def fade(self, names: Sequence[str], now: str) -> list[str]:
+        """Take these nodes out of every index; they stay stored. Returns what is gone from there."""
         ...
 
-    def unfade(self, names: Sequence[str]) -> None: ...
+    def unfade(self, names: Sequence[str]) -> None:
+        """Let these nodes be found again."""
+        ...
+
+    def searched(self) -> int: ...
+    def leaves(self, most: int) -> list[Leaf]:
+        """What fades first, and is not kept: visited longest ago, then least often, then the oldest."""
+        ...
+
+    def fadings(self) -> int:
+        """A number that is another one whenever anything faded or came back since."""
+        ...
+
+    def any_faded(self) -> bool: ...
+    def faded_texts(self) -> Iterator[list[FadedText]]:
+        """The texts of all turns that have faded, in slices."""
+        ...
+
     def faded(self) -> Mapping[str, str]:
         """What has faded, and when, by name."""
         ...

@@ -142,6 +142,7 @@ class House:
             new_id=new_id,
             log=log,
             also_searched=[self.settings.log_dir],
+            external=self.settings.external_memories,
         )
         self.memory.start_index()
         session, resumed = session_to_open(self.memory, self.settings, clock())

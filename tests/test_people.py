@@ -299,3 +299,23 @@ def test_a_session_that_fell_silent_is_saved_by_itself_and_one_that_is_talked_in
         until(lambda: not ann.busy)
         assert ann.memory.session(silent.session_id).status == "archived"
         assert ann.memory.session(talked_in.session_id).status == "active"
+
+
+def test_many_who_come_at_once_are_written_down_together(tmp_path: Path, clock) -> None:
+    def commits() -> int:
+        """SQLite counts them in its header."""
+        return int.from_bytes(path.read_bytes()[24:28], "big")
+
+    path = registry_in(tmp_path)
+    with closing(Registry(path, clock)) as registry, closing(sqlite3.connect(path)) as another:
+        before = commits()
+        another.execute("BEGIN IMMEDIATE")
+        threads = [threading.Thread(target=registry.meet, args=(f"person {at}",)) for at in range(20)]
+        for thread in threads:
+            thread.start()
+        until(lambda: len(registry._to_meet) == 19)
+        another.rollback()
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert sorted(registry.persons()) == sorted(f"person {at}" for at in range(20))
+        assert commits() - before == 2

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
+from mcp import MCPError
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from domain import errors
@@ -56,7 +57,7 @@ def make_server(
 ) -> MCPServer[Any]:
     """A server over these memories; ``full`` adds recall, remember, forget and profile to the five tools."""
     with _logging_untouched():
-        server: MCPServer[Any] = MCPServer(
+        server: MCPServer[Any] = _Server(
             "old-friend", title="Old Friend", instructions=descriptions.INSTRUCTIONS, version=version
         )
     asking = _Asking(memory, words, log, person_of)
@@ -65,6 +66,16 @@ def make_server(
         _add_more(server, asking)
     _add_resources(server, asking)
     return server
+
+
+class _Server(MCPServer[Any]):
+    """The SDK's, which answers whoever asks for a prompt that there is not with the code 0, that no revision knows."""
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Ctx | None = None
+    ) -> GetPromptResult:
+        """There are none."""
+        raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name}")
 
 
 class _Asking:

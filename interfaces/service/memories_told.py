@@ -142,7 +142,8 @@ def _said(turn: RecalledTurn) -> str:
     words = turn.text.removeprefix("User: ") if turn.role == "user" else turn.text
     if turn.speaker:
         words = f"{turn.speaker}: {turn.text.removeprefix('Assistant: ')}"
-    return words + "".join(map(_became, turn.marks))
+    faint = " [a faint memory]" if turn.faded else ""
+    return words + "".join(map(_became, turn.marks)) + faint
 
 
 def _became(mark: FactMark) -> str:

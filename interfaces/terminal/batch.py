@@ -10,12 +10,12 @@ import os
 import select
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from typing import TextIO
+from typing import Literal, TextIO
 
 from domain import errors
 from domain.errors import Exit
 from domain.events import Notice, Reply
-from domain.recollection import RecalledSummary, RecalledTurn, Recollection
+from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
 from domain.records import Kind
 from domain.text import clean, one_line
 from interfaces.interrupting import Wishes
@@ -220,17 +220,23 @@ def recalled(recollection: Recollection) -> list[dict[str, object]]:
     told += [
         {**_memory(turn, "conversation"), "speaker": turn.speaker or None} for turn in recollection.turns
     ]
+    told += [
+        {**_memory(other, "other"), "source": other.source, "place": other.place}
+        for other in recollection.others
+    ]
     return told + [
         {"id": fact.text_id, "type": "fact", "session": None, "score": fact.why.score, "text": fact.text}
         for fact in recollection.facts
     ]
 
 
-def _memory(memory: RecalledTurn | RecalledSummary, kind: Kind) -> dict[str, object]:
+def _memory(
+    memory: RecalledTurn | RecalledSummary | RecalledOther, kind: Kind | Literal["other"]
+) -> dict[str, object]:
     return {
         "id": memory.text_id,
         "type": kind,
-        "session": memory.session_id,
+        "session": None if isinstance(memory, RecalledOther) else memory.session_id,
         "score": memory.why.score,
         "text": memory.text,
     }

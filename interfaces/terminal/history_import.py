@@ -58,7 +58,8 @@ class HistoryImport:
         worst = Exit.OK
         for path in order.paths:
             try:
-                self._file(path, order)
+                ended = self._file(path, order)
+                worst = worst or ended
             except errors.UsageError as error:
                 self.screen.line(self.words.error(error), "trouble")
                 worst = worst or error.exit_code
@@ -67,22 +68,26 @@ class HistoryImport:
                 worst = worst or Exit.FAILED
         return worst
 
-    def _file(self, path: Path, order: ImportOrder) -> None:
+    def _file(self, path: Path, order: ImportOrder) -> Exit:
+        """One file or folder; whether anything in it could be read."""
         from histories import MachineZone, ReadingOptions, recognise
 
         me, day_first = "".join(order.me[:1]), None if order.dates is None else order.dates == "day"
         files = recognise(path, ReadingOptions(me, MachineZone(), day_first))
         sha256 = "" if order.only_look else self._digest(path)
+        read = Exit.OK
         for file in files:
             if not file.source:  # it only tells what was passed over
                 self._show_left_out({}, [one for one in file.read() if isinstance(one, Unread)])
                 continue
             who = teller(order.me, path, self.clock())
             seen, who = self._clear(file, path, who)
+            read = read if seen.conversations else Exit.FAILED
             if order.only_look:
                 self._show_look(seen)
             else:
                 self._bring(file, path, sha256, who)
+        return read
 
     def _digest(self, path: Path) -> str:
         def work() -> Iterator[object]:

@@ -268,7 +268,8 @@ def counts_of(recollection: Recollection) -> dict[str, int]:
     hits = sum(turn.hit for turn in recollection.turns)
     chapters = {"chapter": len(recollection.chapters)} if recollection.chapters else {}
     said = {"summary": len(recollection.summaries), "turn": hits}
-    return {**chapters, "fact": len(recollection.facts), **said}
+    others = {"other": len(recollection.others)}
+    return {**chapters, "fact": len(recollection.facts), **said, **others}
 
 
 def counted_line(words: Words, counts: Mapping[str, int]) -> str:

@@ -46,7 +46,7 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
         context.tell("open.standin", "quiet")
     if context.conversation.incognito:
         context.tell("open.incognito", "warning")
-    for notice in context.settings.notices:
+    for notice in (*context.settings.notices, *context.memory.others.take_notices()):
         context.aside.line(context.words.notice(notice), "warning")
     if opening.keeping:
         context.tell("opening.keeping", "quiet", sessions=context.words.count("session", opening.keeping))

@@ -1,7 +1,8 @@
 """Taking the whole memory along, and bringing it back: ``--export``, and ``--import`` of what it wrote.
 
 As JSON it is every row, so that what is read back is equal; as Markdown it is for reading: the two images, then every
-session with its summary, its words and what is known from it.
+session with its summary, its words and what is known from it. Other programs get what they can read: a LanceDB table,
+a Milvus collection, MemForest's layouts.
 
 Promises: a file that exists is never overwritten; nothing is written into a memory that holds a conversation already,
 into that one only its conversations are brought along.
@@ -9,7 +10,8 @@ into that one only its conversations are brought along.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -21,7 +23,50 @@ from interfaces.messages import Words
 from interfaces.terminal.own_files import exported, write_new
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.session_view import local
+from jobs import exporting
 from memory import Memory, restore_portable, write_portable
+
+#: What ``--export`` takes, as it is told where something else was given.
+FORMS = "FILE.json, FILE.md, lancedb:FOLDER, milvus:FILE.db|URI, memforest:FOLDER, memforest-json:FOLDER"
+#: What a memory is called in MemForest's layouts: the program, and the life that it holds.
+_CHATBOT, _LIFE = "old_friend", "life"
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A copy for another program: of which kind, and where."""
+
+    kind: str
+    target: str
+
+
+def elsewhere(given: str) -> Elsewhere | None:
+    """What ``KIND:TARGET`` asks for; None where it is the name of a file."""
+    kind, _, target = given.partition(":")
+    return Elsewhere(kind, target) if kind in (*_TEXTS, *_FORESTS) and target else None
+
+
+def write_elsewhere(copy: Elsewhere, memory: Memory, words: Words, screen: Screen) -> Exit:
+    """Write the memory for another program. Raises StorageError."""
+    if copy.kind in _FORESTS:
+        path = _FORESTS[copy.kind](memory, Path(copy.target), _CHATBOT, _LIFE)
+        screen.line(words.say("export.forest_done", path=path), "good")
+        return Exit.OK
+    copied, waiting = _TEXTS[copy.kind](memory, copy.target)
+    screen.line(words.say("export.texts_done", path=copy.target, texts=f"{copied:,}"), "good")
+    if waiting:
+        screen.line(words.say("export.texts_waiting", texts=f"{waiting:,}"), "warning")
+    return Exit.OK
+
+
+_TEXTS: Mapping[str, Callable[[Memory, str], tuple[int, int]]] = {
+    "lancedb": lambda memory, target: exporting.copy_to_lance(memory, Path(target)),
+    "milvus": exporting.copy_to_milvus,
+}
+_FORESTS: Mapping[str, Callable[[Memory, Path, str, str], Path]] = {
+    "memforest": exporting.copy_to_forest_tables,
+    "memforest-json": exporting.copy_to_forest_json,
+}
 
 
 def write_rows(

@@ -60,10 +60,15 @@ class Database:
     >>> database.read("SELECT value FROM meta WHERE key = ?", ("k",))[0]["value"]
     """
 
-    def __init__(self, path: Path, log: logging.Logger) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, log: logging.Logger) -> None:
+        """A file, made where there is none; without a path a database that is only in memory, and goes with it."""
+        self.path = path or Path(":memory:")
         self._log = log
         self._lock = threading.RLock()
+        if path is None:
+            self._connection = self._connect(self.path)
+            self._prepare(self._connection)
+            return
         if not path.exists():
             self._create()
         self._refuse_cut()

@@ -32,6 +32,10 @@ _DIMENSION = "dimension:"
 _CHECKSUM = "index:"
 
 
+#: What has faded is in no index.
+_VIVID = " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = "
+
+
 class EmbeddingTables(Tables):
     """The tables ``embedding`` and ``pending``."""
 
@@ -193,8 +197,8 @@ class EmbeddingTables(Tables):
         import numpy as np
 
         tables = [
-            self._ids("SELECT text_id FROM conversation WHERE text_id > ? AND NOT withheld"),
-            self._ids("SELECT text_id FROM summary WHERE text_id > ?"),
+            self._ids(f"SELECT text_id FROM conversation WHERE text_id > ? AND NOT withheld{_VIVID}text_id)"),
+            self._ids(f"SELECT text_id FROM summary WHERE text_id > ?{_VIVID}session_id)"),
         ]
         return np.sort(np.concatenate(tables))
 

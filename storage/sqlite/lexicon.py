@@ -125,6 +125,11 @@ def _postings(joined: Mapping[str, str]) -> dict[str, Postings]:
     }
 
 
+def words_found_by(turn: Turn) -> str:
+    """By what a turn is found: its own words, and the name of whoever else said it."""
+    return f"{turn.speaker}\n{own_words(turn)}" if turn.speaker else own_words(turn)
+
+
 class IndexWriter(FactTables, EmbeddingTables, SaveTables):
     """Stores turns, summaries and facts together with their indexes. ``tokens`` cuts a text into words."""
 
@@ -194,7 +199,7 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
         with self._database.write() as sql:
             for turn in turns:
                 if not turn.withheld:
-                    self._lexicon.add(sql, "turn", turn.seq, self._tokens(own_words(turn)))
+                    self._lexicon.add(sql, "turn", turn.seq, self._tokens(words_found_by(turn)))
                     self._enqueue(turn.text_id, "conversation")
 
     def _unindex_turns(self, turns: Sequence[Turn]) -> None:
@@ -270,7 +275,8 @@ class TurnReader(Tables):
             "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp,"
             " c.position"
             " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
-            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin ORDER BY c.seq LIMIT ?",
+            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin"
+            " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = c.text_id) ORDER BY c.seq LIMIT ?",
             seq,
             most,
         )
@@ -292,8 +298,11 @@ class TurnReader(Tables):
         return int(rows[0][0]) if rows else None
 
     def summaries(self, sessions: Sequence[int]) -> dict[int, Summary]:
-        """The summaries of sessions by session number; a session without one is left out."""
-        query = SUMMARY.replace(" FROM", ", s.number FROM", 1) + " WHERE s.number IN ({}) AND m.summary <> ''"
+        """The summaries of sessions by session number; a session without one, or whose has faded, is left out."""
+        query = (
+            SUMMARY.replace(" FROM", ", s.number FROM", 1) + " WHERE s.number IN ({}) AND m.summary <> ''"
+            " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = m.session_id)"
+        )
         return {row["number"]: Summary(*tuple(row)[:-1]) for row in self._read_parts(query, sessions)}
 
     def sessions_of_summaries(

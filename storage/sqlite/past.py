@@ -13,29 +13,21 @@ from dataclasses import dataclass, field
 from domain.imports import (
     IMPORT_DOOR,
     Added,
-    DueSession,
     ImportSource,
     PastPiece,
     PastTurn,
-    ReadingLeft,
 )
 from domain.records import PREFIX, Turn
-from domain.text import own_words
-from storage.sqlite.rewriting import RewritingTables
+from storage.sqlite.database import Row
+from storage.sqlite.lexicon import words_found_by
+from storage.sqlite.reading_left import ReadingUpTables
 from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
-from storage.sqlite.tree import TreeTables
 from storage.store import NewSummary
 
 _SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
-#: In ``meta``: a day, and how many calls were made on it to read up what was brought along.
-_CALLS = "import_calls"
-#: In ``meta``: nothing is to be read up.
-_RESTING = "import_resting"
-#: What is read: sessions nobody went on with, and in which nobody played a role.
-_DUE = f"i.due AND NOT i.role_play AND s.status = 'archived' AND s.door = '{IMPORT_DOOR}'"
-#: Newest first, and of one month what was talked of most.
-_ORDER = "substr(s.start_timestamp, 1, 7) DESC, i.turns DESC, s.position DESC"
 _DIGEST = 16
+#: So far apart stand sessions that are put between two others one after another.
+_CLOSE = 1 << 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +65,7 @@ class _Import:
     new_id: Callable[[], str]
 
 
-class ImportTables(TreeTables, RewritingTables):
+class ImportTables(ReadingUpTables):
     """Reads and writes ``import_source``, ``imported_session`` and ``imported_message``."""
 
     # -- sources -------------------------------------------------------------------------------------------------
@@ -107,13 +99,13 @@ class ImportTables(TreeTables, RewritingTables):
 
     def _untitle(self, sessions: Iterable[str]) -> None:
         """Let no later session of the conversations of these have their title, which may tell what went."""
-        told = (
-            "SELECT DISTINCT m.conversation, '', 0, m.source FROM imported_message m"
-            " JOIN conversation c ON c.seq = m.turn WHERE c.session_id = ?"
+        marked = (
+            "INSERT OR IGNORE INTO imported_message SELECT DISTINCT m.conversation, '', 0, m.source"
+            " FROM imported_message m JOIN conversation c ON c.seq = m.turn WHERE c.session_id = ?"
         )
         with self._database.write() as sql:
             for session_id in sessions:
-                sql(f"INSERT OR IGNORE INTO imported_message {told}", (session_id,))
+                sql(marked, (session_id,))
 
     def _untitled(self, conversation: str) -> bool:
         query = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"
@@ -232,7 +224,7 @@ class ImportTables(TreeTables, RewritingTables):
             "text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position"
             ", speaker, undated"
         )
-        text_id, text = how.new_id(), PREFIX[past.role] + past.words
+        text_id, text = self._free_id(past.text_id) or how.new_id(), PREFIX[past.role] + past.words
         values = (text_id, session_id, past.timestamp, past.role, text, number, "stop", 1, how.now, position)
         marks = ", ".join("?" * (len(values) + 2))
         with self._database.write() as sql:
@@ -241,8 +233,10 @@ class ImportTables(TreeTables, RewritingTables):
                 (*values, past.speaker, int(past.undated)),
             )
             seq = int(added.lastrowid or 0)
-            turn = Turn(seq, text_id, session_id, past.timestamp, past.role, text, number)
-            self._lexicon.add_new(sql, "turn", seq, self._tokens(own_words(turn)))
+            turn = Turn(
+                seq, text_id, session_id, past.timestamp, past.role, text, number, speaker=past.speaker
+            )
+            self._lexicon.add_new(sql, "turn", seq, self._tokens(words_found_by(turn)))
             sql("INSERT INTO pending (text_id, kind) VALUES (?, 'conversation')", (text_id,))
             known = (how.conversation, _digest(past.key), seq, how.source)
             sql("INSERT INTO imported_message VALUES (?, ?, ?, ?)", known)
@@ -270,22 +264,24 @@ class ImportTables(TreeTables, RewritingTables):
     def _place_in_life(self, began: str) -> int:
         """A free place right before the session that began next."""
         following = (
-            "SELECT position FROM session WHERE julianday(start_timestamp) > julianday(?)"
+            "SELECT position, door FROM session WHERE julianday(start_timestamp) > julianday(?)"
             " ORDER BY julianday(start_timestamp), position LIMIT 1"
         )
+        preceding = "SELECT position, door FROM session WHERE position < ? ORDER BY position DESC LIMIT 1"
         while rows := self._read(following, began):
-            after = int(rows[0][0])
-            before = self._read("SELECT max(position) FROM session WHERE position < ?", after)[0][0]
-            if before is None:
-                return after - SESSION_SPACE
-            if after - before > 1:
-                return int(before + (after - before) // 2)
+            before = self._read(preceding, rows[0]["position"])
+            if not before:
+                return int(rows[0]["position"]) - SESSION_SPACE
+            if place := _between(before[0], rows[0]):
+                return place
             self._space_sessions()
         return int(self._read("SELECT coalesce(max(position), 0) FROM session")[0][0]) + SESSION_SPACE
 
     def _begin_past(self, began: str, how: _Import) -> str:
         """A session of the past, closed, in its place in life; a title is what is known of it at first. Its id."""
-        session_id = f"{began[:16].replace('-', '').replace(':', '').replace('T', '-')}-{how.new_id()[-12:]}"
+        named = f"{began[:16].replace('-', '').replace(':', '').replace('T', '-')}-{how.new_id()[-12:]}"
+        wanted = how.piece.session_id
+        session_id = wanted if wanted and self.session(wanted) is None else named
         columns = "(session_id, start_timestamp, end_timestamp, status, stored_at, position, door)"
         with self._database.write() as sql:
             values = (session_id, began, began, how.now, self._place_in_life(began), IMPORT_DOOR)
@@ -309,61 +305,13 @@ class ImportTables(TreeTables, RewritingTables):
                 title = self.summary(session_id)
                 self._ask_anew("summary", session_id, title.timestamp if title else now)
 
-    # -- reading up ----------------------------------------------------------------------------------------------
 
-    def due_sessions(self, most: int) -> list[DueSession]:
-        """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
-        query = (
-            "SELECT i.session_id, i.turns, i.due FROM imported_session i JOIN session s USING (session_id)"
-            f" WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
-        )
-        return [DueSession(*row) for row in self._read(query, most)]
-
-    def keep_past_summary(
-        self, session_id: str, text_id: str, timestamp: str, text: str, upto: int
-    ) -> list[str]:
-        """What a session came to as far as a round, in place of what stood there. Returns what is gone."""
-        with self._database.write():
-            gone = self._lose_summary(self.summary(session_id))
-            made = NewSummary(text_id, timestamp, text)
-            self._index_summary(self._add_summary(session_id, made, upto))
-        return gone
-
-    def end_reading(self, due: DueSession) -> None:
-        """A session was read, unless it was asked for again since."""
-        read = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due = ?"
-        with self._database.write() as sql:
-            sql(read, (due.session_id, due.asked))
-
-    def was_imported(self, session_id: str) -> bool:
-        """Whether a session was brought along."""
-        return bool(self._read("SELECT 1 FROM imported_session WHERE session_id = ?", session_id))
-
-    def reading_left(self, today: str) -> ReadingLeft:
-        """How much is still to be read, and how many calls were made today."""
-        due = (
-            "SELECT count(*), coalesce(sum(i.turns), 0) FROM imported_session i JOIN session s USING (session_id)"
-            f" WHERE {_DUE}"
-        )
-        row = self._read(due)[0]
-        return ReadingLeft(int(row[0]), int(row[1]), self._calls(today), self._meta(_RESTING) is not None)
-
-    def rest_reading(self, resting: bool) -> None:
-        """Note whether nothing is to be read up until further notice."""
-        self._set_meta(_RESTING, "1" if resting else None)
-
-    def ask_for_image(self, session_id: str, now: str) -> None:
-        """Let the image of the person be made anew with what a session came to."""
-        self._ask_anew("user", session_id, now)
-
-    def count_calls(self, today: str, calls: int) -> None:
-        """Note that so many more calls were made today, or fewer than had been noted."""
-        with self._database.write():
-            self._set_meta(_CALLS, f"{today} {max(0, self._calls(today) + calls)}")
-
-    def _calls(self, today: str) -> int:
-        day, _, count = (self._meta(_CALLS) or "").partition(" ")
-        return int(count) if day == today else 0
+def _between(before: Row, after: Row) -> int:
+    """A place between two sessions, 0 for none: close to the one that was brought along, since others may follow."""
+    brought = [row["door"] == IMPORT_DOOR for row in (before, after)]
+    half = (after["position"] - before["position"]) // 2
+    step = half if brought[0] == brought[1] else min(half, _CLOSE)
+    return 0 if not step else int(after["position"] - step if brought[1] else before["position"] + step)
 
 
 def _runs(piece: PastPiece, known: Mapping[str, int], standing: Mapping[str, int]) -> list[_Run]:

@@ -10,6 +10,7 @@ import hashlib
 import secrets
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -86,6 +87,8 @@ class Registry:
         self._clock = clock
         self.path = path
         self._lock = threading.RLock()
+        #: Who waits to be written down.
+        self._to_meet: deque[str] = deque()
         make_private_folder(path.parent)
         make_private(path)
         with as_ours(path):
@@ -112,11 +115,18 @@ class Registry:
     # -- persons -----------------------------------------------------------------------------------------------
 
     def meet(self, person: str) -> None:
-        """Know this person from now on."""
-        if self.knows(person):
-            return
-        with self._write() as sql:
-            sql("INSERT OR IGNORE INTO person VALUES (?, ?)", (person, self._now()))
+        """Know this person from now on. Many who come at once are written down in one commit."""
+        self._to_meet.append(person)
+        with self._lock:
+            # Whoever came before may have written down all who waited by then.
+            if unknown := [one for one in {person, *self._all_to_meet()} if not self.knows(one)]:
+                with self._write() as sql:
+                    for one in unknown:
+                        sql("INSERT OR IGNORE INTO person VALUES (?, ?)", (one, self._now()))
+
+    def _all_to_meet(self) -> Iterator[str]:
+        while self._to_meet:
+            yield self._to_meet.popleft()
 
     def knows(self, person: str) -> bool:
         """Whether this person was ever served."""

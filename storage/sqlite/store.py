@@ -46,7 +46,7 @@ _TEXTS = {
 
 
 class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, DoorTables):
-    """A ``Store`` in one file. Safe to use from several threads.
+    """A ``Store`` in one file, or without a path in memory alone. Safe to use from several threads.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
 
@@ -55,7 +55,9 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
     >>> store.store_round("s1", (said, answered), "stop", now)
     """
 
-    def __init__(self, path: Path, tokens: Callable[[str], Sequence[str]], log: logging.Logger) -> None:
+    def __init__(
+        self, path: Path | None, tokens: Callable[[str], Sequence[str]], log: logging.Logger
+    ) -> None:
         super().__init__(Database(path, log), tokens)
         self.index_what_came()
 
@@ -171,6 +173,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             said = self.turns_of(present) or self.in_flight(present)
             if was is None or session is None or session.status != "archived" or said:
                 return None
+            faded = self._faded_since_save(session_id)
             self.unlearn(was.windows)
             for image, version in was.images.items():
                 newest = self.newest_version(image)
@@ -185,6 +188,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._count(session_id)
             self.resume(session_id, present, now)
             self._drop_undoable_saves()
+            self.unfade(faded)
         return gone
 
     def undo_decision(self, fact: str) -> bool:

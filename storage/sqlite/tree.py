@@ -69,6 +69,12 @@ class TreeTables(VisitTables):
         """One node, by the id of its text."""
         return next(map(_node, self._read(f"{_NODE} WHERE text_id = ?", text_id)), None)
 
+    def _free_id(self, wanted: str) -> str:
+        """An id that a turn would keep, if nothing else has it; else nothing."""
+        tables = ("conversation", "summary", "chapter")
+        query = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE text_id = ?1" for table in tables)
+        return wanted if wanted and not self._read(query, wanted) else ""
+
     def nodes(self, parent: str | None = None) -> list[Node]:
         """The children of a node, in order; without one every node there is."""
         if parent is None:
@@ -114,7 +120,10 @@ class TreeTables(VisitTables):
         return _free_chapters(chapters)
 
     def _ungrouped_sessions(self) -> list[Member]:
-        asked = "SELECT session_id FROM renewal WHERE what = 'summary'"
+        asked = (
+            "SELECT session_id FROM renewal WHERE what = 'summary'"
+            " UNION SELECT session_id FROM imported_session WHERE due AND NOT role_play"
+        )
         unready = {row["session_id"] for row in self._read(asked)}
         rows = self._read(
             f"{_SESSIONS} WHERE s.status = 'archived' OR s.chapter IS NOT NULL ORDER BY s.position"
@@ -138,9 +147,10 @@ class TreeTables(VisitTables):
         return [_member(row) for row in rows] if all(row["ready"] for row in rows) else None
 
     def long_sessions(self, characters: int) -> list[str]:
-        """The archived sessions in no chapter yet with more characters than that."""
+        """The archived sessions in no chapter yet with more characters than that; what was brought along is read up."""
         query = (
-            f"SELECT s.session_id FROM session s WHERE s.status = 'archived' AND s.chapter IS NULL AND {_READ_UP}"
+            "SELECT s.session_id FROM session s WHERE s.status = 'archived' AND s.chapter IS NULL"
+            " AND s.session_id NOT IN (SELECT session_id FROM imported_session)"
             " AND (SELECT sum(length(t.text)) FROM conversation t WHERE t.session_id = s.session_id) > ?"
             " ORDER BY s.position"
         )

@@ -42,11 +42,11 @@ class VisitTables(IndexWriter):
                 self._remove_turns(instead_of.turns)
             spoken = self._add_round(session_id, turns, finish, now, before)
             self._index_turns(spoken.turns)
+            self._count_round(served)
             if before:
                 self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
             self.drop_in_flight(session_id)
             self.drop_stages(session_id)
-            self._count_round(served)
         return spoken
 
     def rounds_told(self) -> int:
@@ -93,14 +93,12 @@ class VisitTables(IndexWriter):
                     (name, int(never)),
                 )
 
-    def fade(self, names: Sequence[str], now: str) -> None:
-        """Note that these nodes have faded."""
+    def _note_faded(self, names: Sequence[str], now: str) -> None:
         with self._database.write() as sql:
             for name in names:
                 sql("INSERT OR IGNORE INTO faded (text_id, stored_at) VALUES (?, ?)", (name, now))
 
-    def unfade(self, names: Sequence[str]) -> None:
-        """Note that these nodes are as vivid as any."""
+    def _note_vivid(self, names: Sequence[str]) -> None:
         with self._database.write() as sql:
             for name in names:
                 sql("DELETE FROM faded WHERE text_id = ?", (name,))

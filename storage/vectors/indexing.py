@@ -18,18 +18,22 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from domain import errors
-from domain.vectors import Embedder
+from domain.records import Kind
+from domain.vectors import Embedder, Hit, VectorRow
 from domain.workers import AT_ONCE, Again, Backoff, Worker, Workers
 from storage.store import SetAside, VectorStore
 from storage.vectors.lance import HOPELESS
 from storage.vectors.pending import PendingEmbedder
 from storage.vectors.reconcile import Reconciler
 from storage.vectors.table import Vectors
+
+if TYPE_CHECKING:
+    from domain.vectors import Vector
 
 #: After so many commits the small files are folded together.
 _UPKEEP_EVERY = 32
@@ -151,6 +155,14 @@ class Indexing:
     def _is_opening(self) -> bool:
         begun = self._worker.alive and not self._opened
         return begun and not self._index.failures and self._vectors.state != "rebuilding"
+
+    def nearest(self, vector: Vector, kind: Kind, limit: int) -> list[Hit]:
+        """The texts of a kind that are nearest to a vector, best first. Raises StorageError where it cannot tell."""
+        return self._vectors.search(vector, kind=kind, exclude_session=None, limit=limit)
+
+    def rows(self) -> Iterator[list[VectorRow]]:
+        """Every text that has a vector of the present model, with it, some at a time."""
+        return self._store.vector_batches(self._embedder.model)
 
     def drop(self, text_ids: Iterable[str]) -> None:
         """Take rows out of the index soon. Call it after the commit that removed their texts."""

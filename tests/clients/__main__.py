@@ -137,16 +137,6 @@ def _talk_by_openai(folder: Path, base: str, token: str) -> None:
           within=_TALKING, folder=folder, PYTHONPATH=root)  # fmt: skip
 
 
-def _install_llm(folder: Path) -> str:
-    venv.create(folder / "venv", with_pip=True)
-    try:
-        _done(str(folder / "venv/bin/pip"), "install", "--quiet", "--disable-pip-version-check", "llm",
-              within=_INSTALLING, folder=folder)  # fmt: skip
-    except RuntimeError as fault:
-        raise Skipped(f"pip cannot install it: {fault}") from fault
-    return _done(str(folder / "venv/bin/llm"), "--version", within=_TALKING, folder=folder).split()[-1]
-
-
 def _talk_by_llm(folder: Path, base: str, token: str) -> None:
     settings = folder / "llm"
     settings.mkdir()
@@ -167,13 +157,36 @@ def _talk_by_llm(folder: Path, base: str, token: str) -> None:
         raise RuntimeError(f"heard {heard}")
 
 
+def _from_pip(package: str) -> Callable[[Path], str]:
+    def install(folder: Path) -> str:
+        venv.create(folder / "venv", with_pip=True)
+        try:
+            _done(str(folder / "venv/bin/pip"), "install", "--quiet", "--disable-pip-version-check", package,
+                  within=_INSTALLING, folder=folder)  # fmt: skip
+        except RuntimeError as fault:
+            raise Skipped(f"pip cannot install it: {fault}") from fault
+        ask = f"import importlib.metadata as m; print(m.version({package!r}))"
+        return _done(str(folder / "venv/bin/python"), "-c", ask, within=_TALKING, folder=folder).strip()
+
+    return install
+
+
+def _by_python(script: str) -> Callable[[Path, str, str], None]:
+    def talk(folder: Path, base: str, token: str) -> None:
+        python = str(folder / "venv/bin/python")
+        _done(python, str(HERE / script), base, token, within=_TALKING, folder=folder)
+
+    return talk
+
+
 _ALL = "models, whole, stream, tools, embeddings, wrong key"
 CLIENTS = (
     Client("openai-python", _ALL, _openai_is_here, _talk_by_openai),
     Client("openai-node", _ALL, _from_npm("openai"), _by_node("openai_node.mjs")),
     Client("ai-sdk", "whole, stream, tools, embeddings",
            _from_npm("ai", "@ai-sdk/openai-compatible"), _by_node("ai_sdk.mjs")),
-    Client("llm", "whole, stream, tools", _install_llm, _talk_by_llm),
+    Client("llm", "whole, stream, tools", _from_pip("llm"), _talk_by_llm),
+    Client("langchain", "whole, stream, tools", _from_pip("langchain-openai"), _by_python("by_langchain.py")),
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from histories.parts import file_part
 from histories.readings import Reading
 from tests.histories.exports import claude_message, claude_talk, gpt_message, gpt_talk, lines, read, written
 from tests.histories.test_between_people import QQ, telegram_chat, telegram_message, wechat_message
+from tests.histories.test_forest_units import unit
 from tests.histories.test_gemini import PAGE, entry
 from tests.histories.test_other_companions import (
     deepseek_node,
@@ -70,6 +71,7 @@ SAMPLES: dict[str, tuple[str, Any, int, int]] = {
     "chatlab lines": ("x.jsonl", lines({"_type": "header", **CHATLAB_HEAD}, {"_type": "member", "platformId": "7"},
                                        *({"_type": "message", **one} for one in CHATLAB)), 1, 5),
     "old_friend": ("x.json", OWN, 2, 4),
+    "memforest": ("memory_units.json", {f"unit-000{key}": unit(f"unit-000{key}", "在吗", group=f"s{key}") for key in "123"}, 3, 3),
     "sharegpt": ("x.json", [{"id": key, "conversations": [{"from": "human", "value": "hi"}]} for key in "abc"], 3, 3),
     "messages": ("x.jsonl", lines(*({"id": key, "messages": [{"role": "user", "content": "hi"}]} for key in "abc")), 3, 3),
     "messages each": ("x.jsonl", lines(*({"role": role, "content": "hi"} for role in ("system", "user", "assistant"))), 1, 3),

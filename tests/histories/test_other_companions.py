@@ -272,3 +272,13 @@ def test_copilot_is_read_in_both_layouts(tmp_path, text):
     ]
     assert [talk.title for talk in found.talks] == ["Cats", "Dogs"]
     assert found.talks[0].messages[0].said.isoformat() == "2026-01-02T10:11:11+08:00"
+
+
+def test_of_nested_replies_of_librechat_the_newest_is_read(tmp_path):
+    replies = [
+        libre_message("bb", "", False, "new", createdAt=1_756_000_009),
+        libre_message("b", "", False, "old", createdAt=1),
+    ]
+    talk = libre_talk(recursive=True, messages=[libre_message("a", ROOT, True, "hi", children=replies)])
+    found = read(written(tmp_path / "x.json", talk))
+    assert (found.said, found.left_out) == ([("person", "hi"), ("companion", "new")], {"other_branch": 1})

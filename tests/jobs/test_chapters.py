@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -222,3 +224,29 @@ def test_a_stop_leaves_the_chapter_unwritten(tmp_path: Path) -> None:
         with pytest.raises(errors.Interrupted):
             list(Chapters(home.memory, home.llm).run(stop))
         assert home.memory.tree.chapters() == []
+
+
+def test_what_was_brought_along_is_in_no_chapter_before_it_is_read_up(
+    tmp_path: Path, clock, new_id, log
+) -> None:
+    def brought(month: int) -> Any:
+        began = datetime(2025, month, 3, 10, 0, tzinfo=UTC)
+        return talk(f"talk {month}", f"P: It is month {month}.", "C: So it is.", began=began, title="A title")
+
+    with ScriptedServer() as server:
+        mind = Mind(server)
+        with house(
+            tmp_path, server, clock, new_id, log, GROUP_SIZE="2", GROUP_TOKENS="1", IMPORT_CALLS="3"
+        ) as home:
+            bring(home.memory, brought(1), brought(2), brought(3))
+            assert not Chapters(home.memory, home.llm).due()
+            for _ in range(3):
+                home.talk.keep_silent()
+                home.talk._keeping.wait()
+                clock.pass_by(days=1)
+            home.talk.keep_silent()
+            home.talk._keeping.wait()
+            (chapter,) = home.memory.tree.chapters()
+            assert not chapter.session_id, "what is too long was read up in parts"
+            assert "title" not in chapter.text
+            assert len(mind.asked("chapter")) == 1

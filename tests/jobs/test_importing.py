@@ -177,6 +177,12 @@ def test_the_name_of_who_spoke_is_told_in_recalled_memories(opened, tmp_path):
         assert '"speaker": "Ann", "text": "The key lies under the blue pot."' in recalled
 
 
+def test_what_somebody_said_is_found_by_their_name(home):
+    bring(home.memory, talk("chat", "Ann: Are you coming?", "Bob: No.", "Eve: Why?"), me="Bob")
+    found = home.memory.search("Ann", home.settings.recall_limits)
+    assert [(turn.speaker, turn.text) for turn in found.turns] == [("Ann", "Assistant: Are you coming?")]
+
+
 def test_who_is_erased_by_name_goes_with_all_that_they_said(home):
     bring(home.memory, talk("chat", "Ann Marie: Are you coming?", "Bob: No."), me="Bob")
     home.memory.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +14,7 @@ from jobs.reading_up import ReadingUp, ReadUp
 from jobs.renewing import renew
 from tests.house import House, Mind, house, records
 from tests.past import bring, talk
-from tests.server import ScriptedServer, say, status
+from tests.server import ScriptedServer, hang, say, status
 
 
 @pytest.fixture
@@ -125,11 +126,49 @@ def test_it_is_done_in_the_background_once_everything_is_ready(opened):
         assert at.memory.past.left().sessions == 0
 
 
-def test_what_the_others_say_in_a_talk_of_people_is_known_of_nobody_else(opened):
+def test_a_chat_goes_on_while_a_model_thinks_about_the_past_and_leaving_stops_it(opened, mind):
+    mind.answers("notes", hang)
+    with opened() as at:
+        bring(at.memory, MAY)
+        at.talk.keep_silent()
+        while not mind.asked("notes"):
+            at.talk.background.resting.wait(0.01)
+        assert at.say("Are you there?").startswith("Reply to:")
+        assert at.talk.background.busy
+    mind.answers("notes", notes_of_nothing())
+    with opened() as again:
+        assert again.memory.past.left().sessions == 1
+        read_up(again)
+        assert again.memory.past.left().sessions == 0
+
+
+def notes_of_nothing() -> str:
+    return json.dumps({"notes": []})
+
+
+def test_what_the_others_say_in_a_talk_of_people_is_evidence_for_nobody_but_them(opened, mind):
+    def claim(about: str, subject: str, value: str, turn: int) -> dict[str, Any]:
+        told = {"turns": [turn], "restatement": f"{subject} lives in {value}.", "subject": subject}
+        return {**told, "attribute": "home", "value": value, "about": about, "stance": "stated"}
+
+    claims = [
+        claim("person", "the user", "Oslo", 1),
+        claim("companion", "Old Friend", "Oslo", 1),
+        claim("other", "Eve", "Oslo", 1),
+        claim("other", "Ann", "Oslo", 1),
+        claim("person", "the user", "Lyon", 2),
+    ]
+    text = {"turns": [1, 2], "text": "Where they live.", "topic": "home", "importance": 5, "facts": claims}
+    mind.answers("notes", json.dumps({"notes": [text]}))
     with opened() as at:
         bring(at.memory, talk("chat", "Ann: I live in Oslo.", "Bob: I live in Lyon."), me="Bob")
         read_up(at)
-        assert [fact.value for fact in at.memory.facts()] == ["I live in Lyon."]
+        assert [(fact.about, fact.subject, fact.value) for fact in at.memory.facts()] == [
+            ("other", "Ann", "Oslo"),
+            ("person", "the user", "Lyon"),
+        ]
+        shown = records(mind.asked("notes")[0])
+        assert [one["speaker"] for one in shown] == ["Ann", "the user"]
 
 
 def test_a_long_talk_is_summarised_in_parts_that_are_kept(opened, mind):

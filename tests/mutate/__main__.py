@@ -22,11 +22,13 @@ from pathlib import Path
 from tests.mutate.breaks import Break
 from tests.mutate.breaks_of_asking import OF_ASKING
 from tests.mutate.breaks_of_knowing import OF_KNOWING
+from tests.mutate.breaks_of_past import OF_PAST
 from tests.mutate.breaks_of_storage import OF_STORAGE
 from tests.mutate.breaks_of_talk import OF_TALK
 
 BREAKS = sorted(
-    (*OF_STORAGE, *OF_KNOWING, *OF_TALK, *OF_ASKING), key=lambda one: (len(one.promise), one.promise)
+    (*OF_STORAGE, *OF_KNOWING, *OF_TALK, *OF_ASKING, *OF_PAST),
+    key=lambda one: (len(one.promise), one.promise),
 )
 ROOT = Path(__file__).resolve().parents[2]
 #: Seconds for the tests of one break. A break that makes the program wait for ever is caught by them.

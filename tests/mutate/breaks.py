@@ -1,6 +1,7 @@
 """What a break is: which promise, which line, what it becomes, and the tests that must notice.
 
-The lists stand in ``breaks_of_storage``, ``breaks_of_knowing``, ``breaks_of_talk`` and ``breaks_of_asking``: at least two a promise. What is promised and not yet
+The lists stand in ``breaks_of_storage``, ``breaks_of_knowing``, ``breaks_of_talk``, ``breaks_of_asking`` and
+``breaks_of_past``: at least two a promise. What is promised and not yet
 built (P19: several persons) has no line to break here.
 """
 

@@ -216,7 +216,7 @@ OF_ASKING: tuple[Break, ...] = (
         "a summary outlives what it was made from when that is withheld",
         "P22",
         "storage/sqlite/store.py",
-        "                    gone += self._remove_summary(summary)\n                    self._ask_anew(",
+        "                    gone += self._lose_summary(summary)\n                    self._ask_anew(",
         "                    self._ask_anew(",
         (HEARD + "test_a_plea_that_names_its_matter_withholds_what_holds_it_and_leaves_the_round_before",),
     ),

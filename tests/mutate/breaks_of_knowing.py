@@ -7,6 +7,7 @@ from tests.mutate.breaks import Break
 KNOWING = "tests/contract/test_knowing.py::"
 LINES = "tests/contract/test_lines.py::"
 ERASED = "tests/test_known_erased.py::"
+TREE = "tests/contract/test_tree.py::"
 NAMES = "tests/contract/test_corrected_names.py::"
 KILLS = "tests/test_knowing_kills.py::"
 LEARNING = "storage/sqlite/learning.py"
@@ -141,5 +142,29 @@ OF_KNOWING: tuple[Break, ...] = (
         '            sql("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving", (session_id,))\n',
         "",
         (LINES + "test_what_a_save_that_was_given_up_had_read_stays_read_when_the_next_one_is_taken_back",),
+    ),
+    Break(
+        "a chapter outlives the wording of a summary that it was made from",
+        "P20",
+        "storage/sqlite/store.py",
+        "            self._void_above(session_id)\n",
+        "",
+        (TREE + "test_other_words_for_a_summary_and_a_save_taken_back_ask_for_the_chapter_anew",),
+    ),
+    Break(
+        "a chapter outlives a save that is taken back",
+        "P20",
+        "storage/sqlite/tree.py",
+        "            self._void_above(summary.session_id)\n            return self._remove_summary(summary)\n",
+        "            return self._remove_summary(summary)\n",
+        (TREE + "test_other_words_for_a_summary_and_a_save_taken_back_ask_for_the_chapter_anew",),
+    ),
+    Break(
+        "a chapter is stored of what changed while it was written",
+        "P21",
+        "storage/sqlite/tree.py",
+        " or not all(_as_read(one, free) for one in new.members):\n",
+        ":\n",
+        (TREE + "test_what_changed_since_it_was_read_is_not_put_into_a_chapter",),
     ),
 )

@@ -270,6 +270,24 @@ def test_a_time_that_is_named_makes_its_turns_likelier(life):
     assert life.recall("What soup did I cook in July?").ranked[0] == "july-0u"
 
 
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("What did Petra tell Bruno of the boat?", "Petra"),
+        ("What did Bruno tell Petra of the boat?", "Bruno"),
+    ],
+)
+def test_who_is_named_first_is_asked_about_and_who_is_named_after_counts_less(life, asked, first):
+    told = [("Petra: The boat is slow.", "Bruno: The boat is slow."), ("Bruno: Oh my.", "Petra: Oh my.")]
+    life.live("two", told, NOW - timedelta(days=3))
+    meant = {}
+    for turn in life.recall(asked, embed=None, gated=False).turns:
+        meant[turn.text_id] = dict(turn.why.parts).get("meant", 0.0)
+    of = {"Petra": meant["two-0u"], "Bruno": meant["two-0a"]}
+    other = ({"Petra", "Bruno"} - {first}).pop()
+    assert of[first] > of[other] > 0.0
+
+
 def test_she_is_looked_up_in_the_messages_before(life):
     life.live(
         "anna",

@@ -23,6 +23,7 @@ IMPORTING = {
     "import.source.sillytavern": "SillyTavern",
     "import.source.character_ai": "Character.AI",
     "import.source.llm": "llm",
+    "import.source.memforest": "MemForest",
     "import.source.whatsapp": "WhatsApp",
     "import.source.telegram": "Telegram",
     "import.source.wechat": "WeChat",
@@ -79,4 +80,13 @@ IMPORTING = {
         " For all of it: --data-dir NEW --import {path}"
     ),
     "import.whole_damaged": "{path} is cut off or damaged ({reason}). Nothing was changed; export it again.",
+    "export.forest_done": "Wrote the memory as MemForest keeps it to {path}. --import reads it back.",
+    "export.texts_done": "Wrote {texts} texts with their vectors to {path}.",
+    "export.texts_waiting": "{texts} texts have no vector yet and are left out.",
+    "export.no_vectors": "Nothing has a vector yet, so there is nothing to search in. {fault}",
+    "export.no_milvus": "Writing for Milvus needs its client: pip install pymilvus milvus-lite",
+    "export.milvus": "{path} cannot be written for Milvus: {reason}",
+    "memforest.name": "{given} cannot name a memory: letters, digits, _ . - and at most 64 of them.",
+    "memforest.session": "{given} cannot name a session here: it is one that a conversation holds, or no plain name.",
+    "memforest.filter": "{given} is no filter that can be used: (field, operator, value), with one of {operators}.",
 }

@@ -23,6 +23,7 @@ IMPORTING = {
     "import.source.sillytavern": "SillyTavern",
     "import.source.character_ai": "Character.AI",
     "import.source.llm": "llm",
+    "import.source.memforest": "MemForest",
     "import.source.whatsapp": "WhatsApp",
     "import.source.telegram": "Telegram",
     "import.source.wechat": "微信",
@@ -78,4 +79,13 @@ IMPORTING = {
         "{path} 是一份完整的记忆，而这里已有对话：只带来其中的对话。要全部恢复：--data-dir 新文件夹 --import {path}"
     ),
     "import.whole_damaged": "{path} 不完整或已损坏（{reason}）。什么都没有改；请重新导出。",
+    "export.forest_done": "已按 MemForest 的布局把记忆写入 {path}。--import 可以读回。",
+    "export.texts_done": "已把 {texts} 条文本连同向量写入 {path}。",
+    "export.texts_waiting": "{texts} 条文本还没有向量，没有写入。",
+    "export.no_vectors": "还没有任何向量，没有可供搜索的内容。{fault}",
+    "export.no_milvus": "写入 Milvus 需要它的客户端：pip install pymilvus milvus-lite",
+    "export.milvus": "无法为 Milvus 写入 {path}：{reason}",
+    "memforest.name": "{given} 不能作为记忆的名字：只能用字母、数字、_ . -，最多 64 个。",
+    "memforest.session": "{given} 不能作为这里的会话名：它属于某段对话，或不是简单的名字。",
+    "memforest.filter": "{given} 不是可用的过滤条件：要写成（字段，运算符，值），运算符是 {operators} 之一。",
 }

@@ -48,7 +48,12 @@ TABLE: tuple[Command, ...] = (
     Command("undo", "[n]", talk.undo),
     Command("redo", "", talk.redo),
     Command("history", "[n]", talk.history),
-    Command("memory", "[search] [WORDS]", memory_view.memory, choices=_first("search")),
+    Command(
+        "memory",
+        "[search|fading|keep ID] [WORDS]",
+        memory_view.memory,
+        choices=_first("search", "fading", "keep"),
+    ),
     Command("life", "[N|DATE]", life.life, choices=life.life_choices),
     Command(
         "facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.facts, choices=fact_list.fact_choices

@@ -38,6 +38,8 @@ _ROWS = (
     ("/redo", "what /undo took back is there again", "/undo 撤回的内容又回来了"),
     ("/history 3", "the last three rounds of this session", "本次会话的最后三轮"),
     ("/memory", "all of it, on one screen", "一屏看完"),
+    ("/memory fading", "what will be searched no more, or would first", "什么将淡出查找，或会最先淡出"),
+    ("/memory keep ID", "a turn or a session that never fades", "永不淡忘的一句话或一次会话"),
     ("/memory Oslo", "where Oslo was spoken of, the newest first", "哪里谈到过 Oslo，最新的在前"),
     (
         "/life",

@@ -179,13 +179,15 @@ def _settings(context: CommandContext) -> list[tuple[str, str, str]]:
 def _as_set(value: object) -> str:
     """A value as it would be written into ``.env``.
 
-    >>> _as_set(True), _as_set(120.0), _as_set(timedelta(hours=8)), _as_set("")
-    ('1', '120', '8', '–')
+    >>> _as_set(True), _as_set(120.0), _as_set(timedelta(hours=8)), _as_set(""), _as_set(())
+    ('1', '120', '8', '–', '–')
     """
     if isinstance(value, timedelta):
         return f"{value / timedelta(hours=1):g}"
     if isinstance(value, bool | float):
         return f"{value:g}"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "–"
     return str(value) or "–"
 
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from domain import errors
-from domain.recollection import RecalledSummary, RecalledTurn, RecallLimits, Recollection
+from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, RecallLimits, Recollection
 from domain.records import IMAGES, Image, ImageVersion, Role
 from domain.text import holds, one_line, source_of
 from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.commands.fading_view import keep, show_fading
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.reply import ReplyView
 from interfaces.terminal.session_view import local, moment
@@ -25,10 +26,14 @@ _LOOKED_THROUGH = 200
 
 
 def memory(context: CommandContext, argument: str) -> Next:
-    """``/memory [search] [WORDS]``: any word that is no subcommand is looked for."""
+    """``/memory [search|fading|keep ID] [WORDS]``: any word that is no subcommand is looked for."""
     first, _, rest = argument.strip().partition(" ")
     if first.lower() == "search":
         _search(context, rest.strip())
+    elif first.lower() == "fading" and not rest.strip():
+        show_fading(context)
+    elif first.lower() == "keep" and rest.strip():
+        keep(context, rest.strip())
     elif first:
         _search(context, argument.strip())
     else:
@@ -131,16 +136,33 @@ def _search(context: CommandContext, query: str) -> None:
         return
     found = context.memory.search(query, context.settings.recall_limits)
     hits: list[RecalledTurn | RecalledSummary] = [*found.summaries, *(one for one in found.turns if one.hit)]
-    if not hits:
+    if not hits and not found.others:
         context.tell("memory.found_nothing", query=query)
     for memory in sorted(hits, key=lambda memory: moment(memory.timestamp), reverse=True):
         _show_hit(context, memory, query)
+    for other in found.others:
+        _show_other(context, other, query)
 
 
 def _show_hit(context: CommandContext, memory: RecalledTurn | RecalledSummary, query: str) -> None:
     words, text = [*memory.why.words, *query.split()], words_of(memory)
     context.aside.line(f"{local(memory.timestamp)} · {who(context, memory)}", "quiet")
     context.aside.excerpt("  ", lambda cells: excerpt(text, words, cells, plain=context.aside.plain), rows=2)
+
+
+def _show_other(context: CommandContext, other: RecalledOther, query: str) -> None:
+    words = [*other.why.words, *query.split()]
+    context.aside.line(" · ".join(head_of_other(context, other)), "quiet")
+    context.aside.excerpt(
+        "  ", lambda cells: excerpt(other.text, words, cells, plain=context.aside.plain), rows=2
+    )
+
+
+def head_of_other(context: CommandContext, other: RecalledOther) -> list[str]:
+    """When a text of a memory of others is from, as far as is known, from which, and where it stands in it."""
+    when = [f"{moment(other.timestamp):%Y-%m-%d}"] if other.timestamp else []
+    place = [one_line(other.place, _SNIPPET)] if other.place else []
+    return [*when, context.words.say("why.other", source=other.source), *place]
 
 
 def said_here(context: CommandContext) -> list[str]:
@@ -163,7 +185,7 @@ def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) 
     except errors.StorageError:
         return True
     older = tuple(one for one in found.turns if one.session_id != context.session_id)
-    return source_of(quotation, Recollection(found.summaries, older)) is not None
+    return source_of(quotation, Recollection(found.summaries, older, others=found.others)) is not None
 
 
 def _wide(limits: RecallLimits) -> RecallLimits:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from domain.recollection import (
     RecalledChapter,
     RecalledFact,
+    RecalledOther,
     RecalledSummary,
     RecalledTurn,
     Recollection,
@@ -14,10 +15,11 @@ from domain.recollection import (
 )
 from domain.text import one_line, quotations, source_of
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.commands.memory_view import said_anywhere, said_here, who, words_of
+from interfaces.terminal.commands.memory_view import head_of_other, said_anywhere, said_here, who, words_of
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.reply import step_line
 from interfaces.terminal.session_view import day_here, local, moment
+from interfaces.terminal.style import Meaning
 
 _SNIPPET = 240
 #: Parts of a score that are told: the largest, and none that would show as 0.00.
@@ -57,6 +59,8 @@ def _explain(context: CommandContext, reply: str, recollection: Recollection, ar
             _in_full(context, memory, memory.text_id in quoted)
         elif isinstance(memory, RecalledSummary) or memory.hit or memory.text_id in quoted:
             _in_short(context, memory, memory.text_id in quoted)
+    for other in recollection.others:
+        _other(context, other, quoted=other.text_id in quoted, full=full)
     for fact in recollection.facts:
         _fact(context, fact, full=full)
     if recollection and not full:
@@ -86,7 +90,9 @@ def _in_short(context: CommandContext, memory: RecalledTurn | RecalledSummary, q
 
 
 def _marks(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> None:
-    """What became of that which a recalled turn or summary says, a row each."""
+    """That it is faint, and what became of that which a recalled turn or summary says, a row each."""
+    if isinstance(memory, RecalledTurn) and memory.faded:
+        context.aside.one_row(f"    {context.words.say('why.faint')}", "quiet")
     for mark in memory.marks:
         became = context.words.say(f"why.became.{mark.became}", day=day_here(mark.when))
         told = f"{became} · {mark.text}" if mark.text else became
@@ -115,6 +121,24 @@ def _fact(context: CommandContext, fact: RecalledFact, *, full: bool) -> None:
     context.aside.one_row(f"{head} · {told}", "warning" if fact.doubtful_since else "quiet")
     if full:
         _show_why(context, fact.why)
+
+
+def _other(context: CommandContext, other: RecalledOther, *, quoted: bool, full: bool) -> None:
+    """A text of a memory of others, by its source and its place in it."""
+    quoted_there = [context.words.say("why.quoted")] if quoted else []
+    head = " · ".join([*head_of_other(context, other), *quoted_there])
+    style: Meaning = "good" if quoted else "quiet"
+    if not full:
+        context.aside.excerpt(
+            f"{head} · ",
+            lambda cells: excerpt(other.text, other.why.words, cells, plain=context.aside.plain),
+            style,
+        )
+        return
+    context.aside.line(head, style)
+    for line in other.text.splitlines():
+        context.aside.line("  " + line)
+    _show_why(context, other.why)
 
 
 def _in_full(context: CommandContext, memory: RecalledTurn | RecalledSummary, quoted: bool) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import INVALID_PARAMS
 from pydantic import BaseModel
 
 from domain import errors
@@ -163,6 +164,19 @@ def test_the_profile_and_a_day_can_be_read_as_resources(opened: OpenedService, c
     assert profile == opened.service.profile("me").model_dump_json()
     assert [one["text"] for one in json.loads(today)["memories"]] == ["My sister Ann lives in Lyon."]
     assert scope == "private"
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_what_there_is_not_is_refused_with_the_code_of_the_protocol(opened: OpenedService, mode: str) -> None:
+    async def talk(client: Client) -> list[int]:
+        codes = []
+        for asked in (client.get_prompt("nothing"), client.read_resource("memory://nothing")):
+            with pytest.raises(MCPError) as refused:
+                await asked
+            codes.append(refused.value.error.code)
+        return codes
+
+    assert within(HeldHere(opened.service), talk, mode=mode) == [INVALID_PARAMS, INVALID_PARAMS]
 
 
 def test_what_comes_back_is_told_to_be_data(opened: OpenedService) -> None:

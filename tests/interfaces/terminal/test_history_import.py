@@ -124,6 +124,14 @@ def test_in_a_chat_of_people_somebody_must_say_who_the_person_is(tmp_path: Path,
     assert "**Ann** · 2025-10-14" in (tmp_path / "all.md").read_text(encoding="utf-8")
 
 
+def test_a_file_of_which_nothing_can_be_read_says_why_and_ends_with_1(tmp_path: Path) -> None:
+    (tmp_path / "chat.txt").write_text(
+        "3/4/25, 10:00 - Ann: Hi\n3/4/25, 10:01 - Bob: Yes\n", encoding="utf-8"
+    )
+    told = run(tmp_path, "--import", str(tmp_path / "chat.txt"), "--me", "Ann", **ENGLISH)
+    assert (told.code, "--dates" in told.out) == (1, True)
+
+
 def test_at_a_terminal_it_is_asked_who_the_person_is(chat: Chat, people: Path) -> None:
     terminal = chat(rows=40, columns=110, **ENGLISH)
     terminal.prompt()

@@ -105,3 +105,35 @@ def test_a_file_that_exists_and_a_format_there_is_not_are_refused_in_one_line(
     refused = run(lived, "--export", str(tmp_path / name), **ENGLISH)
     assert refused.code != 0
     assert len(refused.err.strip().splitlines()) == 1
+
+
+def test_a_memory_is_written_for_other_programs_and_memforests_form_is_read_back(
+    tmp_path: Path, lived: Path
+) -> None:
+    wrote = run(lived, "--export", f"lancedb:{tmp_path / 'table'}", **ENGLISH)
+    assert (wrote.code, wrote.err) == (0, "")
+    assert "texts with their vectors" in wrote.out
+    assert (tmp_path / "table" / "memories.lance").is_dir()
+    for form, made in (("memforest", "old_friend.db"), ("memforest-json", "old_friend")):
+        assert run(lived, "--export", f"{form}:{tmp_path}", **ENGLISH).code == 0
+        home = tmp_path / f"from-{form}"
+        home.mkdir()
+        brought = run(home, "--import", str(tmp_path / made), **ENGLISH)
+        assert (brought.code, brought.err) == (0, "")
+        assert "MemForest: 4 messages brought along" in brought.out
+        found = run(home, given="/memory search 花瓶\n", **ENGLISH)
+        assert "我的猫打碎了[花瓶]" in found.err
+
+
+@pytest.mark.parametrize(
+    "form", ["lancedb:{}/all.json", "memforest:{}", "memforest-json:{}", "nobody:{}/x", "lancedb:"]
+)
+def test_what_cannot_be_written_for_another_program_is_said_in_one_line(
+    tmp_path: Path, lived: Path, form: str
+) -> None:
+    (tmp_path / "old_friend.db").write_text("mine", "utf-8")
+    (tmp_path / "old_friend").mkdir()
+    refused = run(lived, "--export", form.format(tmp_path), **ENGLISH)
+    assert refused.code != 0
+    assert len(refused.err.strip().splitlines()) == 1
+    assert (tmp_path / "old_friend.db").read_text("utf-8") == "mine"

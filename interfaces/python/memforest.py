@@ -1,0 +1,391 @@
+"""MemForest's names over our memory, for programs that were written against them.
+
+    system = MemorySystem("bot", "life", EmbeddingHandler(), base_path="memories")
+    system.add_memory("What is the status?", source="user")
+    system.query(query_vector=handler.get_embedding("status").tolist(), k_limit=2)
+
+What is added is stored at once, in sessions of the past as an import stores them, and found at once. Nothing here
+stores or finds anything by itself. Left out, since this memory does otherwise: metadata of one's own is not kept, and
+summaries are made from what was said alone. Raises the errors of ``domain.errors``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import uuid
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import config
+from domain import errors
+from domain.events import Stop
+from domain.forests import MemoryUnit, unit_of_turn
+from domain.imports import PastPiece, PastTurn
+from domain.recollection import RecallLimits
+from domain.records import Role, Turn
+from domain.settings import Settings
+from domain.text import admitted
+from interfaces.debug_log import DebugLog
+from interfaces.python.embedding_handlers import EmbeddingHandler, ForeignHandler, embedder_of
+from interfaces.python.unit_filters import UnitFilter, passes
+from jobs import exporting
+from jobs.chapters import Chapters
+from jobs.importing import READER, Brought, Importing, digest_of, teller
+from jobs.reading_up import summarise_next
+from llm import Llm
+from memory import Memory
+
+_HOME = Path(__file__).resolve().parents[2]
+_KIND = "memforest"
+_LATEST = "LATEST"
+_NAME = re.compile(r"\w[\w.-]{0,63}")
+_PERSON, _COMPANION = frozenset(("user", "human")), frozenset(("ai", "assistant"))
+#: Seconds that the vectors of what was just added are waited for.
+_PATIENCE = 60.0
+#: With filters so many are looked through that a text finds.
+_LOOKED_THROUGH = 200
+_TOKENS = 1_000_000
+
+Range = tuple[float | None, float | None]
+
+__all__ = ["EmbeddingHandler", "MemorySystem", "MemoryUnit"]
+
+
+class MemorySystem:
+    """One memory, under the names of a chatbot and of a life: the folder ``<base_path>/<chatbot_id>/<ltm_id>``."""
+
+    def __init__(
+        self,
+        chatbot_id: str,
+        ltm_id: str,
+        embedding_handler: EmbeddingHandler | ForeignHandler | None = None,
+        llm: Llm | None = None,
+        base_path: str | Path = "memory_storage",
+        max_context_length: int = 10,
+        *,
+        settings: Mapping[str, str] | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        """``settings`` are those of ``.env``, by their names. Raises UsageError, SettingsError, DataInUse."""
+        for name in (chatbot_id, ltm_id):
+            if not _NAME.fullmatch(name):
+                raise errors.UsageError("memforest.name", given=name)
+        self.chatbot_id, self.ltm_id = chatbot_id, ltm_id
+        self._clock, self._new_id = clock, new_id
+        folder = Path(base_path) / chatbot_id / ltm_id
+        loaded = config.load(config.home_of(_HOME), os.environ, {**(settings or {}), "DATA_DIR": str(folder)})
+        with ExitStack() as opened:
+            self._llm, self._memory = self._open(loaded, llm, embedding_handler, opened)
+            self._opened = opened.pop_all()
+        self._number: int | None = None
+        self._session = self._new_id()
+        self._context: deque[str] = deque()
+        self._room = max_context_length
+        self._stm: OrderedDict[str, None] | None = None
+        self._capacity = 0
+
+    def _open(
+        self,
+        settings: Settings,
+        llm: Llm | None,
+        handler: EmbeddingHandler | ForeignHandler | None,
+        opened: ExitStack,
+    ) -> tuple[Llm, Memory]:
+        debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
+        opened.callback(debug.close)
+        speaking = llm or Llm(settings, debug.log, clock=self._clock)
+        if llm is None:
+            opened.callback(speaking.close)
+        memory = Memory(
+            settings.data_dir, embedder_of(handler) or speaking.embedder,
+            clock=self._clock, new_id=self._new_id, log=debug.log, also_searched=[settings.log_dir],
+            scrubbers=[lambda gone: debug.scrub(gone.held_by)],
+        )  # fmt: skip
+        opened.callback(memory.close)
+        return speaking, memory
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self, auto_summarize: bool = False) -> None:
+        """Let go of the memory; safe to call twice. With ``auto_summarize`` the session is summarised before."""
+        try:
+            if auto_summarize and self._context:
+                self.summarize_session(self._session)
+            if self._number is not None:
+                self._memory.past.end(self._number, 1)
+        finally:
+            self._number = None
+            self._opened.close()
+
+    # -- sessions ------------------------------------------------------------------------------------------------
+
+    def start_session(self, session_id: str | None = None) -> str:
+        """Go on in a session, or begin one. Returns its id."""
+        wanted = session_id or self._new_id()
+        if not _NAME.fullmatch(wanted) or (
+            self._memory.session(wanted) and not self._memory.past.was_imported(wanted)
+        ):
+            raise errors.UsageError("memforest.session", given=wanted)
+        self.flush_context()
+        self._session = wanted
+        return wanted
+
+    def remove_session(self, session_id: str) -> None:
+        """Erase a session, with all that was made from it, out of every file."""
+        gone = {turn.text_id for turn in self._memory.turns_of(session_id)}
+        self._memory.erase(self._memory.scope_of_session(session_id))
+        self._context = deque(one for one in self._context if one not in gone)
+        for one in gone & set(self._stm or ()):
+            del self._in_mind[one]
+
+    def summarize_session(self, session_id: str) -> MemoryUnit | None:
+        """Let the model say what a session came to. Raises ModelError; None where nothing was said in it."""
+        while summarise_next(self._memory.past, self._llm, session_id, Stop()):
+            pass
+        return self._unit(session_id)
+
+    def summarize_long_term_memory(self) -> MemoryUnit | None:
+        """Let the model make the chapters that are due; the unit above them all, None while there is none."""
+        for _ in Chapters(self._memory, self._llm).run(Stop()):
+            pass
+        return self._unit(self.ltm_id)
+
+    def _unit(self, unit_id: str) -> MemoryUnit | None:
+        return next((unit for unit in self._all_units() if unit.id == unit_id), None)
+
+    def _all_units(self) -> Sequence[MemoryUnit]:
+        """What stands above sessions, then what was said, oldest first."""
+        return exporting.forest_of(self._memory, self.chatbot_id, self.ltm_id).units
+
+    # -- adding --------------------------------------------------------------------------------------------------
+
+    def add_memory(
+        self,
+        message: Any,
+        source: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        creation_time: datetime | None = None,
+        memory_unit_id: str | None = None,
+    ) -> MemoryUnit:
+        """Store what somebody said, a text or a message with ``content`` and ``role``. ``metadata`` is not kept."""
+        words = admitted(str(getattr(message, "content", message)))
+        said_by = source or str(getattr(message, "role", "") or getattr(message, "type", "") or "ai")
+        text_id = memory_unit_id or self._new_id()
+        turn = _past_turn(text_id, words, said_by.strip(), creation_time or self._clock())
+        self._store(turn)
+        said_here = self._memory.turns_of(self._session)
+        names = [one.text_id for one in said_here if one.text_id == text_id] or [said_here[-1].text_id]
+        if names[0] not in self._context:
+            self._context.append(names[0])
+        while len(self._context) > self._room:
+            self._keep_in_mind([self._context.popleft()])
+        return next(self._units(names))
+
+    def _store(self, turn: PastTurn) -> None:
+        past = self._memory.past
+        if self._number is None:
+            name = hashlib.sha256(f"{self.chatbot_id}\n{self.ltm_id}".encode()).hexdigest()
+            self._number = past.begin(self.chatbot_id, _KIND, name, READER)
+            past.end(self._number, 1)
+        last = [_as_past(one) for one in self._memory.turns_of(self._session)[-1:]]
+        replies = turn.role == "assistant" and bool(last) and last[0].role == "user"
+        told = PastTurn(
+            turn.key, turn.role, turn.words, turn.timestamp, 0, turn.speaker, False, replies, turn.text_id
+        )
+        before = last[0] if last else None
+        piece = PastPiece(f"{_KIND}\n{self._session}", "", False, (told,), before, self._session)
+        past.add(self._number, [piece])
+
+    def get_context(self, length: int | None = None) -> list[MemoryUnit]:
+        """The last units that were added, oldest first."""
+        kept = list(self._context)
+        return list(self._units(kept[-length:] if length else kept if length is None else []))
+
+    def flush_context(self) -> None:
+        """Let everything leave the context; it stays in mind where short-term memory is on."""
+        self._keep_in_mind(self._context)
+        self._context.clear()
+
+    _flush_context = flush_context
+
+    # -- short-term memory ---------------------------------------------------------------------------------------
+
+    def enable_stm(self, capacity: int = 200, restore_session_id: str | None = None) -> None:
+        """Keep in mind the last ``capacity`` units that were recalled or left the context.
+
+        It begins with those of a session, or of the latest one ("LATEST").
+        """
+        self._stm, self._capacity = OrderedDict(), max(1, capacity)
+        session_id = restore_session_id
+        if session_id == _LATEST:
+            recent = self._memory.recent_sessions(1)
+            session_id = recent[0].session_id if recent else None
+        if session_id:
+            self._keep_in_mind(turn.text_id for turn in self._memory.turns_of(session_id))
+
+    def disable_stm(self) -> None:
+        """Keep nothing in mind."""
+        self._stm = None
+
+    @property
+    def _in_mind(self) -> OrderedDict[str, None]:
+        return self._stm if self._stm is not None else OrderedDict()
+
+    def _keep_in_mind(self, ids: Iterable[str]) -> None:
+        if self._stm is None:
+            return
+        for one in ids:
+            self._stm[one] = None
+            self._stm.move_to_end(one)
+            if len(self._stm) > self._capacity:
+                self._stm.popitem(last=False)
+
+    # -- finding -------------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        query_vector: Sequence[float] | str | None = None,
+        filters: Sequence[UnitFilter] | None = None,
+        k_limit: int = 5,
+        search_range: Range = (None, None),
+        recall_context: bool = True,
+        add_ltm_to_stm: bool = True,
+        short_term_only: bool = False,
+        long_term_only: bool = False,
+        *,
+        text: str | None = None,
+    ) -> list[list[MemoryUnit]]:
+        """What fits best, a chain for each: with ``recall_context`` what was said right before and after it too.
+
+        By a vector, or by a text, which also finds by its words; without either the newest that pass the filters.
+        ``search_range`` bounds the likeness of vectors. ``short_term_only``: only what is in mind; ``long_term_only``:
+        only what is not. Raises EmbeddingError for a vector of another length than ours.
+        """
+        words = text or (query_vector if isinstance(query_vector, str) else None)
+        narrowed = bool(filters) or short_term_only or long_term_only
+        if words is not None:
+            found = self._units(self._by_text(words, _LOOKED_THROUGH if narrowed else k_limit))
+        elif query_vector is not None and not isinstance(query_vector, str):
+            found = self._units(self._by_vector(query_vector, None if narrowed else k_limit, search_range))
+        else:
+            found = reversed(self._all_units())
+        if short_term_only or long_term_only:
+            mind = set(self._in_mind)
+            found = (unit for unit in found if (unit.id in mind) == short_term_only)
+        fits = passes(filters or ())
+        chains: list[list[MemoryUnit]] = []
+        for unit in found:
+            if len(chains) >= k_limit:
+                break
+            if fits(unit) and not any(unit in chain for chain in chains):
+                chains.append(self._chain(unit) if recall_context else [unit])
+        if add_ltm_to_stm:
+            self._keep_in_mind(unit.id for chain in chains for unit in chain)
+        return chains
+
+    def _by_text(self, words: str, most: int) -> Iterable[str]:
+        self._settle()
+        limits = RecallLimits(sessions=0, turns=most, tokens=_TOKENS)
+        found = self._memory.recall([admitted(words)], "", self._clock(), limits, gated=False)
+        hits = [turn.text_id for turn in found.turns if turn.hit]
+        return dict.fromkeys([*(one for one in found.ranked if one in hits), *hits])
+
+    def _by_vector(self, vector: Sequence[float], most: int | None, within: Range) -> list[str]:
+        import numpy as np
+
+        self._settle()
+        status, sought = self._memory.index_status(), np.asarray(vector, dtype=np.float32)
+        if status.dimension is not None and sought.shape != (status.dimension,):
+            raise errors.EmbeddingError(
+                "embedding.dimension", found=list(sought.shape), expected=status.dimension
+            )
+        low, high = within
+        hits = self._memory.index.nearest(sought, "conversation", most or max(1, status.vectors))
+        return [
+            one.text_id
+            for one in hits
+            if (low is None or one.similarity >= low) and (high is None or one.similarity <= high)
+        ]
+
+    def _settle(self) -> None:
+        """What was added last is found too."""
+        self._memory.start_index()
+        self._memory.settle_index(_PATIENCE)
+
+    def _chain(self, unit: MemoryUnit) -> list[MemoryUnit]:
+        beside = {one.id: one for one in self._units([one for one in (unit.pre_id, unit.next_id) if one])}
+        chain = [beside.get(unit.pre_id or ""), unit, beside.get(unit.next_id or "")]
+        return [one for one in chain if one is not None]
+
+    def _units(self, ids: Iterable[str]) -> Iterator[MemoryUnit]:
+        """The units with these ids that may be told, in this order."""
+        for text_id in ids:
+            for turn in self._memory.turns([text_id]):
+                told = [one for one in self._memory.turns_of(turn.session_id) if not one.withheld]
+                names = [None, *(one.text_id for one in told), None]
+                if turn.text_id in names:
+                    at = names.index(turn.text_id)
+                    node = self._memory.tree.node(turn.text_id)
+                    unit = unit_of_turn(turn, node, names[at - 1], names[at + 1])
+                    yield replace(unit, parent_id=self._parent(unit))
+
+    def _parent(self, unit: MemoryUnit) -> str | None:
+        """A session's summary goes by the id of the session, and is no unit while there is none."""
+        session_id = unit.group_id or ""
+        summary = self._memory.summary(session_id)
+        if summary and unit.parent_id == summary.text_id:
+            return session_id
+        return unit.parent_id if unit.parent_id != session_id else None
+
+    # -- other forms ---------------------------------------------------------------------------------------------
+
+    def convert_sql_to_json(self, output_dir: str | Path) -> Path:
+        """Write MemForest's JSON layout into ``<output_dir>/<chatbot_id>``. Raises StorageError where it exists."""
+        return exporting.copy_to_forest_json(self._memory, Path(output_dir), self.chatbot_id, self.ltm_id)
+
+    def convert_to_memforest(self, output_dir: str | Path) -> Path:
+        """Write MemForest's SQLite layout, ``<output_dir>/<chatbot_id>.db``."""
+        return exporting.copy_to_forest_tables(self._memory, Path(output_dir), self.chatbot_id, self.ltm_id)
+
+    def convert_sql_to_milvus(self, target: str) -> int:
+        """Write every text with its vector into a Milvus collection: a new file, or a server. Returns how many."""
+        return exporting.copy_to_milvus(self._memory, target)[0]
+
+    def convert_json_to_sqlite(self, path: str | Path) -> int:
+        """Bring along what MemForest kept, in either of its layouts. Returns how many units were new."""
+        from histories import MachineZone, ReadingOptions, recognise
+
+        given, brought = Path(path), 0
+        for file in recognise(given, ReadingOptions(zone=MachineZone())):
+            stop, who = Stop(), teller([], given, self._clock())
+            for event in Importing(self._memory).run(file, given.name, digest_of(given, stop), who, stop):
+                brought += event.messages if isinstance(event, Brought) else 0
+        return brought
+
+
+def _past_turn(text_id: str, words: str, source: str, said: datetime) -> PastTurn:
+    """What was said, on the side of the person, of the companion, or by somebody with that name."""
+    name = source.casefold()
+    role: Role = "user" if name in _PERSON else "assistant"
+    speaker = "" if name in _PERSON | _COMPANION else source
+    at = said if said.tzinfo else said.astimezone()
+    return PastTurn(text_id, role, words, at.isoformat(timespec="seconds"), 0, speaker, text_id=text_id)
+
+
+def _as_past(turn: Turn) -> PastTurn:
+    return PastTurn(turn.text_id, turn.role, turn.words, turn.timestamp, 0, turn.speaker)

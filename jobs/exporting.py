@@ -1,0 +1,242 @@
+"""Copies of a whole memory for other programs: a LanceDB table, a Milvus collection, MemForest's two layouts.
+
+Promises: nothing that exists is written over; a copy is there whole, or not at all; what the person asked to have
+forgotten is in none of them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+
+from domain import errors
+from domain.files import make_private, make_private_folder, put_in_place, storage_error, write_file
+from domain.forests import Forest, LongTermMemory, MemoryUnit, SessionMemory, as_values, unit_of_turn
+from domain.records import Session, Turn
+from domain.tree import LIFE, Node
+from domain.vectors import TextRow, VectorRow
+from memory import Memory
+from storage.sqlite.forest_tables import write_forest
+from storage.vectors.lance_copy import write_lance
+from storage.vectors.milvus_copy import write_milvus
+
+#: Seconds that vectors which are still to be made are waited for.
+_PATIENCE = 3_600.0
+
+
+# -- texts with their vectors ----------------------------------------------------------------------------------------
+
+
+def copy_to_lance(memory: Memory, folder: Path, patience: float = _PATIENCE) -> tuple[int, int]:
+    """Write every text with its vector into a LanceDB table. Returns how many, and how many have no vector yet."""
+    copied = _Copied(memory, patience)
+    write_lance(folder.expanduser().absolute(), copied.batches(), copied.model, copied.dimension)
+    return copied.counted()
+
+
+def copy_to_milvus(memory: Memory, target: str, patience: float = _PATIENCE) -> tuple[int, int]:
+    """The same into a Milvus collection: of a new file of Milvus Lite, or of a server."""
+    copied = _Copied(memory, patience)
+    write_milvus(target, copied.batches(), copied.dimension)
+    return copied.counted()
+
+
+class _Copied:
+    """What is copied of a memory; the vectors that are still to be made are waited for first."""
+
+    def __init__(self, memory: Memory, patience: float) -> None:
+        self._memory = memory
+        memory.start_index()
+        memory.settle_index(patience)
+        status = memory.index_status()
+        if not status.vectors or status.dimension is None:
+            raise errors.StorageError("export.no_vectors", fault=status.fault)
+        self.model, self.dimension = status.model, status.dimension
+        self._copied = 0
+        self._waiting = status.waiting + len(status.set_aside)
+
+    def counted(self) -> tuple[int, int]:
+        """How many texts were copied, and how many have no vector."""
+        return self._copied, self._waiting
+
+    def batches(self) -> Iterator[list[TextRow]]:
+        """The texts, some at a time."""
+        summaries = {one.text_id: one for one in self._memory.summaries()}
+        for rows in self._memory.index.rows():
+            turns = {turn.text_id: turn for turn in self._memory.turns([row.text_id for row in rows])}
+            told = [_of_turn(row, turns[row.text_id]) for row in rows if row.text_id in turns]
+            for row in rows:
+                if one := summaries.get(row.text_id):
+                    told.append(_text_row(row, one.summary, "summary", one.timestamp))
+            self._copied += len(told)
+            if told:
+                yield told
+
+
+def _of_turn(row: VectorRow, turn: Turn) -> TextRow:
+    return _text_row(row, turn.words, turn.role, turn.timestamp)
+
+
+def _text_row(row: VectorRow, text: str, role: str, timestamp: str) -> TextRow:
+    return TextRow(row.text_id, row.type, row.session_id, text, role, timestamp, row.vector)
+
+
+# -- MemForest -------------------------------------------------------------------------------------------------------
+
+
+def copy_to_forest_tables(memory: Memory, folder: Path, chatbot_id: str, ltm_id: str) -> Path:
+    """Write MemForest's SQLite layout, ``<chatbot_id>.db`` in a folder. Returns where it is."""
+    target = folder.expanduser().absolute() / f"{chatbot_id}.db"
+    if target.exists():
+        raise errors.StorageError("backup.exists", path=str(target))
+    unfinished = target.with_name(f".{target.name}.new")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.unlink(missing_ok=True)
+        make_private(unfinished)
+        write_forest(unfinished, forest_of(memory, chatbot_id, ltm_id))
+        put_in_place(unfinished, target)
+    except OSError as fault:
+        raise storage_error(fault, target) from fault
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return target
+
+
+def copy_to_forest_json(memory: Memory, folder: Path, chatbot_id: str, ltm_id: str) -> Path:
+    """Write MemForest's JSON layout, three files in ``<chatbot_id>/`` in a folder. Returns where they are."""
+    target = folder.expanduser().absolute() / chatbot_id
+    if target.exists():
+        raise errors.StorageError("backup.exists", path=str(target))
+    unfinished = target.with_name(f".{target.name}.new")
+    forest = forest_of(memory, chatbot_id, ltm_id)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
+        make_private_folder(unfinished)
+        _write_json(unfinished / "long_term_memories.json", [forest.life])
+        _write_json(unfinished / "session_memories.json", forest.sessions)
+        _write_json(unfinished / "memory_units.json", forest.units)
+        put_in_place(unfinished, target)
+    except OSError as fault:
+        raise storage_error(fault, target) from fault
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return target
+
+
+def _write_json(path: Path, told: Iterable[MemoryUnit | SessionMemory | LongTermMemory]) -> None:
+    make_private(path)
+    values = {one.id: as_values(one) for one in told}
+    write_file(path, json.dumps(values, ensure_ascii=False, indent=2).encode("utf-8", "replace"))
+
+
+def forest_of(memory: Memory, chatbot_id: str, ltm_id: str) -> Forest:
+    """The whole memory in MemForest's shapes."""
+    nodes = {node.text_id: node for node in memory.tree.nodes()}
+    sessions = list(reversed(memory.recent_sessions(-1)))
+    said = {one.session_id: list(_units_said(memory.turns_of(one.session_id), nodes)) for one in sessions}
+    told = [one for one in sessions if said[one.session_id]]
+    above = _units_above(memory, nodes, ltm_id)
+    renamed = {old: new.id for old, new in above.items()}
+    units = [*above.values(), *(unit for one in told for unit in said[one.session_id])]
+    joined = _joined([replace(unit, parent_id=renamed.get(unit.parent_id or "")) for unit in units])
+    return Forest(tuple(joined), tuple(_session(one, said) for one in told), _life(
+        told, joined, chatbot_id, ltm_id, memory.tree.rounds_told()
+    ))  # fmt: skip
+
+
+def _units_said(turns: Sequence[Turn], nodes: Mapping[str, Node]) -> Iterator[MemoryUnit]:
+    """What was said in a session; nothing that is withheld."""
+    told = [turn for turn in turns if not turn.withheld]
+    ids = [None, *(turn.text_id for turn in told), None]
+    for turn, before, after in zip(told, ids, ids[2:], strict=False):
+        yield unit_of_turn(turn, nodes.get(turn.text_id), before, after)
+
+
+def _units_above(memory: Memory, nodes: Mapping[str, Node], ltm_id: str) -> dict[str, MemoryUnit]:
+    """What sessions and chapters came to, the life above them all: units by the id of their node."""
+    texts = {one.text_id: one.summary for one in memory.summaries()}
+    texts |= {one.text_id: one.text for one in memory.tree.chapters() if one.text}
+    names = {one.session_id for one in memory.recent_sessions(-1)}
+    found = {
+        node.text_id: _unit_above(node, texts[node.text_id], node.name if node.name in names else "", ltm_id)
+        for node in sorted(nodes.values(), key=lambda node: (-node.rank, node.place))
+        if node.text_id in texts
+    }
+    if found and LIFE in nodes:
+        top = [unit for unit in found.values() if unit.parent_id == LIFE]
+        content = "\n".join(unit.content.strip().partition("\n")[0] for unit in top)
+        found = {LIFE: replace(_unit_above(nodes[LIFE], content, "", ltm_id), id=ltm_id), **found}
+    return found
+
+
+def _unit_above(node: Node, text: str, session_id: str, ltm_id: str) -> MemoryUnit:
+    """What stands above turns; the summary of a session has the id of the session."""
+    metadata = json.loads(node.metadata)
+    within = metadata.get("session_id") if node.rank == 1 and not session_id else None
+    return MemoryUnit(
+        id=session_id or node.text_id,
+        content=text,
+        rank=node.rank,
+        source="ai",
+        creation_time=datetime.fromisoformat(node.start) if node.start else None,
+        end_time=datetime.fromisoformat(node.end) if node.end else None,
+        parent_id=node.parent,
+        group_id=within or ltm_id,
+        metadata=metadata,
+        last_visit=node.last_visit,
+        visit_count=node.visit_count,
+        never_delete=node.never_delete,
+    )
+
+
+def _joined(units: Sequence[MemoryUnit]) -> list[MemoryUnit]:
+    """The units with their children, and those above turns with what stands beside them."""
+    children: dict[str, list[MemoryUnit]] = defaultdict(list)
+    for unit in units:
+        if unit.parent_id:
+            children[unit.parent_id].append(unit)
+    before: dict[str, str] = {}
+    for each in children.values():
+        above = [one for one in each if one.rank]
+        before |= {later.id: earlier.id for earlier, later in pairwise(above)}
+    after = {earlier: later for later, earlier in before.items()}
+    return [
+        replace(
+            unit,
+            children_ids=tuple(child.id for child in children[unit.id]),
+            pre_id=unit.pre_id or before.get(unit.id),
+            next_id=unit.next_id or after.get(unit.id),
+        )
+        for unit in units
+    ]
+
+
+def _session(session: Session, said: Mapping[str, Sequence[MemoryUnit]]) -> SessionMemory:
+    units = said[session.session_id]
+    ids = tuple(unit.id for unit in units)
+    return SessionMemory(session.session_id, ids, units[0].creation_time, units[-1].end_time)
+
+
+def _life(
+    sessions: Sequence[Session], units: Sequence[MemoryUnit], chatbot_id: str, ltm_id: str, rounds: int
+) -> LongTermMemory:
+    said = [unit for unit in units if unit.rank == 0]
+    times = sorted(unit.creation_time for unit in said if unit.creation_time)
+    return LongTermMemory(
+        id=ltm_id,
+        chatbot_id=chatbot_id,
+        session_ids=tuple(one.session_id for one in sessions),
+        summary_unit_ids=tuple(unit.id for unit in units if unit.rank == 2),
+        visit_count=rounds,
+        last_session_id=sessions[-1].session_id if sessions else None,
+        creation_time=times[0] if times else None,
+        end_time=times[-1] if times else None,
+    )

@@ -1,0 +1,49 @@
+"""Fading: where more is searched than may be, the least important leaves go, a part of all at a time.
+
+Promises: what goes is looked for anew whenever this runs, so that it may be killed anywhere; what is kept never goes;
+where nothing is left but what is kept, it ends.
+"""
+
+from __future__ import annotations
+
+from domain.events import Notice, Stop
+from domain.fading import ForgetLimit, Leaf
+from memory import Memory
+
+#: So many fade in one commit, so that nobody waits long for it.
+_AT_ONCE = 500
+
+
+class Fading:
+    """Lets memories of one person fade, or erases them with proof, as the settings say."""
+
+    def __init__(self, memory: Memory, limit: ForgetLimit) -> None:
+        self._fading = memory.fading
+        self._memory = memory
+        self._limit = limit
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything may ever have to go; whether it has to is counted in the background."""
+        return bool(self._limit.most)
+
+    def run(self, stop: Stop) -> list[Notice]:
+        """Let go of what has to. Raises StorageError, Interrupted."""
+        gone = 0
+        while leaves := self._fading.next(self._limit) if self._limit.most else []:
+            stop.check()
+            if not (taken := self._let_go(leaves)):
+                break
+            gone += taken
+        return [Notice(f"fading.{self._limit.mode}", {"memories": gone})] if gone else []
+
+    def _let_go(self, leaves: list[Leaf]) -> int:
+        """Returns how many went."""
+        if self._limit.mode == "fade":
+            for start in range(0, len(leaves), _AT_ONCE):
+                self._fading.fade(leaves[start : start + _AT_ONCE])
+            return len(leaves)
+        scopes = self._fading.scopes_of(leaves)
+        for chosen in scopes:
+            self._memory.erase(chosen)
+        return sum(len(chosen.turns) + len(chosen.sessions) for chosen in scopes)

@@ -1,0 +1,115 @@
+"""What was read of other memories, held in memory to be found: words in a store, vectors beside it.
+
+Nothing of it is ever on our disk, so that nothing is left of a source that is unset, and an erasure here has nothing to
+search for in it. Vectors are made in this program, never by a server, of the newest texts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from domain.records import Kind
+from domain.vectors import Embedder, Hit
+from storage.others.other_texts import OtherText, SourceTexts
+from storage.sqlite.store import SqliteStore
+from storage.store import NewTurn, SessionStore
+from storage.vectors.in_memory import InMemoryRows
+
+if TYPE_CHECKING:
+    from domain.vectors import Vector
+
+#: Texts of all sources together that get a vector, the newest: a hundred in a second.
+MOST_VECTORS = 4_000
+_AT_ONCE, _EMBEDDED_AT_ONCE = 200, 16
+#: Stands in the store for a time that nobody knows.
+_LONG_AGO = "1970-01-01T00:00:00+00:00"
+
+#: What is embedded for a text of a store.
+KeyOf = Callable[[str, SessionStore], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldText:
+    """A text and the name of the source that it is from."""
+
+    source: str
+    text: OtherText
+
+
+class HeldTexts:
+    """Texts of other memories by id, in a store and an index of vectors that live only in memory."""
+
+    def __init__(
+        self, embedder: Embedder, tokens: Callable[[str], Sequence[str]], key_of: KeyOf, log: logging.Logger
+    ) -> None:
+        self.store = SqliteStore(None, tokens, log)
+        self.texts: dict[str, HeldText] = {}
+        self.embedder = embedder
+        self._key_of = key_of
+        self._rows: InMemoryRows | None = None
+        self._sessions: set[str] = set()
+
+    # -- an index of vectors
+
+    @property
+    def state(self) -> str:
+        """Whether vectors can be searched."""
+        return "empty" if self._rows is None else "ready"
+
+    def search(self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int) -> Sequence[Hit]:
+        """The nearest texts; there are no summaries."""
+        if self._rows is None or kind == "summary" or limit < 1:
+            return []
+        query = np.asarray(vector, np.float32)
+        return [Hit(*found) for found in self._rows.search(query / np.linalg.norm(query), None, limit)]
+
+    # -- filling it
+
+    def add(self, source: str, read: SourceTexts, stopped: Callable[[], bool]) -> None:
+        """Take in all that was read of a source, findable by its words."""
+        for start in range(0, len(read.texts), _AT_ONCE):
+            if stopped():
+                return
+            with self.store.in_one_commit():
+                for text in read.texts[start : start + _AT_ONCE]:
+                    self._add(source, text)
+
+    def _add(self, source: str, text: OtherText) -> None:
+        text_id = f"@{source}·{len(self.texts) + 1}"
+        when, session = text.timestamp or _LONG_AGO, f"@{source}:{text.group}"
+        self.texts[text_id] = HeldText(source, text)
+        if session not in self._sessions:
+            self._sessions.add(session)
+            self.store.start_session(session, when, door="others", door_key=session)
+        self.store.store_alone(session, NewTurn(text_id, when, text.role or "user", text.text), when)
+
+    def embed(self, stopped: Callable[[], bool]) -> None:
+        """Make the vectors of the newest texts, a few at a time."""
+        newest = sorted(self.texts, key=lambda one: self.texts[one].text.timestamp, reverse=True)[
+            :MOST_VECTORS
+        ]
+        for start in range(0, len(newest), _EMBEDDED_AT_ONCE):
+            if stopped():
+                return
+            self._embed(newest[start : start + _EMBEDDED_AT_ONCE])
+
+    def _embed(self, text_ids: Sequence[str]) -> None:
+        turns = self.store.turns_with_ids(text_ids)
+        made = self.embedder.embed([self._key_of(turn.text_id, self.store) or "" for turn in turns])
+        rows = [(turn, vector) for turn, vector in zip(turns, made, strict=True) if vector is not None]
+        if not rows:
+            return
+        if self._rows is None:
+            self._rows = InMemoryRows(len(rows[0][1]))
+        ids, sessions = [turn.text_id for turn, _ in rows], [turn.session_id for turn, _ in rows]
+        self._rows.put(ids, sessions, np.stack(list(_units(vector for _, vector in rows))))
+
+
+def _units(vectors: Iterator[Vector]) -> Iterator[Vector]:
+    for vector in vectors:
+        yield (vector / np.linalg.norm(vector)).astype(np.float32)

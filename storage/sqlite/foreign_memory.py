@@ -1,0 +1,87 @@
+"""Another Old Friend's memory, only read: its folder, or a backup of it.
+
+The file is never opened as a database, since even a reader of SQLite takes a lock and may make files beside it. Its
+bytes are read, twice over while its owner writes, and opened in memory.
+
+Promises: no lock is taken and no byte written; what is half written is never taken for whole; what its person asked to
+have forgotten, and what the stand-in said, is not read.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from domain import errors
+from domain.records import PREFIX
+from storage.others.other_texts import LARGEST_COPY, LONGEST_TEXT, MOST_TEXTS, OtherText, SourceTexts, stamp
+from storage.sqlite.migrations import APPLICATION_ID
+
+#: How often a file that is being written is read again, and seconds between.
+_TRIES, _PAUSE = 20, 0.25
+#: Where SQLite's header says that a log is written beside; a copy in memory has none (sqlite.org/fileformat2.html).
+_JOURNAL_KIND, _PLAIN = slice(18, 20), b"\x01\x01"
+
+
+def is_a_memory(path: Path) -> bool:
+    """Whether this file is a database of Old Friend, by its own mark."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError:
+        return False
+    return header.startswith(b"SQLite format 3\0") and int.from_bytes(header[68:72], "big") == APPLICATION_ID
+
+
+def read_memory(path: Path, sleep: Callable[[float], object] = time.sleep) -> SourceTexts:
+    """The newest turns of a memory, oldest first. Raises StorageError ``others.busy``, ``others.broken``."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.deserialize(_settled(path, sleep))
+            return _turns(connection)
+        except sqlite3.Error as fault:
+            raise errors.StorageError("others.broken", reason=str(fault)) from fault
+
+
+def _settled(path: Path, sleep: Callable[[float], object]) -> bytes:
+    """The bytes of a database between two writes of its owner."""
+    if path.stat().st_size > LARGEST_COPY:
+        raise errors.StorageError("others.too_large", megabytes=path.stat().st_size // 1_000_000)
+    for _ in range(_TRIES):
+        before = _state(path)
+        content = path.read_bytes()
+        if before is not None and before == _state(path):
+            return content[: _JOURNAL_KIND.start] + _PLAIN + content[_JOURNAL_KIND.stop :]
+        sleep(_PAUSE)
+    raise errors.StorageError("others.busy")
+
+
+def _state(path: Path) -> tuple[int, int, bytes] | None:
+    """What changes with every write; None while one is under way, or its log is not yet taken over."""
+    for end in ("-journal", "-wal"):
+        beside = path.with_name(path.name + end)
+        if beside.exists() and beside.stat().st_size:
+            return None
+    with path.open("rb") as file:
+        header = file.read(100)
+    now = path.stat()
+    return now.st_size, now.st_mtime_ns, header
+
+
+def _turns(connection: sqlite3.Connection) -> SourceTexts:
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(conversation)")}
+    told = " AND ".join(f"NOT {name}" for name in ("withheld", "standin") if name in columns) or "1"
+    (count,) = connection.execute(f"SELECT count(*) FROM conversation WHERE {told}").fetchone()
+    newest = (
+        "SELECT session_id, timestamp, role, substr(text, 1, ?) FROM conversation"
+        f" WHERE {told} ORDER BY seq DESC LIMIT ?"
+    )
+    rows = connection.execute(newest, (LONGEST_TEXT, MOST_TEXTS)).fetchall()[::-1]
+    texts = [
+        OtherText(session, "", stamp(when), text.removeprefix(PREFIX[role]), role)
+        for session, when, role, text in rows
+    ]
+    return SourceTexts(texts, count - len(rows))

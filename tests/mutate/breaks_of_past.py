@@ -1,0 +1,84 @@
+"""The breaks of what is brought along from other programs: stored once, in its place, evidence for nobody else."""
+
+from __future__ import annotations
+
+from tests.mutate.breaks import Break
+
+IMPORTING = "tests/jobs/test_importing.py::"
+READING = "tests/jobs/test_reading_up.py::"
+
+OF_PAST: tuple[Break, ...] = (
+    Break(
+        "what was erased comes back",
+        "P-past",
+        "storage/sqlite/past.py",
+        "        fresh = [turn for turn in piece.turns if turn.key not in known]\n",
+        "        known = {key: seq for key, seq in known.items() if seq in self._standing([seq])}\n"
+        "        fresh = [turn for turn in piece.turns if turn.key not in known]\n",
+        (IMPORTING + "test_what_was_erased_does_not_come_back_with_the_next_import",),
+    ),
+    Break(
+        "a newer export begins a session of its own",
+        "P-past",
+        "storage/sqlite/past.py",
+        "            after = standing[near.key] if near and near.stretch == turn.stretch else 0\n",
+        "            after = 0\n",
+        (IMPORTING + "test_the_same_file_twice_adds_nothing_and_a_newer_export_only_what_is_new",),
+    ),
+    Break(
+        "no pause ends a session",
+        "P-past",
+        "jobs/importing.py",
+        "        found.append(found[-1] + (after - before > PAUSE))\n",
+        "        found.append(found[-1])\n",
+        (IMPORTING + "test_sessions_end_at_long_pauses_and_stand_where_they_happened",),
+    ),
+    Break(
+        "a time that nobody knows passes for known",
+        "P-past",
+        "jobs/importing.py",
+        "        times.append((one or before, one is not None))\n",
+        "        times.append((one or before, True))\n",
+        (IMPORTING + "test_a_time_that_nobody_knows_is_that_of_the_neighbours_and_is_marked",),
+    ),
+    Break(
+        "what was said in a role is read",
+        "P-past",
+        "storage/sqlite/fact_reader.py",
+        " WHERE role_play)",
+        " WHERE 0)",
+        (IMPORTING + "test_what_was_said_in_a_role_is_found_and_never_read_for_what_is_known",),
+    ),
+    Break(
+        "what others say is evidence for the person",
+        "P-past",
+        "facts/evidence.py",
+        "        own = (source for source in sources if not source.turn.speaker)\n",
+        "        own = sources\n        of_companion = True\n",
+        (READING + "test_what_the_others_say_in_a_talk_of_people_is_evidence_for_nobody_but_them",),
+    ),
+    Break(
+        "another program's assistant speaks for the companion",
+        "P-past",
+        "jobs/noting.py",
+        '    facts = tuple(fact for fact in checked.facts if fact.about != "companion")\n',
+        "    facts = checked.facts\n",
+        (READING + "test_what_another_program_says_of_itself_is_not_known_of_the_companion",),
+    ),
+    Break(
+        "calls are not counted",
+        "P-past",
+        "storage/past.py",
+        "        self._store.count_calls(self._today(), calls)\n",
+        "        pass\n",
+        (READING + "test_no_day_has_more_calls_than_the_settings_allow_also_after_a_new_start",),
+    ),
+    Break(
+        "what was taken back stays known",
+        "P-past",
+        "storage/sqlite/past.py",
+        '            sql("DELETE FROM imported_message WHERE source = ?", (number,))\n',
+        "",
+        (IMPORTING + "test_a_whole_import_is_taken_back_and_may_come_again",),
+    ),
+)
