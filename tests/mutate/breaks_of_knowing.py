@@ -25,8 +25,10 @@ OF_KNOWING: tuple[Break, ...] = (
         "a window is marked as read in a commit of its own",
         "P2",
         LEARNING,
-        "            self._mark_read(sql, learned.window, now)\n            self._settle_states(sql, _Touched({*facts.values(), *changed}, set()))\n        return True\n",
+        "            self._mark_read(sql, learned.window, now)\n            self._settle_states(sql, _Touched({*facts.values(), *changed}, set()))\n"
+        "            self._index_renamed(sql, names)\n        return True\n",
         "            self._settle_states(sql, _Touched({*facts.values(), *changed}, set()))\n"
+        "            self._index_renamed(sql, names)\n"
         "        with self._database.write() as sql:\n            self._mark_read(sql, learned.window, now)\n        return True\n",
         (KILLS + "test_a_kill_leaves_all_of_it_or_nothing",),
     ),
@@ -115,8 +117,8 @@ OF_KNOWING: tuple[Break, ...] = (
         "what is known is no part of the proof",
         "P11",
         "domain/records.py",
-        "        written = [*self.lines, *self.pins, *self._known()]\n",
-        "        written = [*self.lines, *self.pins]\n",
+        "        written = [*self.lines, *self.pins, *self.file_names, *self._known()]\n",
+        "        written = [*self.lines, *self.pins, *self.file_names]\n",
         (ERASED + "test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file",),
     ),
     Break(

@@ -31,7 +31,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "a restored database not synced",
         "P1",
         "storage/backup.py",
-        "        os.fsync(descriptor)\n",
+        "    os.fsync(descriptor)\n",
         "",
         (SYNCING + "test_p1_a_restored_database_is_synced_before_it_gets_its_name_and_the_folder_after",),
     ),
