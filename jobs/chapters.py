@@ -129,12 +129,19 @@ class Chapters:
         text = self._text(due, stop)
         stop.check()
         if due.height == 0:
-            rounds = self._memory.rounds(due.session_id)
-            self._memory.fold(due.session_id, rounds[-1].user.round if rounds else 0, text)
-            return True
+            return self._folded(due, text)
         if due.anew:
             return self._tree.renew_chapter(due.anew, due.height, due.members, text)
         return self._tree.add_chapter(due.height, due.members, text, due.session_id)
+
+    def _folded(self, due: _Due, text: str) -> bool:
+        """Let a long session have its summary; false where it would be made from something else now."""
+        with self._memory.in_one_commit():
+            if next(self._summary(due.session_id), None) != due:
+                return False
+            rounds = self._memory.rounds(due.session_id)
+            self._memory.fold(due.session_id, rounds[-1].user.round if rounds else 0, text)
+        return True
 
     def _text(self, due: _Due, stop: Stop) -> str:
         """What a model makes of it; what it refuses to read is told by how each part begins, so that none is stuck."""

@@ -3,7 +3,7 @@
     session of the past -> notes and facts -> a summary -> what of it belongs into the image of the person
 
 Promises: the newest month comes first, and in it what was talked of most; no day has more calls than the settings
-allow, also after a kill or a new start; what was done is kept at once, and the next day goes on behind it; what a model
+allow, but for one that a kill cut off; what was done is kept at once, and the next day goes on behind it; what a model
 fails at waits, and holds up nobody; nothing is read of what was said in a role.
 """
 

@@ -222,6 +222,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
                     gone += self._lose_summary(summary)
                     self._ask_anew("summary", session_id, summary.timestamp)
                 self._ask_again(session_id)
+            self._drop_small()
         return gone
 
     def release(self, text_ids: Sequence[str]) -> None:

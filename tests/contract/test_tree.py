@@ -157,6 +157,11 @@ def test_turns_of_a_long_session_are_grouped_within_it(store: Store, teller: Tel
     store.withhold(["u1"])
     assert [one.text for one in store.chapters()] == [""]
     assert [one.name for one in store.members("g1") or ()] == ["a1", "u2", "a2"]
+    store.withhold(["a1", "u2"])
+    assert store.chapters() == []
+    assert [one.grouped_before for one in store.ungrouped(1, "s1")] == [0, 0, 0]
+    store.release(["u1", "a1", "u2"])
+    assert store.add_chapter(NewChapter("g2", 1, store.ungrouped(1, "s1")[:4], "Two things", "s1"), at(51))
     store.reset("s1")
     assert store.chapters() == []
 

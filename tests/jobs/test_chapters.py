@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from domain import errors
@@ -14,6 +15,7 @@ from domain.events import Notice, Stop
 from domain.languages import estimate
 from domain.tree import LIFE, Member
 from jobs.chapters import Chapters, Grown, first_group, shortened
+from jobs.noting import names_of_both
 from tests.house import Mind, house
 from tests.jobs.writing_chapters import TITLE, life
 from tests.past import bring, talk
@@ -113,18 +115,33 @@ def test_without_a_model_the_tree_waits(tmp_path: Path) -> None:
         assert home.memory.tree.chapters() == []
 
 
-def test_what_others_said_in_a_long_talk_of_people_is_told_as_theirs_and_never_as_the_companions(
-    tmp_path: Path,
-) -> None:
-    with life(tmp_path, group_size=2, group_tokens=10) as home:
-        said = [f"Ann: Owl {number} sat in the tree and said nothing." for number in range(2)]
-        bring(home.memory, talk("chat", *said, "Bob: I heard it all the same, every word of it."), me="Bob")
-        home.memory.past.end_reading(home.memory.past.due()[0])
-        home.writer.failing = 400
+def test_what_is_withheld_while_a_long_session_is_summarised_is_in_no_summary(tmp_path: Path) -> None:
+    with life(tmp_path, group_size=4, group_tokens=30) as home:
+        words = [f"The {number} owl sat in the tree and said nothing at all." for number in range(9)]
+        session = home.session(*words, summary="")
+        secret, answer = home.memory.turns_of(session)[0], home.writer.transport.handler
+
+        def withholding(request: Any) -> Any:
+            response = answer(request)
+            if home.writer.calls != 6:
+                return response
+            home.memory.withhold([secret.text_id])
+            return httpx2.Response(200, text=response.text.replace(TITLE, "It was told"))
+
+        home.writer.transport = httpx2.MockTransport(withholding)
         home.grow()
-        assert [part["speaker"] for part in home.writer.parts(0)] == ["Ann", "Ann"]
-        (chapter,) = home.memory.tree.chapters()
-        assert chapter.text.splitlines() == said
+        made = home.memory.summary(session)
+        assert made is not None
+        assert made.summary.startswith(TITLE)
+
+
+def test_what_others_said_is_told_as_theirs_and_never_as_the_companions(tmp_path: Path) -> None:
+    when = "2025-05-01T10:00:00+00:00"
+    with life(tmp_path) as home:
+        turns = [Member("a", "a", "Assistant: An owl sat there.", when, when, speaker="Ann")]
+        home.llm.chapter(turns, "turns", Stop(), names_of_both([], home.llm.settings))
+        (part,) = home.writer.parts()
+        assert (part["speaker"], part["text"]) == ("Ann", "An owl sat there.")
 
 
 def test_a_session_too_long_for_one_call_is_summarised_in_groups(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from interfaces.terminal.style import cells_of
 DAILY = ("save", "exit", "undo", "retry", "memory", "forget", "help")
 GROUPS = {
     "talk": ("redo", "edit", "history", "reset", "copy", "summary", "incognito"),
-    "memory": ("facts", "ask", "why", "pin", "persona", "remember", "recall"),
+    "memory": ("facts", "ask", "life", "why", "pin", "persona", "remember", "recall"),
     "sessions": ("sessions", "show", "resume", "export", "import"),
     "program": ("status", "context", "model", "setup", "debug", "reindex"),
 }

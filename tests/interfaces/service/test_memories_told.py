@@ -23,4 +23,7 @@ def test_a_chapter_that_was_recalled_is_told_to_programs_with_its_days() -> None
 def test_the_page_is_told_who_said_what_neither_of_the_two_said_and_which_chapters_were_recalled() -> None:
     shown = recalled_shape(Words("en"), Recollection((), (TURN,), (), chapters=(CHAPTER,)))
     assert [(one.kind, one.speaker) for one in shown.memories] == [("chapter", ""), ("turn", "Ann")]
-    assert turn_shape(Turn(1, "t1", "s1", WHEN, "assistant", "Assistant: Hi.", 1, speaker="Ann")).speaker == "Ann"
+    assert (
+        turn_shape(Turn(1, "t1", "s1", WHEN, "assistant", "Assistant: Hi.", 1, speaker="Ann")).speaker
+        == "Ann"
+    )
