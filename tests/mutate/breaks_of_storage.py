@@ -290,8 +290,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "images outlive the turns they were made from",
         "P20",
         "storage/image_lines.py",
-        '            suspect = at >= since and writer.origin == "model" and not spared\n',
-        "            suspect = False\n",
+        "            line for line, turns in self.rests.items() if line not in pinned and not gone.isdisjoint(turns)\n",
+        "            line for line, turns in self.rests.items() if line in pinned and not gone.isdisjoint(turns)\n",
         (SURVIVORS + "test_p20_a_line_of_an_image_goes_with_the_turns_it_was_made_from",),
     ),
     Break(
