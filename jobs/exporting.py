@@ -23,8 +23,6 @@ from domain.tree import LIFE, Node
 from domain.vectors import TextRow, VectorRow
 from memory import Memory
 from storage.sqlite.forest_tables import write_forest
-from storage.vectors.lance_copy import write_lance
-from storage.vectors.milvus_copy import write_milvus
 
 #: Seconds that vectors which are still to be made are waited for.
 _PATIENCE = 3_600.0
@@ -35,6 +33,8 @@ _PATIENCE = 3_600.0
 
 def copy_to_lance(memory: Memory, folder: Path, patience: float = _PATIENCE) -> tuple[int, int]:
     """Write every text with its vector into a LanceDB table. Returns how many, and how many have no vector yet."""
+    from storage.vectors.lance_copy import write_lance
+
     copied = _Copied(memory, patience)
     write_lance(folder.expanduser().absolute(), copied.batches(), copied.model, copied.dimension)
     return copied.counted()
@@ -42,6 +42,8 @@ def copy_to_lance(memory: Memory, folder: Path, patience: float = _PATIENCE) -> 
 
 def copy_to_milvus(memory: Memory, target: str, patience: float = _PATIENCE) -> tuple[int, int]:
     """The same into a Milvus collection: of a new file of Milvus Lite, or of a server."""
+    from storage.vectors.milvus_copy import write_milvus
+
     copied = _Copied(memory, patience)
     write_milvus(target, copied.batches(), copied.dimension)
     return copied.counted()
