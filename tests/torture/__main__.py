@@ -27,6 +27,8 @@ _ORDERS = "150"
 _KILLS = "10"
 #: Of the writes of served requests every so-manieth one is a kill point: each trial begins a server.
 _BETWEEN = 61
+#: The same of the writes of an import, which are much alike.
+_BETWEEN_WRITES = 7
 #: How many trials run at a time.
 WORKERS = 2
 
@@ -41,12 +43,12 @@ class Promise:
     tests: tuple[str, ...] = ()
 
 
-def killed(*scenes: str) -> tuple[Callable[[], Tried], ...]:
-    """Every kill point of these scenes, shared out over the workers."""
+def killed(*scenes: str, every: int = 1) -> tuple[Callable[[], Tried], ...]:
+    """Every kill point of these scenes, or every so-manieth, shared out over the workers."""
     return tuple(
-        partial(kills.every_point, scene, first, WORKERS)
+        partial(kills.every_point, scene, 1 + worker * every, WORKERS * every)
         for scene in scenes
-        for first in range(1, WORKERS + 1)
+        for worker in range(WORKERS)
     )
 
 
@@ -155,6 +157,11 @@ PROMISES = (
     ),
     Promise("P17", "hostile text is shown inert", (), ("tests/domain/test_text.py", "tests -k hostile")),
     Promise("P18", "secrets never reach a log", (), ("tests -k 'secret or canary or mask'",)),
+    Promise(
+        "P21",
+        "a durable job killed anywhere is finished once, and only once",
+        killed("import", every=_BETWEEN_WRITES),
+    ),
     Promise(
         "doors",
         "what a served API answered is stored, and it answers as its description says",
