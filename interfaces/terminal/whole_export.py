@@ -1,8 +1,8 @@
 """Taking the whole memory along, and bringing it back: ``--export``, and ``--import`` of what it wrote.
 
-As JSON it is every row, so that what is read back is equal; as Markdown it is for reading: the two images, then every
-session with its summary, its words and what is known from it. Other programs get what they can read: a LanceDB table,
-a Milvus collection, MemForest's layouts.
+As JSON it is every row, so that what is read back is equal; as Markdown it is for reading: the two images, the chapters,
+then every session with its summary, its words and what is known from it. Other programs get what they can read: a
+LanceDB table, a Milvus collection, MemForest's layouts.
 
 Promises: a file that exists is never overwritten; nothing is written into a memory that holds a conversation already,
 into that one only its conversations are brought along.
@@ -22,7 +22,7 @@ from domain.records import IMAGES
 from interfaces.messages import Words
 from interfaces.terminal.own_files import exported, write_new
 from interfaces.terminal.screen import Screen
-from interfaces.terminal.session_view import local
+from interfaces.terminal.session_view import day_here, local
 from jobs import exporting
 from memory import Memory, restore_portable, write_portable
 
@@ -84,7 +84,13 @@ def write_markdown(target: Path, conversation: Conversation, words: Words, scree
     sessions = list(reversed(memory.recent_sessions(-1)))
     path = write_new(
         str(target),
-        "\n".join([*_images(memory, words), exported(sessions, memory, conversation, "md", words)]),
+        "\n".join(
+            [
+                *_images(memory, words),
+                *_chapters(memory, words),
+                exported(sessions, memory, conversation, "md", words),
+            ]
+        ),
     )
     screen.line(words.say("export.done", sessions=words.count("session", len(sessions)), path=path), "good")
     return Exit.OK
@@ -99,6 +105,15 @@ def _images(memory: Memory, words: Words) -> list[str]:
         for version in versions[:-1]:
             when = words.say("export.image_version", when=local(version.timestamp))
             lines += [f"### {when}", "", version.text, ""]
+    return lines
+
+
+def _chapters(memory: Memory, words: Words) -> list[str]:
+    """What several sessions came to together, the earliest first, the widest before those under it."""
+    told = [one for one in memory.tree.chapters() if one.text and not one.session_id]
+    lines = [f"# {words.say('export.chapters')}", ""] if told else []
+    for one in sorted(told, key=lambda one: (one.start, -one.height)):
+        lines += [f"## {day_here(one.start)} – {day_here(one.end)}", "", one.text, ""]
     return lines
 
 

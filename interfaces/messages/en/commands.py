@@ -312,4 +312,5 @@ COMMANDS = {
     "export.rows_done": "Wrote the whole memory to {path} ({rows} rows). --import reads it back. Keep it where only you can read it.",
     "export.images": "The two images",
     "export.image_version": "As it was on {when}",
+    "export.chapters": "Chapters",
 }

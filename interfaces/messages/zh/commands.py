@@ -309,4 +309,5 @@ COMMANDS = {
     "export.rows_done": "已把全部记忆写入 {path}（{rows} 行）。--import 可以读回。请放在只有你能读的地方。",
     "export.images": "两份形象",
     "export.image_version": "{when} 时的样子",
+    "export.chapters": "各章",
 }

@@ -9,6 +9,7 @@ import pytest
 
 from tests.interfaces.terminal.conftest import Chat
 from tests.jobs.writing_chapters import Life
+from tests.program import run
 
 MONTHS = ("January", "February", "March", "April")
 
@@ -60,3 +61,17 @@ def test_a_time_shows_its_chapters_and_its_sessions(chat: Chat) -> None:
     terminal.say("/life banana")
     terminal.see("There is no chapter banana")
     terminal.prompt()
+
+
+def test_what_is_written_to_read_tells_the_chapters_the_widest_first(tmp_path: Path) -> None:
+    assert run(tmp_path, "--export", str(tmp_path / "all.md"), LANGUAGE="en", TZ="UTC").code == 0
+    written = (tmp_path / "all.md").read_text(encoding="utf-8")
+    heads = [
+        "# Chapters",
+        "## 2026-01-05 – 2026-04-05",
+        "## 2026-01-05 – 2026-02-05",
+        "## 2026-03-05 – 2026-04-05",
+    ]
+    places = [written.index(f"{head}\n") for head in heads]
+    assert places == sorted(places)
+    assert "It is March and the owl is back. It is April and the owl is back." in written
