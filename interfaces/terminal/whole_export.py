@@ -1,8 +1,8 @@
 """Taking the whole memory along, and bringing it back: ``--export``, and ``--import`` of what it wrote.
 
-As JSON it is every row, so that what is read back is equal; as Markdown it is for reading: the two images, chapters, then
-every session with its summary, its words and what is known from it. Other programs get what they can read: a LanceDB
-table, a Milvus collection, MemForest's layouts.
+As JSON it is every row, so that what is read back is equal; as Markdown it is for reading: the two images, chapters,
+then every session with its summary, its words and what is known from it. Other programs get what they can read: a
+LanceDB table, a Milvus collection, MemForest's layouts.
 
 Promises: a file that exists is never overwritten; nothing is written into a memory that holds a conversation already,
 into that one only its conversations are brought along.
