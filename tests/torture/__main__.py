@@ -158,9 +158,28 @@ PROMISES = (
     Promise("P17", "hostile text is shown inert", (), ("tests/domain/test_text.py", "tests -k hostile")),
     Promise("P18", "secrets never reach a log", (), ("tests -k 'secret or canary or mask'",)),
     Promise(
+        "P19",
+        "one person's words never reach another",
+        (),
+        ("tests/test_people.py", "tests/interfaces/http/test_serving.py -k 'person or token'"),
+    ),
+    Promise(
+        "P20",
+        "what was drawn from talk goes with the turns it rests on",
+        (),
+        ("tests/test_known_erased.py", "tests/storage/test_image_lines.py", "tests/test_survivors.py -k p20"),
+    ),
+    Promise(
         "P21",
         "a durable job killed anywhere is finished once, and only once",
         killed("import", every=_BETWEEN_WRITES),
+        ("tests/test_knowing_kills.py", "tests/test_survivors.py -k p21"),
+    ),
+    Promise(
+        "P22",
+        "what a person asked to have forgotten is in no later prompt",
+        (),
+        ("tests/test_pleas_heard.py", "tests/jobs/test_reading_up.py -k 'plea or forgotten or withheld'"),
     ),
     Promise(
         "doors",
