@@ -133,7 +133,7 @@ def test_a_file_of_which_nothing_can_be_read_says_why_and_ends_with_1(tmp_path: 
 
 
 def test_at_a_terminal_it_is_asked_who_the_person_is(chat: Chat, people: Path) -> None:
-    terminal = chat(rows=40, columns=110, **ENGLISH)
+    terminal = chat(rows=40, columns=220, **ENGLISH)
     terminal.prompt()
     terminal.say(f'/import "{people}"')
     terminal.see("Who are you in WhatsApp Chat with Ann.txt? (Ann, Bob Müller)")
