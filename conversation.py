@@ -292,7 +292,8 @@ class Conversation:
         return self._take_notices()
 
     def _take_notices(self) -> list[Notice]:
-        told = [self._folding.notices, self._keeping.notices, self.memory.others.notices]
+        others = self.memory.others.notices if self.memory.others else []
+        told = [self._folding.notices, self._keeping.notices, others]
         return [notices.pop(0) for notices in told for _ in range(len(notices))]
 
     # -- saving ------------------------------------------------------------------------------------------------
