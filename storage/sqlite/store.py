@@ -276,8 +276,13 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._unname_imports(chosen.file_names)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
-            note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}
-            self._set_meta(_ERASING, json.dumps(note))
+            self._note_erasing(chosen.texts, vectors)
+
+    def _note_erasing(self, texts: Sequence[str], vectors: Sequence[bytes]) -> None:
+        """Files are to be cleaned of these too."""
+        before = self.erasure_note() or ErasureNote((), ())
+        found = [vector.hex() for vector in (*before.vectors, *vectors)]
+        self._set_meta(_ERASING, json.dumps({"texts": [*before.texts, *texts], "vectors": found}))
 
     def _take_out_known(self, chosen: ErasureScope) -> None:
         """What holds the chosen words and rests on none of the turns."""
