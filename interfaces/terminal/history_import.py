@@ -19,6 +19,7 @@ from domain.errors import Exit
 from domain.events import Stop
 from domain.histories import HistoryFile, Unread
 from domain.imports import Look
+from domain.records import IMAGES
 from domain.settings import Settings
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
@@ -254,6 +255,10 @@ def import_alone(
 
 
 def _holds_nothing(open_memory: Callable[[], Memory]) -> bool:
-    """Whether nothing was ever said in a memory, nor brought along: in a talk of others a person may have no word."""
+    """Whether nothing was ever said in a memory, nor brought along, nor written into an image.
+
+    In a talk of others a person may have no word; and who wrote an image, or pinned a line, would miss it.
+    """
     with closing(open_memory()) as memory:
-        return memory.session_counts()[1] == 0 and not memory.past.imports()
+        said = memory.session_counts()[1] or memory.past.imports() or memory.facts()
+        return not said and not any(memory.image(one) or memory.image_versions(one) for one in IMAGES)

@@ -76,7 +76,7 @@ IMPORTING = {
     "count.calls": "{count} calls",
     "import.whole_done": "The memory is that of {path}: every row of it. Words and vectors are made anew at the next start.",
     "import.whole_elsewhere": (
-        "{path} is a whole memory, and this one holds conversations already: only its conversations are brought along."
+        "{path} is a whole memory, and this one holds something already: only its conversations are brought along."
         " For all of it: --data-dir NEW --import {path}"
     ),
     "import.whole_damaged": "{path} is cut off or damaged ({reason}). Nothing was changed; export it again.",

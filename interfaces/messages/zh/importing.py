@@ -76,7 +76,7 @@ IMPORTING = {
     "count.calls": "{count} 次模型调用",
     "import.whole_done": "记忆已与 {path} 完全一致，每一行都在。词和向量会在下次启动时重新生成。",
     "import.whole_elsewhere": (
-        "{path} 是一份完整的记忆，而这里已有对话：只带来其中的对话。要全部恢复：--data-dir 新文件夹 --import {path}"
+        "{path} 是一份完整的记忆，而这里已有内容：只带来其中的对话。要全部恢复：--data-dir 新文件夹 --import {path}"
     ),
     "import.whole_damaged": "{path} 不完整或已损坏（{reason}）。什么都没有改；请重新导出。",
     "export.forest_done": "已按 MemForest 的布局把记忆写入 {path}。--import 可以读回。",
