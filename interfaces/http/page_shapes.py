@@ -316,6 +316,7 @@ def _counts(words: Words, scope: ErasureScope) -> dict[str, object]:
     things = {
         "turns": ("turn", scope.turns),
         "summaries": ("summary", scope.summaries),
+        "chapters": ("chapter", scope.chapters),
         "notes": ("note", scope.notes),
         "facts": ("fact", scope.facts),
         "versions": ("version", scope.versions),

@@ -117,7 +117,8 @@ class HistoryImport:
 
     def _look(self, file: HistoryFile, who: Teller) -> Look:
         known = self.memory.past.known if self.memory else lambda piece: 0
-        seen = self._last(look(file, who, self.settings.window_size, self.stop, known), "import.looking")
+        window, group = self.settings.window_size, self.settings.group_size
+        seen = self._last(look(file, who, window, group, self.stop, known), "import.looking")
         assert isinstance(seen, Look)
         return seen
 

@@ -9,7 +9,7 @@ IMPORTING = {
     "flag.dry_run": "with --import: only look what is in it, and write nothing",
     "command.import": "Bring along conversations that other programs kept",
     "help.about.import": "FILE is an export, or a folder of them; --me says who you are in chats between people; --dates day or --dates month says what 3/4 names first; --dry-run only looks. Without anything: what was brought along. undo N takes a whole import back; rest lets nothing of it be read up, on goes on.",
-    "setting.import_calls": "Model calls a day for summaries and notes of what was brought along, at most; 0: none.",
+    "setting.import_calls": "Model calls a day for summaries, notes and chapters of what was brought along, at most; 0: none.",
     "settings.amount": "{name}={value}: must be a whole number from 0 to 100000.",
     "usage.needs_import": "--me, --dates and --dry-run go with --import.",
     "import.source.chatgpt": "ChatGPT",

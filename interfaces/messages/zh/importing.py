@@ -9,7 +9,7 @@ IMPORTING = {
     "flag.dry_run": "与 --import 同用：只看里面有什么，什么都不写",
     "command.import": "把别的程序保存的对话带过来",
     "help.about.import": "FILE 是导出的文件，或装着它们的文件夹；--me 说明人与人的聊天里谁是你；--dates day 或 --dates month 说明 3/4 先写日还是先写月；--dry-run 只看不写。什么都不加：列出带来过的。undo N 收回整次导入；rest 暂不细读，on 继续。",
-    "setting.import_calls": "每天最多用多少次模型调用为带来的往事写摘要和笔记；0：不用。",
+    "setting.import_calls": "每天最多用多少次模型调用为带来的往事写摘要、笔记和章节；0：不用。",
     "settings.amount": "{name}={value}：应是 0 到 100000 的整数。",
     "usage.needs_import": "--me、--dates 和 --dry-run 要与 --import 同用。",
     "import.source.chatgpt": "ChatGPT",
