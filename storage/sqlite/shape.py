@@ -79,20 +79,27 @@ def refuse_misshapen(connection: sqlite3.Connection, path: Path, *, whole: bool 
     version = migrations.version_of(connection)
     if not version:
         return
-    wanted, found = _laid_down(migrations.STEPS[:version])[0], _tables(connection)
-    for table in wanted.values():
-        if lacking := _lacking(table, found.get(table.name)):
-            raise errors.Damaged("storage.misshapen", path=str(path), what=lacking)
-    for added in _never_made(connection, wanted.values()):
-        raise errors.Damaged("storage.added", path=str(path), what=added)
+    laid_down = _laid_down(migrations.STEPS[:version])
+    wanted = laid_down.tables
+    if _scripts(connection) != laid_down.scripts:  # table by table only where it is not the same word for word
+        _refuse_other_tables(connection, wanted, path)
     for table in wanted.values():
         if table.is_ordinary and table.name not in _DRAWN and (whole or table.name not in _NUMBERS):
             _refuse_unreadable(connection, table, path, whole=whole)
 
 
+def _refuse_other_tables(connection: sqlite3.Connection, wanted: dict[str, _Table], path: Path) -> None:
+    found = _tables(connection)
+    for table in wanted.values():
+        if lacking := _lacking(table, found.get(table.name)):
+            raise errors.Damaged("storage.misshapen", path=str(path), what=lacking)
+    for added in _never_made(connection, wanted.values()):
+        raise errors.Damaged("storage.added", path=str(path), what=added)
+
+
 def mend(connection: sqlite3.Connection) -> None:
     """Make missing and strange indexes anew, and let go of vectors that are none."""
-    tables, indexes = _laid_down(migrations.STEPS[: migrations.version_of(connection)])
+    tables, indexes, _ = _laid_down(migrations.STEPS[: migrations.version_of(connection)])
     found = _indexes(connection, tables)
     wanted = indexes | {migrations.GUARD + name: _guard(tables[name]) for name in _LARGE if name in tables}
     changed = [name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)]
@@ -127,15 +134,28 @@ class _one_commit:
 # -- shape -------------------------------------------------------------------------------------------------------
 
 
+class _LaidDown(NamedTuple):
+    """The tables, the indexes (name: script), and the scripts of all but the indexes."""
+
+    tables: dict[str, _Table]
+    indexes: dict[str, str]
+    scripts: frozenset[tuple[str, str, str]]
+
+
 @cache
-def _laid_down(steps: tuple[str, ...]) -> tuple[dict[str, _Table], dict[str, str]]:
-    """The tables and the indexes (name: script) of a database that has just taken these steps."""
+def _laid_down(steps: tuple[str, ...]) -> _LaidDown:
+    """What is in a database that has just taken these steps."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         for step in steps:
             for statement in migrations.statements(step):
                 fresh.execute(statement)
         tables = _tables(fresh)
-        return tables, _indexes(fresh, tables)
+        return _LaidDown(tables, _indexes(fresh, tables), _scripts(fresh))
+
+
+def _scripts(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type <> 'index'").fetchall()
+    return frozenset((str(kind), str(name), str(script)) for kind, name, script in rows)
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, _Table]:
@@ -234,6 +254,7 @@ def _first_unsound(connection: sqlite3.Connection, table: _Table, distrusted: It
     return bool(connection.execute(f"SELECT 1 FROM {table.name} {how} WHERE {unsound} LIMIT 1").fetchone())
 
 
+@cache
 def _unsound(table: _Table) -> str:
     """The condition that holds for a row that cannot be read; "" when every row can."""
     wrong = [wrong for column in table.columns if (wrong := _wrong(column))]
