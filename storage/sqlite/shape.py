@@ -72,11 +72,12 @@ class _Table:
 
 
 class _Shape(NamedTuple):
-    """What steps lay down, each under its name; of indexes and views their scripts."""
+    """What steps lay down, each under its name; of indexes and views their scripts. ``scripts``: of all but indexes."""
 
     tables: dict[str, _Table]
     indexes: dict[str, str]
     views: dict[str, str]
+    scripts: frozenset[tuple[str, str, str]]
 
 
 def refuse_misshapen(connection: sqlite3.Connection, path: Path, *, whole: bool = False) -> None:
@@ -87,24 +88,31 @@ def refuse_misshapen(connection: sqlite3.Connection, path: Path, *, whole: bool 
     version = migrations.version_of(connection)
     if not version:
         return
-    shape, found = _laid_down(migrations.STEPS[:version]), _tables(connection)
+    shape = _laid_down(migrations.STEPS[:version])
     wanted = shape.tables
-    for table in wanted.values():
-        if lacking := _lacking(table, found.get(table.name)):
-            raise errors.Damaged("storage.misshapen", path=str(path), what=lacking)
-    for name in shape.views.keys() & found.keys():
-        raise errors.Damaged("storage.misshapen", path=str(path), what=name)
-    for added in _never_made(connection, wanted.values()):
-        raise errors.Damaged("storage.added", path=str(path), what=added)
+    if _scripts(connection) != shape.scripts:  # table by table only where it is not the same word for word
+        _refuse_other_shape(connection, shape, path)
     for table in wanted.values():
         if table.is_ordinary and table.name not in _DRAWN and (whole or table.name not in _NUMBERS):
             _refuse_unreadable(connection, table, path, whole=whole)
 
 
+def _refuse_other_shape(connection: sqlite3.Connection, shape: _Shape, path: Path) -> None:
+    found = _tables(connection)
+    for table in shape.tables.values():
+        if lacking := _lacking(table, found.get(table.name)):
+            raise errors.Damaged("storage.misshapen", path=str(path), what=lacking)
+    for name in shape.views.keys() & found.keys():
+        raise errors.Damaged("storage.misshapen", path=str(path), what=name)
+    for added in _never_made(connection, shape.tables.values()):
+        raise errors.Damaged("storage.added", path=str(path), what=added)
+
+
 def mend(connection: sqlite3.Connection) -> None:
     """Make missing and strange indexes and views anew, and let go of vectors that are none."""
-    tables, indexes, views = _laid_down(migrations.STEPS[: migrations.version_of(connection)])
-    _mend_views(connection, views)
+    shape = _laid_down(migrations.STEPS[: migrations.version_of(connection)])
+    tables, indexes = shape.tables, shape.indexes
+    _mend_views(connection, shape.views)
     found = _indexes(connection, tables)
     wanted = indexes | {migrations.GUARD + name: _guard(tables[name]) for name in _LARGE if name in tables}
     changed = [name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)]
@@ -158,7 +166,12 @@ def _laid_down(steps: tuple[str, ...]) -> _Shape:
             for statement in migrations.statements(step):
                 fresh.execute(statement)
         tables = _tables(fresh)
-        return _Shape(tables, _indexes(fresh, tables), _views(fresh))
+        return _Shape(tables, _indexes(fresh, tables), _views(fresh), _scripts(fresh))
+
+
+def _scripts(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type <> 'index'").fetchall()
+    return frozenset((str(kind), str(name), str(script)) for kind, name, script in rows)
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, _Table]:
@@ -262,6 +275,7 @@ def _first_unsound(connection: sqlite3.Connection, table: _Table, distrusted: It
     return bool(connection.execute(f"SELECT 1 FROM {table.name} {how} WHERE {unsound} LIMIT 1").fetchone())
 
 
+@cache
 def _unsound(table: _Table) -> str:
     """The condition that holds for a row that cannot be read; "" when every row can."""
     wrong = [wrong for column in table.columns if (wrong := _wrong(column))]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from domain.languages import estimate
 from domain.records import Summary, Turn
-from recall import budget as budgets
 from recall import selection
 from recall.embedding import query_key, style_for, summary_key, turn_key
 from recall.finder import needs_memory
@@ -65,13 +64,13 @@ def test_what_is_chosen_fits_the_budget_and_hits_are_named(costs, budget):
     cost = dict(costs)
     ranked = [row for row, _ in costs[: len(costs) // 2]]
     around = {row: [near for near in (row + 1, row - 1) if near in cost] for row in ranked}
-    chosen = budgets.choose(ranked, around, cost, budget)
+    chosen = selection.choose(ranked, around, cost, budget)
     assert sum(cost[row] for row in chosen) <= budget
     assert {row for row, hit in chosen.items() if hit} <= set(ranked)
 
 
 def test_one_long_hit_does_not_shut_out_the_rest():
-    chosen = budgets.choose([1, 2, 3], {}, {1: 50, 2: 5000, 3: 40}, 100)
+    chosen = selection.choose([1, 2, 3], {}, {1: 50, 2: 5000, 3: 40}, 100)
     assert list(chosen) == [1, 3]
 
 
@@ -112,8 +111,8 @@ def test_small_talk_and_plain_orders_are_not(text):
 
 def test_a_record_is_paid_for_once_and_not_again_where_a_summary_opened_it():
     cost, days = dict.fromkeys(range(4), 10), {0: ("s", "1"), 1: ("s", "1"), 2: ("s", "2"), 3: ("t", "1")}
-    enough = 40 + 3 * budgets.RECORD + budgets._NUMBERS
-    assert len(budgets.choose(range(4), {}, cost, enough, days)) == 4
-    assert len(budgets.choose(range(4), {}, cost, enough - 1, days)) == 3
-    assert len(budgets.choose(range(4), {}, cost, enough - budgets.RECORD, days, ["s"])) == 4
-    assert len(budgets.choose(range(4), {}, cost, enough - budgets.RECORD - 1, days, ["s"])) == 3
+    enough = 40 + 3 * selection.RECORD + selection._NUMBERS
+    assert len(selection.choose(range(4), {}, cost, enough, days)) == 4
+    assert len(selection.choose(range(4), {}, cost, enough - 1, days)) == 3
+    assert len(selection.choose(range(4), {}, cost, enough - selection.RECORD, days, ["s"])) == 4
+    assert len(selection.choose(range(4), {}, cost, enough - selection.RECORD - 1, days, ["s"])) == 3
