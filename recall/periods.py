@@ -182,9 +182,9 @@ def _chinese_number(text: str) -> int:
 
 def chinese_count(text: str) -> int:
     """How many: 十二 12; of two numbers the middle, 两三 3 and 二三十 25; 几 3, 几十 30. Raises ValueError."""
-    if text.isdecimal() or "〇" in text or "零" in text:
-        return _chinese_number(text)
     tens, ten, ones = text.rpartition("十")
+    if not ten and (ones.isdecimal() or "〇" in ones or "零" in ones):
+        return _chinese_number(ones)
     return math.ceil(10 * (_middle(tens) if tens else len(ten)) + (_middle(ones) if ones else 0))
 
 

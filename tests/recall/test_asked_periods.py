@@ -59,7 +59,9 @@ def test_a_question_for_what_went_on_in_a_time_wants_that_time_told(text: str, p
     assert found.period == period
 
 
-@pytest.mark.parametrize("text", ["过去十十年发生了什么？", "最近9999年发生了什么？", "What was the last 999 years?"])
+@pytest.mark.parametrize(
+    "text", ["过去十十年发生了什么？", "最近9999年发生了什么？", "What was the last 999 years?"]
+)
 def test_a_time_that_no_calendar_has_breaks_nothing(text: str) -> None:
     assert asked(text, date(900, 1, 1)) is None
 
