@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,12 @@ def test_the_key_of_a_turn_begins_with_day_and_speaker_and_itself_then_the_two_t
         turn_key(_turn("Lovely."), before)
         == "8 May 2023 User: Lovely.\nAssistant: How was it?\nUser: I went out."
     )
+
+
+def test_the_key_of_a_turn_in_a_talk_of_several_names_whoever_said_it():
+    ann = replace(_turn("I went out.", "assistant"), speaker="Ann")
+    bob = replace(_turn("So did I.", "assistant"), speaker="Bob")
+    assert turn_key(bob, [ann]) == "8 May 2023 Bob: So did I.\nAnn: I went out."
 
 
 def test_for_an_embedder_of_sentences_a_turn_stands_as_it_was_said_and_a_short_one_with_what_it_answers():
