@@ -40,15 +40,6 @@ _HELD = 256
 NOBODY = Names()
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """A matter of the closed list: its normal form, whether it holds one value at a time, and its other names."""
-
-    name: str
-    single: bool
-    aliases: tuple[str, ...]
-
-
 def slot_of(subject: str, attribute: str, about: About, names: Names) -> tuple[Slot, bool]:
     """The slot of a fact, and whether it holds one value at a time.
 
