@@ -81,7 +81,9 @@ def refuse_misshapen(connection: sqlite3.Connection, path: Path, *, whole: bool 
         return
     laid_down = _laid_down(migrations.STEPS[:version])
     wanted = laid_down.tables
-    if _scripts(connection) != laid_down.scripts:  # table by table only where it is not the same word for word
+    if (
+        _scripts(connection) != laid_down.scripts
+    ):  # table by table only where it is not the same word for word
         _refuse_other_tables(connection, wanted, path)
     for table in wanted.values():
         if table.is_ordinary and table.name not in _DRAWN and (whole or table.name not in _NUMBERS):
