@@ -66,6 +66,52 @@ def test_an_image_is_asked_for_only_where_the_session_came_to_something_that_con
         assert (len(mind.asked("user")), len(mind.asked("self"))) == (1, 0)
 
 
+def of_the_companion(*facts: dict[str, Any], text: str = "Old Friend likes lapsang.") -> str:
+    """A reply that notes what the companion said of itself in its first turn."""
+    return json.dumps(
+        {"notes": [{"turns": [2], "text": text, "facts": [{"turns": [2], **one} for one in facts]}]}
+    )
+
+
+LIKES_LAPSANG = {"restatement": "Old Friend likes lapsang.", "subject": "Old Friend", "about": "companion"}
+LIKES_LAPSANG |= {"attribute": "likes", "value": "lapsang"}
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "told", "likes"),
+    [
+        ("And you?", "I like lapsang.", "Old Friend likes lapsang.", LIKES_LAPSANG),
+        (
+            "你呢？", "我喜欢正山小种。", "老友喜欢正山小种。",
+            LIKES_LAPSANG | {"restatement": "老友喜欢正山小种。", "subject": "老友", "value": "正山小种"},
+        ),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+def test_what_the_companion_says_of_itself_again_is_shown_to_the_image_of_itself_alone(
+    opened, mind, said, answer, told, likes
+):
+    mind.answers("talk", answer)
+    mind.answers("notes", of_the_companion(likes, text=told))
+    with opened() as home:
+        for times in (1, 2):
+            saved(home, said)
+            assert (len(mind.asked("user")), len(mind.asked("self"))) == (0, times)
+        (known,) = home.memory.facts()
+        assert known.seen > known.said
+
+
+def test_a_note_in_which_no_fact_was_found_is_of_whoever_said_it(opened, mind):
+    of_the_user = {"notes": [{"turns": [1], "text": "The user lives in Lyon.", "facts": []}]}
+    mind.answers("talk", "I like lapsang.")
+    mind.answers("notes", of_the_companion(), json.dumps(of_the_user))
+    with opened() as home:
+        saved(home, "And you?")
+        assert (len(mind.asked("user")), len(mind.asked("self"))) == (0, 1)
+        saved(home, "I live in Lyon.")
+        assert (len(mind.asked("user")), len(mind.asked("self"))) == (1, 1)
+
+
 def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_stands(opened, mind):
     mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo"))
     mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
