@@ -63,6 +63,8 @@ __all__ = [
 
 #: Threads for the indexes of all memories, and for work that waits for models: one never holds up the other.
 _INDEX_THREADS, _MODEL_THREADS = 4, 8
+#: Threads that write down who is served for the first time.
+_MEETING = 4
 #: Seconds that one of each waits for the next person.
 _LINGER = 2.0
 #: Seconds between two looks for sessions that fell silent.
@@ -114,6 +116,7 @@ class People:
         self.clock = clock
         self.new_id = new_id
         self.index_workers = Workers("old-friend-index", _INDEX_THREADS, _LINGER)
+        self._meeting = ThreadPoolExecutor(_MEETING, "old-friend-meeting")
         self.model_workers = Workers("old-friend-work", _MODEL_THREADS, _LINGER)
         #: Where it is written what went wrong, for nobody's eyes but the owner's.
         self.log = log
@@ -186,6 +189,7 @@ class People:
             self._changed.wait_for(lambda: not any(place.users for place in self._places.values()))
             places = list(self._places.values())
         self._upkeep.end(_PATIENCE)
+        self._meeting.shutdown(wait=False)
         with ThreadPoolExecutor(_CLOSERS) as closers:
             list(closers.map(self._close, places, repeat(_AT_THE_END)))
 
@@ -224,13 +228,18 @@ class People:
         instruction = None if number is None else self.registry.instruction(person, number)
         if number is not None and instruction is None:
             raise UsageError("instruction.unknown", number=number)
-        self.registry.meet(person)
+        met = self._meeting.submit(self.registry.meet, person)  # two writes to the disk, side by side
         folder = folder_of(self.settings.data_dir, person, number)
         memory = Memory(
             folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
             also_searched=[self.settings.log_dir], scrubbers=self._scrubbers(folder), workers=self.index_workers,
             external=self.settings.external_memories if person == ME else (),
         )  # fmt: skip
+        try:
+            met.result()
+        except BaseException:
+            memory.close()
+            raise
         background = Background("keep", "opening.keeping_failed", self.log, self.model_workers)
         settings = replace(self.settings, data_dir=folder)
         return Companion(
