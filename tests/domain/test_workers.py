@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from domain.workers import Workers
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def until(true: Callable[[], object]) -> None:

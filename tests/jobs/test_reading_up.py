@@ -173,6 +173,8 @@ def test_what_the_others_say_in_a_talk_of_people_is_evidence_for_nobody_but_them
 
 def test_a_long_talk_is_summarised_in_parts_that_are_kept(opened, mind):
     words = " ".join(["chess"] * 3_000)
+    mind.answers("fold", "They play chess.")
+    mind.answers("notes", '{"notes": []}')
     with opened() as at:
         bring(at.memory, talk("long", *[f"P: {number} {words}" for number in range(5)]))
         read_up(at)

@@ -23,6 +23,8 @@ from tests.torture.kills import ROOT, Tried
 
 #: How many orders of events are tried, drawn at random, in place of those that every test run tries.
 _ORDERS = "150"
+#: How many texts are drawn for each pattern that is looked for only where its letters stand.
+_TEXTS = "300"
 #: How often the worker of the index is killed at a random moment, beside the kills that are counted.
 _KILLS = "10"
 #: Of the writes of served requests every so-manieth one is a kill point: each trial begins a server.
@@ -179,7 +181,11 @@ PROMISES = (
         "P22",
         "what a person asked to have forgotten is in no later prompt",
         (),
-        ("tests/test_pleas_heard.py", "tests/jobs/test_reading_up.py -k 'plea or forgotten or withheld'"),
+        (
+            "tests/test_pleas_heard.py",
+            "tests/jobs/test_reading_up.py -k 'plea or forgotten or withheld'",
+            "tests/facts/test_guarded.py",
+        ),
     ),
     Promise(
         "doors",
@@ -280,7 +286,7 @@ def _tested(arguments: str) -> Tried:
             f"--junitxml={report}",
             *shlex.split(arguments),
         ]
-        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS, "KILLS": _KILLS}
+        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS, "KILLS": _KILLS, "GUARDED_EXAMPLES": _TEXTS}
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         if not report.exists():
             return Tried(arguments, 0, [f"pytest {arguments} did not run"])
