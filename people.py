@@ -62,6 +62,8 @@ __all__ = [
 ME = "me"
 #: Threads for the indexes of all memories, and for work that waits for models: one never holds up the other.
 _INDEX_THREADS, _MODEL_THREADS = 4, 8
+#: Seconds that one of each waits for the next person.
+_LINGER = 2.0
 #: Conversations that a companion keeps beside the one last asked for.
 _CONVERSATIONS = 8
 #: Notices that wait for somebody to tell them, at the most.
@@ -232,8 +234,8 @@ class People:
         self.llm = llm
         self.clock = clock
         self.new_id = new_id
-        self.index_workers = Workers("old-friend-index", _INDEX_THREADS)
-        self.model_workers = Workers("old-friend-work", _MODEL_THREADS)
+        self.index_workers = Workers("old-friend-index", _INDEX_THREADS, _LINGER)
+        self.model_workers = Workers("old-friend-work", _MODEL_THREADS, _LINGER)
         #: Where it is written what went wrong, for nobody's eyes but the owner's.
         self.log = log
         self._most_open = most_open

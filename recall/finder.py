@@ -22,12 +22,11 @@ from domain import errors
 from domain.languages import is_unspaced, unspaced_share
 from domain.recollection import MissingPart, RecallLimits, Recollection
 from recall import questions, ranking, word_search, words
-from recall.budget import ENTRY, FRAME, RECORD
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
 from recall.known_facts import KnownFacts, SlotsAsked
 from recall.ranking import Evidence, bm25, from_neighbours, rarity
 from recall.searching import Hidden, Search, Searched
-from recall.selection import RankedSearch, Selector
+from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
 from recall.stretches import Stretches
 from recall.turn_table import TurnTable
 

@@ -14,9 +14,9 @@ from domain.recollection import RecallLimits
 from domain.records import Turn
 from models.sentence_embedder import SentenceEmbedder
 from recall import words
-from recall.budget import ENTRY, FRAME, RECORD
 from recall.embedding import HashedEmbedder, style_for, turn_key
 from recall.finder import Finder, Signs, is_relevant
+from recall.selection import ENTRY, FRAME, RECORD
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn
 

@@ -9,7 +9,7 @@ IMPORTING = {
     "flag.dry_run": "with --import: only look what is in it, and write nothing",
     "command.import": "Bring along conversations that other programs kept",
     "help.about.import": "FILE is an export, or a folder of them; --me says who you are in chats between people; --dates day or --dates month says what 3/4 names first; --dry-run only looks. Without anything: what was brought along. undo N takes a whole import back; rest lets nothing of it be read up, on goes on.",
-    "setting.import_calls": "Model calls a day for summaries and notes of what was brought along, at most; 0: none.",
+    "setting.import_calls": "Model calls a day for summaries, notes and chapters of what was brought along, at most; 0: none.",
     "settings.amount": "{name}={value}: must be a whole number from 0 to 100000.",
     "usage.needs_import": "--me, --dates and --dry-run go with --import.",
     "import.source.chatgpt": "ChatGPT",
@@ -76,7 +76,7 @@ IMPORTING = {
     "count.calls": "{count} calls",
     "import.whole_done": "The memory is that of {path}: every row of it. Words and vectors are made anew at the next start.",
     "import.whole_elsewhere": (
-        "{path} is a whole memory, and this one holds conversations already: only its conversations are brought along."
+        "{path} is a whole memory, and this one holds something already: only its conversations are brought along."
         " For all of it: --data-dir NEW --import {path}"
     ),
     "import.whole_damaged": "{path} is cut off or damaged ({reason}). Nothing was changed; export it again.",
@@ -88,5 +88,6 @@ IMPORTING = {
     "export.milvus": "{path} cannot be written for Milvus: {reason}",
     "memforest.name": "{given} cannot name a memory: letters, digits, _ . - and at most 64 of them.",
     "memforest.session": "{given} cannot name a session here: it is one that a conversation holds, or no plain name.",
+    "memforest.time": "{given} cannot be when something was said.",
     "memforest.filter": "{given} is no filter that can be used: (field, operator, value), with one of {operators}.",
 }

@@ -9,7 +9,7 @@ IMPORTING = {
     "flag.dry_run": "与 --import 同用：只看里面有什么，什么都不写",
     "command.import": "把别的程序保存的对话带过来",
     "help.about.import": "FILE 是导出的文件，或装着它们的文件夹；--me 说明人与人的聊天里谁是你；--dates day 或 --dates month 说明 3/4 先写日还是先写月；--dry-run 只看不写。什么都不加：列出带来过的。undo N 收回整次导入；rest 暂不细读，on 继续。",
-    "setting.import_calls": "每天最多用多少次模型调用为带来的往事写摘要和笔记；0：不用。",
+    "setting.import_calls": "每天最多用多少次模型调用为带来的往事写摘要、笔记和章节；0：不用。",
     "settings.amount": "{name}={value}：应是 0 到 100000 的整数。",
     "usage.needs_import": "--me、--dates 和 --dry-run 要与 --import 同用。",
     "import.source.chatgpt": "ChatGPT",
@@ -76,7 +76,7 @@ IMPORTING = {
     "count.calls": "{count} 次模型调用",
     "import.whole_done": "记忆已与 {path} 完全一致，每一行都在。词和向量会在下次启动时重新生成。",
     "import.whole_elsewhere": (
-        "{path} 是一份完整的记忆，而这里已有对话：只带来其中的对话。要全部恢复：--data-dir 新文件夹 --import {path}"
+        "{path} 是一份完整的记忆，而这里已有内容：只带来其中的对话。要全部恢复：--data-dir 新文件夹 --import {path}"
     ),
     "import.whole_damaged": "{path} 不完整或已损坏（{reason}）。什么都没有改；请重新导出。",
     "export.forest_done": "已按 MemForest 的布局把记忆写入 {path}。--import 可以读回。",
@@ -87,5 +87,6 @@ IMPORTING = {
     "export.milvus": "无法为 Milvus 写入 {path}：{reason}",
     "memforest.name": "{given} 不能作为记忆的名字：只能用字母、数字、_ . -，最多 64 个。",
     "memforest.session": "{given} 不能作为这里的会话名：它属于某段对话，或不是简单的名字。",
+    "memforest.time": "{given} 不可能是说话的时间。",
     "memforest.filter": "{given} 不是可用的过滤条件：要写成（字段，运算符，值），运算符是 {operators} 之一。",
 }

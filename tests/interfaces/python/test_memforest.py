@@ -213,6 +213,30 @@ def test_the_model_says_what_a_session_came_to(tmp_path: Path, settings: dict[st
             assert (life.id, life.rank, life.children_ids) == ("life", 2, (session_id,))
 
 
+def test_the_model_writes_the_chapters_over_sessions_however_many_it_may_read_up_a_day(
+    tmp_path: Path, settings: dict[str, str]
+) -> None:
+    with ScriptedServer() as model:
+        model.answer = friend
+        served = {"OPENAI_API_BASE": model.base, "OPENAI_API_KEY": "k", "CHAT_MODEL": "m"}
+        given = {**settings, **served, "GROUP_SIZE": "2", "IMPORT_CALLS": "0"}
+        with MemorySystem("bot", "life", base_path=tmp_path, settings=given) as system:
+            for day in range(4):
+                session_id = system.start_session()
+                said = datetime(2025, 3, 1 + day, 9, tzinfo=UTC)
+                system.add_memory(f"It is day {day}.", source="user", creation_time=said)
+                system.flush_context()
+                system.summarize_session(session_id)
+            life = system.summarize_long_term_memory()
+            assert life is not None
+            (over,) = life.children_ids
+            chapters = {
+                one[0].id: one[0] for one in system.query(filters=[("rank", "==", 2)], recall_context=False)
+            }
+            assert len(chapters[over].children_ids) == 2
+            assert "It is day 0." in chapters[over].content
+
+
 def test_conversions_go_both_ways(tmp_path: Path, settings: dict[str, str], system: MemorySystem) -> None:
     units = talk(system)
     for number, made in enumerate(
@@ -264,3 +288,33 @@ def test_an_id_that_is_taken_is_given_to_nothing_else(system: MemorySystem) -> N
     assert other.content == "I had rice."
     assert (first.id, other.group_id) == ("unit-0001", "tuesday")
     assert other.id != first.id
+
+
+def test_an_id_that_is_gone_or_no_plain_name_is_given_to_nothing_and_what_was_said_is_stored(
+    system: MemorySystem,
+) -> None:
+    system.start_session("monday")
+    system.add_memory("I had soup.", source="user", memory_unit_id="unit-0001")
+    system.remove_session("monday")
+    again = system.add_memory("I had soup.", source="user", memory_unit_id="unit-0001")
+    odd = system.add_memory("I had rice.", source="Ann\x1b[31m", memory_unit_id="it's '1'='1")
+    last = system.add_memory("I had tea.", source="user")
+    assert [again.content, odd.content, last.content] == ["I had soup.", "I had rice.", "I had tea."]
+    assert [unit.group_id for unit in (again, odd, last)] == ["monday"] * 3
+    assert not {again.id, odd.id} & {"unit-0001", "it's '1'='1"}
+    assert odd.source == "Ann[31m"
+
+
+def test_what_follows_a_unit_whose_id_was_taken_stays_in_its_session(system: MemorySystem) -> None:
+    system.start_session("monday")
+    system.add_memory("I had soup.", source="user", memory_unit_id="unit-0001")
+    system.start_session("tuesday")
+    system.add_memory("I had rice.", source="user", memory_unit_id="unit-0001")
+    last = system.add_memory("I had tea.", source="user")
+    assert (last.content, last.group_id) == ("I had tea.", "tuesday")
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+def test_a_time_that_cannot_be_is_refused(system: MemorySystem, year: int) -> None:
+    with pytest.raises(errors.UsageError, match=r"memforest\.time"):
+        system.add_memory("I had soup.", creation_time=datetime(year, 12, 31))
