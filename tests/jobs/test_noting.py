@@ -341,6 +341,36 @@ def test_the_names_that_the_two_get_are_theirs_from_the_same_window_on(opened, m
         }
 
 
+@pytest.mark.parametrize(
+    ("said", "name", "first"),
+    [("Hello, I'm Nora Vance, I live in Lyon.", "Nora Vance", "Nora"), ("你好，我叫陈岚，住在里昂。", "陈岚", "陈岚")],
+)  # fmt: skip
+def test_a_person_who_is_told_of_by_the_name_they_just_gave_is_nobody_else(opened, mind, said, name, first):
+    lives = ("lives in Lyon.", "Lyon") if said.isascii() else ("住在里昂。", "里昂")
+    stated = f"The user's name is {name}." if said.isascii() else f"用户名叫{name}。"
+    called = {**fact(1, stated, "name", name), "subject": name}
+    at_home = {**fact(1, f"{first} {lives[0]}", "home", lives[1]), "subject": first}
+    mind.answers("notes", notes(noted(called, at_home)))
+    with opened() as home:
+        home.say(said)
+        saved(home)
+        slots = {(one.slot.subject, one.slot.attribute): one.about for one in home.memory.facts()}
+        assert slots == {("person", "name"): "person", ("person", "home"): "person"}
+
+
+@pytest.mark.parametrize(
+    ("said", "name"), [("My sister is Nora Vance.", "Nora Vance"), ("我姐姐叫陈岚。", "陈岚")]
+)
+def test_a_name_that_is_given_of_somebody_else_is_not_the_persons(opened, mind, said, name):
+    mind.answers("notes", notes(noted({**fact(1, said, "name", name), "subject": name})))
+    with opened() as home:
+        home.say(said)
+        saved(home)
+        assert ("person", "name") not in {
+            (one.slot.subject, one.slot.attribute) for one in home.memory.facts()
+        }
+
+
 def test_an_answer_that_stands_in_the_thinking_alone_is_read(opened, mind):
     chunk = {"object": "chat.completion.chunk", "model": "m"}
     thinking = {**chunk, "choices": [{"index": 0, "delta": {"reasoning_content": notes(HAS_A_CAT)}}]}
