@@ -373,9 +373,7 @@ def test_what_was_deleted_and_is_still_in_files_goes_with_the_next_look(home: Ho
     assert not home.memory.eraser.unfinished()
     held = [one.read_bytes() for one in (tmp_path / "data").rglob("*") if one.is_file()]
     (gone,) = [said for said in SAID if said in first.turns[0].text]
-    assert [any(said.encode() in each for each in held) for said in SAID] == [
-        said != gone for said in SAID
-    ]
+    assert [any(said.encode() in each for each in held) for said in SAID] == [said != gone for said in SAID]
 
 
 def test_what_one_deletion_takes_from_an_image_the_next_does_not_put_back(home: House, clock):
