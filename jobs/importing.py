@@ -36,7 +36,8 @@ _NAMED = 20
 #: After so many conversations it is told how far a look has come.
 _TOLD_EVERY = 25
 _BYTES = 1 << 20
-_YEARS = range(1970, 2900)
+#: Years of which a time is taken for true.
+YEARS = range(1970, 2900)
 _FAR = timedelta(hours=14)
 #: Reasons for which a message is left out here, besides those of the readers.
 _EMPTY = "history.left_out.empty"
@@ -248,7 +249,7 @@ def _times(said: Sequence[datetime | None], fallback: datetime) -> list[tuple[da
 
 def _sound(said: datetime | None) -> datetime | None:
     """A moment as it is stored: where it was seen from there, else here. None for one that cannot be."""
-    if said is None or said.tzinfo is None or said.year not in _YEARS:
+    if said is None or said.tzinfo is None or said.year not in YEARS:
         return None
     offset = said.utcoffset() or timedelta()
     return said if offset and abs(offset) <= _FAR else said.astimezone()

@@ -78,16 +78,18 @@ class HistoryImport:
         me, day_first = "".join(order.me[:1]), None if order.dates is None else order.dates == "day"
         files = recognise(path, ReadingOptions(me, MachineZone(), day_first))
         sha256 = "" if order.only_look else self._digest(path)
-        read = Exit.OK
+        read = Exit.FAILED
         for file in files:
             if not file.source:  # it only tells what was passed over
                 self._show_left_out({}, [one for one in file.read() if isinstance(one, Unread)])
                 continue
             who = teller(order.me, path, self.clock())
             seen, who = self._clear(file, path, who)
-            read = read if seen.conversations else Exit.FAILED
+            read = Exit.OK if seen.conversations else read
             if order.only_look:
                 self._show_look(seen)
+            elif not seen.conversations:
+                self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
             else:
                 self._bring(file, path, sha256, who)
         return read

@@ -88,5 +88,6 @@ IMPORTING = {
     "export.milvus": "{path} cannot be written for Milvus: {reason}",
     "memforest.name": "{given} cannot name a memory: letters, digits, _ . - and at most 64 of them.",
     "memforest.session": "{given} cannot name a session here: it is one that a conversation holds, or no plain name.",
+    "memforest.time": "{given} cannot be when something was said.",
     "memforest.filter": "{given} is no filter that can be used: (field, operator, value), with one of {operators}.",
 }

@@ -87,5 +87,6 @@ IMPORTING = {
     "export.milvus": "无法为 Milvus 写入 {path}：{reason}",
     "memforest.name": "{given} 不能作为记忆的名字：只能用字母、数字、_ . -，最多 64 个。",
     "memforest.session": "{given} 不能作为这里的会话名：它属于某段对话，或不是简单的名字。",
+    "memforest.time": "{given} 不可能是说话的时间。",
     "memforest.filter": "{given} 不是可用的过滤条件：要写成（字段，运算符，值），运算符是 {operators} 之一。",
 }
