@@ -173,7 +173,9 @@ def _chapter(chapter: RecalledChapter) -> ToldMemory:
 def _other(other: RecalledOther) -> ToldMemory:
     """A text of a memory that is not ours: from where, of what day, and whose words it is if they are anybody's."""
     said = {"user": "its person", "assistant": "its companion"}
-    head = filter(None, [f"@{other.source}", other.place, other.timestamp[:10], other.role and said[other.role]])
+    head = filter(
+        None, [f"@{other.source}", other.place, other.timestamp[:10], other.role and said[other.role]]
+    )
     text = f"[{' · '.join(head)}] {other.text}"
     return ToldMemory(other.text_id, "other", other.timestamp, shown(text), _likeness(other.why.score))
 

@@ -58,5 +58,10 @@ def test_only_me_is_told_what_memories_of_others_hold(tmp_path: Path, server, cl
     ) as opened:
         opened.service.remember("I have a sister.", "ann")
         (found,) = opened.service.recall("Where is the spare key?", "me").memories
-        assert (found.kind, found.text.partition("]")[0]) == ("other", f"[@notes · keys.md · {found.date[:10]}")
-        assert all(one.kind != "other" for one in opened.service.recall("Where is the spare key?", "ann").memories)
+        assert (found.kind, found.text.partition("]")[0]) == (
+            "other",
+            f"[@notes · keys.md · {found.date[:10]}",
+        )
+        assert all(
+            one.kind != "other" for one in opened.service.recall("Where is the spare key?", "ann").memories
+        )
