@@ -9,6 +9,8 @@ import logging
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import traceback
 from collections.abc import Callable
 from contextlib import closing
@@ -25,7 +27,7 @@ from recall.embedding import HashedEmbedder
 from storage import proof
 from tests.conftest import Count, SetClock
 from tests.test_knowing_kills import Killer
-from tests.torture.kills import scratch
+from tests.torture.kills import ROOT, scratch
 
 _KILLED = 9
 _SAID = [f"The {what} is in the shed behind number {number}." for number, what in enumerate(
@@ -117,11 +119,18 @@ def watched(folder: Path, limit: ForgetLimit, statement: int) -> None:
 
 @pytest.mark.parametrize(("mode", "stride"), [("fade", 8), ("delete", 32)])
 def test_a_kill_leaves_whole_steps_and_the_next_look_goes_on(mode: str, stride: int) -> None:
+    stride //= int(os.environ.get("FADING_KILLS", "1"))
+    # Threads of an index that other tests opened would not survive a fork: all is done in a process of its own.
+    command = [sys.executable, "-m", "tests.jobs.test_fading_kills", mode, str(stride)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def kill(limit: ForgetLimit, stride: int) -> None:
+    """Kill it after every so-manieth statement, until there are no more."""
     import lancedb  # so that no process has to load it anew
 
     del lancedb
-    limit = _LIMITS[mode]
-    stride //= int(os.environ.get("FADING_KILLS", "1"))
     with scratch("fading") as scratched:
         base, whole, tried = (Path(scratched, part) for part in ("base", "whole", "tried"))
         lay(base)
@@ -139,3 +148,7 @@ def test_a_kill_leaves_whole_steps_and_the_next_look_goes_on(mode: str, stride: 
             shutil.rmtree(tried)
             statement += stride
         assert statement > 10
+
+
+if __name__ == "__main__":
+    kill(_LIMITS[sys.argv[1]], int(sys.argv[2]))
