@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ from domain import errors
 from domain.events import Notice, Stop
 from jobs.noting import Noted, Noting
 from jobs.saving import Saved
-from tests.house import House, Mind, house, records
-from tests.server import Exchange, ScriptedServer, hang, say, status, stream
+from tests.house import House, house, records
+from tests.server import Exchange, hang, say, status, stream
 
 #: What of a conversation the tests talk about.
 CAT, MOVE = "I have a cat called Momo.", "I live in Lyon."
@@ -40,23 +39,6 @@ def notes(*entries: object) -> str:
 
 HAS_A_CAT = noted(fact(1, "the user has a cat called Momo.", "pet", "Momo"))
 LIVES_IN_LYON = noted(fact(1, "the user lives in Lyon.", "home", "Lyon"))
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mind(server: ScriptedServer) -> Mind:
-    return Mind(server)
-
-
-@pytest.fixture
-def opened(tmp_path, server, mind, clock, new_id, log) -> Callable[..., Any]:
-    """Opens the house again and again on one folder."""
-    return lambda **settings: house(tmp_path, server, clock, new_id, log, **settings)
 
 
 def keys(events: list[Any]) -> list[str]:

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from domain.events import Notice, Stop
 from jobs.saving import Saved
-from tests.house import House, Mind, house, records
-from tests.server import ScriptedServer, hang, say, status
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mind(server: ScriptedServer) -> Mind:
-    return Mind(server)
-
-
-@pytest.fixture
-def opened(tmp_path, server, mind, clock, new_id, log) -> Callable[..., Any]:
-    """Opens the house again and again on one folder."""
-    return lambda **settings: house(tmp_path, server, clock, new_id, log, **settings)
+from tests.house import House, records
+from tests.server import hang, say, status
 
 
 def home_of_the_user(place: str, **more: Any) -> str:
