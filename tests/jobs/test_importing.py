@@ -177,6 +177,14 @@ def test_the_name_of_who_spoke_is_told_in_recalled_memories(opened, tmp_path):
         assert '"speaker": "Ann", "text": "The key lies under the blue pot."' in recalled
 
 
+def test_a_name_and_a_title_take_no_more_room_than_a_name_and_a_title(home):
+    bring(home.memory, talk("k", "X" * 30_000 + ": My zebra is called Momo.", "P: Ah.", title="zebra " * 5_000))
+    (turn, _) = home.memory.turns_of(home.memory.recent_sessions(-1)[-1].session_id)
+    (summary,) = home.memory.summaries()
+    assert (len(turn.speaker), len(summary.summary)) == (80, 300)
+    assert turn.words == "My zebra is called Momo."
+
+
 def test_what_somebody_said_is_found_by_their_name(home):
     bring(home.memory, talk("chat", "Ann: Are you coming?", "Bob: No.", "Eve: Why?"), me="Bob")
     found = home.memory.search("Ann", home.settings.recall_limits)
