@@ -216,6 +216,20 @@ def test_a_title_that_went_with_what_was_forgotten_does_not_come_back_with_a_new
     assert [one.messages for one in home.memory.past.imports()] == [4, 2]
 
 
+@pytest.mark.parametrize("how", ["erased", "withheld"])
+def test_a_title_goes_from_every_session_of_a_talk_of_which_something_was_forgotten(home, how):
+    cats = talk("cats", "P: My cat is called Momo.", "... 9h later", "P: What a day.", title="The fur of my cat")
+    bring(home.memory, cats, talk("dogs", "P: My dog is called Rex.", title="The fur of my dog"))
+    first = next(one for one in home.memory.recent_sessions(-1) if "Momo" in str(home.memory.turns_of(one.session_id)))
+    if how == "erased":
+        home.memory.start()
+        home.memory.erase(home.memory.scope_of_session(first.session_id))
+    else:
+        home.memory.withhold([turn.text_id for turn in home.memory.turns_of(first.session_id)])
+    assert [one.summary for one in home.memory.summaries()] == ["The fur of my dog"]
+    assert ["u: What a day."] in told(home.memory)
+
+
 def test_words_that_stand_in_the_name_of_a_file_alone_are_erased_there_in_any_case(home):
     file = Handmade([CATS])
     list(Importing(home.memory).run(file, "Gespräch mit ÄNNE.json", "1", WHO, Stop()))
