@@ -302,8 +302,10 @@ class Search:
         return {hit.text_id: hit.similarity for hit in hits}
 
     def _short(self, rows: Sequence[int]) -> set[int]:
-        """Those of these rows whose vectors hold the turn before as well; each turn is read once."""
-        row_of = {int(self._table.seq[row]): row for row in rows if row not in self._little}
+        """Those of these rows whose vectors hold the turn before as well; only what may be is read, and once."""
+        most, length = min(self._table.mean_length, turn_table.LITTLE), self._table.length
+        new = [row for row in rows if row not in self._little and length[row] <= most]
+        row_of = {int(self._table.seq[row]): row for row in new}
         for turn in self._archive.turns(list(row_of)) if row_of else ():
             self._little[row_of[turn.seq]] = embedding.says_little(turn.words)
         return {row for row in rows if self._little.get(row)}

@@ -33,6 +33,8 @@ BY_VECTORS, _BY_WORDS = 200, 400
 #: So many of the nearest turns are looked at for whether they answer the turn before, to which the question is then
 #: only so much less near.
 _NEAREST, _LESS_NEAR = 30, 0.05
+#: No turn of more tokens says little.
+LITTLE = 40
 #: So many facts are told apart by how much they hold.
 _FACTS_HELD = 600
 

@@ -81,7 +81,7 @@ class FadingVerbs:
         """
         fresh = self._eraser.refreshed(chosen)
         self._eraser.take_out(fresh)
-        self._tell_index([*(turn.text_id for turn in fresh.turns), *(one.text_id for one in fresh.summaries)])
+        self._tell_index([*(one.text_id for one in fresh.turns), *(one.text_id for one in fresh.summaries)])
 
     def _emptied(self, chosen: ErasureScope) -> tuple[Session, ...]:
         """The archived sessions of which nothing is left."""

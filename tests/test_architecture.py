@@ -30,6 +30,7 @@ FLOORS = (
     ("llm",),
     ("jobs",),
     ("conversation",),
+    ("companion",),
     ("people",),
     ("interfaces",),
     ("main",),

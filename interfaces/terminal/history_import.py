@@ -50,6 +50,8 @@ class HistoryImport:
     clock: Callable[[], datetime]
     pumped: Callable[[Iterator[object]], Iterator[object]]
     ask: Callable[[str, Sequence[str]], str | None] | None
+    #: How many messages were new.
+    messages: int = 0
 
     def run(self, order: ImportOrder) -> Exit:
         """Do all of it; a file that is none of an export costs only itself. Raises Interrupted and StorageError.
@@ -166,6 +168,7 @@ class HistoryImport:
         work = importing.run(file, path.name, sha256, who, self.stop)
         brought = self._last(work, "import.reading")
         assert isinstance(brought, Brought)
+        self.messages += brought.messages
         count = self.words.count
         self._tell("import.done", "good", source=self._source(brought.source), **{
             "number": brought.number,
@@ -245,8 +248,9 @@ def import_alone(
     memory = None if order.only_look else open_memory()
     try:
         asking = ask if reader else None
-        ended = HistoryImport(settings, memory, screen, words, stop, clock, pumped, asking).run(order)
-        if memory and memory.past.left().sessions:
+        work = HistoryImport(settings, memory, screen, words, stop, clock, pumped, asking)
+        ended = work.run(order)
+        if memory and work.messages and memory.past.left().sessions:
             screen.line(words.say("import.later"), "quiet")
         return ended
     except errors.Interrupted:

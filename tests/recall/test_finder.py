@@ -128,6 +128,18 @@ def test_what_was_said_is_found_with_where_and_when_and_why(life):
     assert recalled.degraded == ()
 
 
+def test_what_a_question_finds_in_a_short_reply_counts_for_what_that_answers(life):
+    meant = life.embedder.embed(["a question in quite other words"])[0]
+    life.vectors.rows = [
+        (of, session, kind, meant if of == "old-3a" else vector * 0)
+        for of, session, kind, vector in life.vectors.rows
+    ]
+    found = life.recall("¿Adónde?", embed=lambda texts: [meant] * len(texts), gated=False)
+    near = {turn.text_id: dict(turn.why.parts)["dense"] for turn in found.turns if turn.hit}
+    assert near["old-3u"] > 0.9 * near["old-3a"]
+    assert all(of in ("old-3u", "old-3a") or one < 0 for of, one in near.items())
+
+
 WORK = (
     ("我在城南一家卖乐器的铺子当学徒，铺子叫回声。", "听着就热闹，学的是修琴吗？"),
     ("周末带狗去河边跑了一圈，它追了半天鸭子。", "鸭子没受惊吧？"),

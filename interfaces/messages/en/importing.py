@@ -47,7 +47,7 @@ IMPORTING = {
     "import.left_out": "  left out: {count} · {reason}",
     "import.more_unread": "  and {count} more that could not be read.",
     "import.done": "{source}: {messages} brought along from {conversations}, in {sessions}. /import undo {number} takes it back.",
-    "import.later": "It is found by its words at once. Vectors, summaries and notes follow while you chat.",
+    "import.later": "It is found by its words at once. Vectors, summaries, notes and chapters follow while you chat.",
     "import.who": "Who are you in {path}? ({names})",
     "import.needs_me": "In {path} people talk, and nobody says which of them you are: {names}. Give it with --me NAME.",
     "import.nobody_of_that_name": "In {path} nobody has the name that --me gives. There are: {names}.",
