@@ -65,7 +65,7 @@ PROMISES = (
         "P2",
         "kill -9 loses at most the round in flight",
         killed("round", "turn", "fold"),
-        ("tests/test_any_order.py",),
+        ("tests/test_any_order.py", "tests/storage/test_syncing.py -k p2"),
     ),
     Promise(
         "P3", "a reply that was cut off is never presented as complete", (), ("tests/test_promises.py -k p3",)
@@ -76,6 +76,7 @@ PROMISES = (
         (),
         (
             "tests/test_promises.py -k p4",
+            "tests/storage/test_syncing.py -k p4",
             "tests/models/test_faults.py",
             "tests/interfaces/terminal/test_faults.py -k 'not embeddings and not always_fails'",
         ),
@@ -286,7 +287,11 @@ def _tested(arguments: str) -> Tried:
             f"--junitxml={report}",
             *shlex.split(arguments),
         ]
-        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS, "KILLS": _KILLS, "GUARDED_EXAMPLES": _TEXTS}
+        environment = os.environ | {
+            "ANY_ORDER_EXAMPLES": _ORDERS,
+            "KILLS": _KILLS,
+            "GUARDED_EXAMPLES": _TEXTS,
+        }
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         if not report.exists():
             return Tried(arguments, 0, [f"pytest {arguments} did not run"])
