@@ -106,7 +106,7 @@ class Conversation:
             self.memory.summary(self.session.session_id),
             self.memory.in_flight(self.session.session_id),
             self._gap(rounds),
-            *self.memory.session_counts(),
+            self.memory.session_counts()[1],
             self.memory.last_spoken(),
             len(self._keeping.due()),
             News() if rounds else self.memory.news_before(self.session.session_id),

@@ -6,12 +6,26 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from histories.shapes import text
+
+#: Where SQLite's header says that a log is written beside (sqlite.org/fileformat2.html).
+_LOGGED = b"\x02\x02"
+
 
 def opened(path: Path) -> sqlite3.Connection:
     """A connection that can write nothing."""
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
+    how = "mode=ro&immutable=1" if _rests_beside_no_log(path) else "mode=ro"
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=10)
     connection.row_factory = sqlite3.Row
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     return connection
+
+
+def _rests_beside_no_log(path: Path) -> bool:
+    """Whether nobody has a database open that is written by way of a log: a reader would leave files beside it then."""
+    with path.open("rb") as file:
+        kind = file.read(20)[18:]
+    return kind == _LOGGED and not path.with_name(f"{path.name}-wal").exists()
 
 
 def tables_of(connection: sqlite3.Connection) -> frozenset[str]:
@@ -31,18 +45,21 @@ def _columns(connection: sqlite3.Connection, table: str) -> frozenset[str]:
 def owners_of_webui(connection: sqlite3.Connection) -> Mapping[str, tuple[str, ...]]:
     """Whose conversations there are, each with what they are called."""
     owners: dict[str, tuple[str, ...]] = {
-        row["user_id"]: (row["user_id"],) for row in connection.execute("SELECT DISTINCT user_id FROM chat")
+        row["user_id"]: (text(row["user_id"]),)
+        for row in connection.execute("SELECT DISTINCT user_id FROM chat")
     }
     if {"id", "name", "email"} <= _columns(connection, "user"):
         for row in connection.execute("SELECT id, name, email FROM user"):
             if row["id"] in owners:
-                owners[row["id"]] = (row["name"] or "", row["email"] or "", row["id"])
+                owners[row["id"]] = (text(row["name"]), text(row["email"]), text(row["id"]))
     return owners
 
 
 def webui_chats(connection: sqlite3.Connection) -> Iterator[sqlite3.Row]:
-    """The conversations, a row at a time."""
-    yield from connection.execute("SELECT id, user_id, title, chat, created_at FROM chat ORDER BY rowid")
+    """The conversations, a row at a time; between two of them whoever owns the database may write."""
+    statement = "SELECT id, user_id, title, chat, created_at FROM chat WHERE rowid = ?"
+    for (number,) in connection.execute("SELECT rowid FROM chat ORDER BY rowid").fetchall():
+        yield from connection.execute(statement, (number,)).fetchall()
 
 
 # -- llm

@@ -18,7 +18,7 @@ from typing import Any
 from domain.histories import PastConversation
 from histories import omissions
 from histories.instants import utc_name
-from histories.readings import Found, Reading
+from histories.readings import STUMBLES, Found, Reading
 from histories.shapes import entries, record, records, text
 from histories.talks import Talk
 
@@ -57,7 +57,7 @@ def fits(element: Mapping[str, Any]) -> bool:
 
 def read(reading: Reading) -> Iterator[Found]:
     """The conversations of a log in JSON."""
-    return conversations((_entry(record(element), reading) for _, element in reading.elements()), reading)
+    return conversations((_safely(record(element), reading) for _, element in reading.elements()), reading)
 
 
 def conversations(found: Iterable[Prompted | str], reading: Reading) -> Iterator[Found]:
@@ -117,6 +117,14 @@ def _key(entry: Prompted, ordinal: int) -> str:
 def _newest_first(group: list[Prompted]) -> bool:
     first, last = group[0].said if group else None, group[-1].said if group else None
     return first is None or last is None or first >= last
+
+
+def _safely(element: Mapping[str, Any], reading: Reading) -> Prompted | str:
+    """An entry; one whose shape nobody foresaw costs only itself."""
+    try:
+        return _entry(element, reading)
+    except STUMBLES:
+        return omissions.MISSHAPEN_MESSAGE
 
 
 def _entry(element: Mapping[str, Any], reading: Reading) -> Prompted | str:

@@ -16,7 +16,7 @@ from domain.histories import PastConversation, Spoken
 from histories import databases, omissions
 from histories.instants import instant
 from histories.readings import Found, Reading
-from histories.shapes import number, record, records, text
+from histories.shapes import name, number, record, records, text
 from histories.talks import Talk
 
 _ROLES: Mapping[str, Spoken] = {"user": "person", "assistant": "companion"}
@@ -46,7 +46,7 @@ class _Log:
 
     def conversation(self, key: str, title: str) -> Iterator[PastConversation]:
         """One conversation, what the old tables have of it first."""
-        talk = Talk(self._reading.source, key, title)
+        talk = Talk(self._reading.source, name(key), text(title))
         before: list[tuple[Spoken, str]] = []
         for row in databases.llm_responses(self._connection, key) if self.old else ():
             before += self._take_response(talk, row)
@@ -57,19 +57,19 @@ class _Log:
     def single_prompts(self) -> Iterator[PastConversation]:
         """Prompts that were logged without a conversation."""
         for row in databases.llm_responses(self._connection, ""):
-            talk = Talk(self._reading.source, row["id"])
+            talk = Talk(self._reading.source, name(row["id"]))
             self._take_response(talk, row)
             yield talk.finished()
 
     def _take_response(self, talk: Talk, row: sqlite3.Row) -> list[tuple[Spoken, str]]:
         """Prompt and response of one call; returns what was said in it."""
-        prompt = row["prompt"] or ""
+        prompt, response = text(row["prompt"]), text(row["response"])
         if not prompt.strip():
             prompt = "\n\n".join(databases.llm_prompt_fragments(self._connection, row["id"]))
         said = _utc(row["datetime_utc"])
         talk.take(f"{row['id']}:prompt", "person", prompt, said)
-        talk.take(f"{row['id']}:response", "companion", row["response"] or "", said)
-        return [("person", prompt), ("companion", row["response"] or "")]
+        talk.take(f"{row['id']}:response", "companion", response, said)
+        return [("person", prompt), ("companion", response)]
 
     def _take_turns(self, talk: Talk, thread: str, before: list[tuple[Spoken, str]]) -> None:
         """The turns of the new generation; each chain is followed up to what is known of it already."""
@@ -115,10 +115,10 @@ class _Log:
 
     def _text(self, row: sqlite3.Row) -> str:
         if row["text"] or not row["payload"]:
-            return row["text"] or ""
+            return text(row["text"])
         try:
             given = record(json.loads(row["payload"]))
-        except ValueError:
+        except (ValueError, TypeError):
             return ""
         return "".join(
             text(piece.get("literal"))

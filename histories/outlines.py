@@ -18,6 +18,8 @@ from histories.streaming import CutOff, JsonError, JsonStream
 #: How deep a shape is looked into, and how much of a text in it is kept.
 _DEEPEST = 7
 _LONGEST_TEXT = 1_000
+#: How many keys of an object are looked at: units by their ids are as many as there are messages.
+_KEYS = 1_000
 #: How many elements are looked at: an export may begin with empty ones.
 _ELEMENTS = 200
 _LINES = 50
@@ -53,7 +55,7 @@ def _first_lines(reading: Reading) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
     with suppress(*DAMAGES), reading.text(newline="\n") as text:
         first, second = text.readline(_LONGEST_LINE), _next_line(text.readline)
-        if _object(first) is None or not second.lstrip().startswith("{"):
+        if not second.lstrip().startswith("{") or _object(first) is None:
             return []
         for line in (first, second, *(text.readline(_LONGEST_LINE) for _ in range(_LINES))):
             found += filter(None, [_object(line)])
@@ -118,8 +120,9 @@ def _fill(holder: dict[str, Any], stream: JsonStream, seen: Callable[[], None], 
         opens = stream.peek()
         if opens not in ("{", "["):
             value = stream.value()
-            holder[key] = value[:_LONGEST_TEXT] if isinstance(value, str) else value
-        elif depth >= _DEEPEST:
+            if len(holder) < _KEYS:
+                holder[key] = value[:_LONGEST_TEXT] if isinstance(value, str) else value
+        elif depth >= _DEEPEST or len(holder) >= _KEYS:
             stream.skip()
         elif opens == "{":
             holder[key] = {}
@@ -155,6 +158,8 @@ def is_empty(reading: Reading) -> bool:
     """Whether it is JSON with nothing in it."""
     with reading.stream() as stream:
         try:
-            return stream.peek() in ("[", "{") and not stream.value() and not stream.peek()
+            inside: Mapping[str, Callable[[], Iterator[object]]] = {"[": stream.items, "{": stream.fields}
+            opens = stream.peek()
+            return opens in inside and next(inside[opens](), None) is None and not stream.peek()
         except (CutOff, JsonError):
             return False

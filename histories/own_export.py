@@ -70,17 +70,15 @@ class WholeExport:
 def whole_export(path: Path) -> Iterator[WholeExport | None]:
     """The whole memory that a file holds; None where it is something else.
 
-    Going through its rows raises ``streaming.JsonError`` where the file is cut off or broken.
+    Going through its rows raises ``streaming.JsonError`` where the file is cut off or broken. A byte that is no UTF-8
+    comes out as a lone surrogate, which no database takes.
     """
-    try:
-        with path.open(encoding="utf-8", errors="strict") as file:
-            stream = JsonStream(file)
-            head, fields = _head(stream)
-            schema = head.get("schema")
-            own = head.get("format") == FORMAT and isinstance(schema, int)
-            yield WholeExport(int(str(schema)), _every_row(stream, fields)) if own else None
-    except UnicodeDecodeError:
-        yield None
+    with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
+        stream = JsonStream(file)
+        head, fields = _head(stream)
+        schema = head.get("schema")
+        own = head.get("format") == FORMAT and isinstance(schema, int) and not isinstance(schema, bool)
+        yield WholeExport(int(str(schema)), _every_row(stream, fields)) if own else None
 
 
 def _head(stream: JsonStream) -> tuple[dict[str, Any], Iterator[str]]:

@@ -16,6 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python that was built without it refuses such a member in another way
+    LZMAError = zlib.error  # type: ignore[misc, assignment]
+
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
 #: What is seen of a file's beginning.
@@ -26,7 +31,16 @@ LARGEST_RATIO = 300
 SMALL_MEMBER = 10 << 20
 
 #: What reading a damaged archive, or a disk, may raise.
-DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+DAMAGES = (
+    zipfile.BadZipFile,
+    zlib.error,
+    LZMAError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    UnicodeDecodeError,
+)
 
 Count = Callable[[int], None]
 OpenBytes = Callable[[], AbstractContextManager[BinaryIO]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -250,7 +251,7 @@ class RecognisedFile:
                 yield from reading.flaws
                 reading.flaws.clear()
                 yield self._alike.told_apart(found) if isinstance(found, PastConversation) else found
-        except (*DAMAGES, *STUMBLES) as error:
+        except (*DAMAGES, *STUMBLES, sqlite3.Error) as error:
             yield reading.unread(omissions.DAMAGED, said=type(error).__name__)
 
     def _count(self, count: int) -> None:

@@ -58,19 +58,25 @@ def recognise(path: Path, options: ReadingOptions | None = None) -> list[History
 
     In a folder or an archive, the last may be one that only tells what was passed over. Raises UsageError
     (``history.not_found``, ``history.not_recognised``, ``history.nothing_inside``, ``history.no_conversations``,
-    ``history.damaged``).
+    ``history.damaged``), and OSError where the disk or its owner does not let it be read.
     """
     options = options or ReadingOptions()
     if not path.exists():
         raise UsageError(omissions.NOT_FOUND, path=str(path))
     if path.is_dir():
         return _of_many(path, _looks(folder_parts(path), options, 0))
+    try:
+        return _of_file(path, options)
+    except DAMAGES as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise UsageError(omissions.DAMAGED_FILE, path=str(path)) from error
+
+
+def _of_file(path: Path, options: ReadingOptions) -> list[HistoryFile]:
     part = file_part(path)
-    if part.head(len(ZIP)) == ZIP or path.suffix.lower() == ".zip":
-        try:
-            return _of_many(path, _looks(ZipArchive(part).parts(), options, 1))
-        except DAMAGES as error:
-            raise UsageError(omissions.DAMAGED_FILE, path=str(path)) from error
+    if path.suffix.lower() == ".zip" or part.head(len(ZIP)) == ZIP:
+        return _of_many(path, _looks(ZipArchive(part).parts(), options, 1))
     found = _recognised(part, options)
     if isinstance(found, str):
         raise UsageError(found, path=str(path))

@@ -169,7 +169,7 @@ def _units_above(memory: Memory, nodes: Mapping[str, Node], ltm_id: str) -> dict
     names = {one.session_id for one in memory.recent_sessions(-1)}
     found = {
         node.text_id: _unit_above(node, texts[node.text_id], node.name if node.name in names else "", ltm_id)
-        for node in sorted(nodes.values(), key=lambda node: (-node.rank, node.place))
+        for node in sorted(nodes.values(), key=lambda node: (-node.rank, node.place or 0))
         if node.text_id in texts
     }
     if found and LIFE in nodes:

@@ -18,7 +18,7 @@ from domain.events import Notice, Stop
 from domain.facts import About, Change, Fact, ImageDraft, Note
 from domain.languages import Language, language_of
 from domain.records import Image, Turn
-from facts.operations import OperationsRead, applied, numbered, read_operations
+from facts.operations import Applied, OperationsRead, applied, numbered, read_operations
 from facts.slots import Names
 from jobs.noting import names_of_both
 from llm import Llm
@@ -145,7 +145,10 @@ class Updating:
         if not found.understood:
             unreadable = errors.BadReply("model.no_json")
             yield Notice("save.image_refused", {"image": material.image, "error": unreadable})
-        return self._applied(current, material, found, language, names)
+        made = self._applied(current, material, found, language, names)
+        if made.moved:
+            yield Notice("save.image_moved", {"image": material.image})
+        return ImageDraft(made.text, made.lines)
 
     def _applied(
         self,
@@ -154,7 +157,7 @@ class Updating:
         found: OperationsRead,
         language: Language,
         names: Names,
-    ) -> ImageDraft:
+    ) -> Applied:
         made = applied(
             current.text,
             current.lines,
@@ -171,7 +174,7 @@ class Updating:
             "image %s: %d operations; rejected: %s; refused: %s; moved out: %d",
             material.image, len(found.operations), dict(found.rejected), dict(made.refused), len(made.moved),
         )  # fmt: skip
-        return ImageDraft(made.text, made.lines)
+        return made
 
 
 def _task(current: ImageDraft, material: Material) -> ImageTask:

@@ -40,7 +40,7 @@ _HALF_YEAR = (
 _ROLLING = (
     rf"\b(?:over |in |during |for )?(?:the |these |this )?(?:last|past|recent) {_MANY} {_UNIT}\b"
     rf"|\b(?:over|in|during|for) the (?:last|past) (?P<one>week|month|year)\b"
-    r"|(?:这|过去|最近|近)(?P<zh_many>几|数|[一二两三四五六七八九十\d]{1,3})(?:个)?(?P<zh_unit>天|日|周|星期|礼拜|月|年)"
+    rf"|(?:这|过去|最近|近)(?P<zh_many>{periods.CHINESE_COUNT})[多来余]?(?:个)?(?P<zh_unit>天|日|周|星期|礼拜|月|年)"
 )
 _WHOLE = (
     r"\b(?:all|whole|entire|throughout|during|over)(?: of| the| this| that)*"
@@ -90,8 +90,6 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _COUNTS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "eleven": 11, "twelve": 12, "couple of": 2, "a couple of": 2,
-    "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10, "十一": 11,
-    "十二": 12,
 }  # fmt: skip
 _DAYS = {
     "day": 1, "week": 7, "month": 30.44, "year": 365.25,
@@ -161,8 +159,9 @@ def _period(text: str, today: date) -> tuple[Period | None, str]:
     """The period that a text names, and the text without it."""
     windows = periods.windows(text, today)
     for pattern, rule in _RULES if windows else (*_RULES, *_AT_LAST):
-        if found := re.search(pattern, text, re.IGNORECASE):
-            period, left = rule(found, today), text[: found.start()] + " " + text[found.end() :]
+        found = re.search(pattern, text, re.IGNORECASE)
+        if found and (period := _meant(rule, found, today)):
+            left = text[: found.start()] + " " + text[found.end() :]
             return _to_today(period, left, today), left
     if not windows:
         return None, text
@@ -170,6 +169,14 @@ def _period(text: str, today: date) -> tuple[Period | None, str]:
     if len(windows) > 1 and not _UPTO.search(text):
         return None, text
     return _to_today(period, text, today), periods.without_windows(text, today)
+
+
+def _meant(rule: Callable[[re.Match[str], date], Period], found: re.Match[str], today: date) -> Period | None:
+    """What a rule makes of what was found; None for what no calendar has."""
+    try:
+        return rule(found, today)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _to_today(period: Period, text: str, today: date) -> Period:
@@ -180,9 +187,10 @@ def _to_today(period: Period, text: str, today: date) -> Period:
 def _rolling(found: re.Match[str], today: date) -> Period:
     if found["one"]:
         return _last(1, found["one"], today)
-    many = found["many"] or found["zh_many"]
-    count = int(many) if many.isdecimal() else _COUNTS.get(many.lower(), _FEW)
-    return _last(count, (found["unit"] or found["zh_unit"]).lower(), today)
+    if chinese := found["zh_many"]:
+        return _last(periods.chinese_count(chinese), found["zh_unit"], today)
+    many = found["many"].lower()
+    return _last(int(many) if many.isdecimal() else _COUNTS.get(many, _FEW), found["unit"].lower(), today)
 
 
 def _last(count: int, unit: str, today: date) -> Period:

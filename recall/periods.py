@@ -7,6 +7,7 @@ never hides the others, since people are often wrong about when something was.
 from __future__ import annotations
 
 import calendar
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -64,6 +65,10 @@ _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _COUNT = r"(?P<count>\d{1,3}|" + "|".join(sorted(_COUNTS, key=len, reverse=True)) + ")"
 _SMALL = r"[一二三四五六七八九十\d]"
 _NUMBER = r"[〇零一二两三四五六七八九十\d]{1,4}"
+#: How many there are of something; 十几 and 几十 as well.
+CHINESE_COUNT = rf"[一二两三四五六七八九]?十几|[几数]十|{_NUMBER}|几|数"
+#: What "a few" stands for.
+_FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +174,23 @@ def _months_back(today: date, months: int) -> date:
 
 
 def _chinese_number(text: str) -> int:
-    """三 3, 十二 12, 二十 20, 二〇二三 2023, 15 15."""
-    if text.isdecimal():
-        return int(text)
-    if "十" not in text:
-        return int("".join(str(_DIGITS[c]) if c in _DIGITS else c for c in text))
-    tens, ones = text.split("十", 1)
-    return 10 * (_DIGITS[tens] if tens else 1) + (_DIGITS[ones] if ones else 0)
+    """三 3, 十二 12, 二十 20, 二〇二三 2023, 15 15. Raises ValueError."""
+    if "十" in text:
+        return chinese_count(text)
+    return int("".join(str(_DIGITS.get(c, c)) for c in text))
+
+
+def chinese_count(text: str) -> int:
+    """How many: 十二 12; of two numbers the middle, 两三 3 and 二三十 25; 几 3, 几十 30. Raises ValueError."""
+    tens, ten, ones = text.rpartition("十")
+    if not ten and (ones.isdecimal() or "〇" in ones or "零" in ones):
+        return _chinese_number(ones)
+    return math.ceil(10 * (_middle(tens) if tens else len(ten)) + (_middle(ones) if ones else 0))
+
+
+def _middle(digits: str) -> float:
+    """三 3, 二三 2.5, 几 3."""
+    return sum(_FEW if c in "几数" else int(_DIGITS.get(c, c)) for c in digits) / len(digits)
 
 
 def _ago(unit: str, count: int, today: date) -> Period:
@@ -255,9 +270,8 @@ def _near_day(back: int) -> Callable[[re.Match[str], date], Period]:
 
 
 def _chinese_ago(m: re.Match[str], today: date) -> Period:
-    count = 3 if m["count"] in "几数" else _chinese_number(m["count"])
     units = {"天": "day", "日": "day", "周": "week", "星": "week", "礼": "week", "月": "month", "年": "year"}
-    return _ago(units[m["unit"].lstrip("个")[0]], count, today)
+    return _ago(units[m["unit"].lstrip("个")[0]], chinese_count(m["count"]), today)
 
 
 def _chinese_week(m: re.Match[str], today: date) -> Period:
@@ -307,7 +321,7 @@ _ENGLISH_AGO = rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+(?:ago|before|b
 #: What a text holds one of that tells how long ago something was.
 _BACK = ("ago", "before", "back", "earlier")
 DISTANT = (*_BACK, "前")
-_CHINESE_AGO = rf"(?P<count>{_NUMBER}|几|数)(?P<unit>天|日|周|个?星期|个?礼拜|个月|年)(?:之|以)?前"
+_CHINESE_AGO = rf"(?P<count>{CHINESE_COUNT})[多来余]?(?P<unit>天|日|周|个?星期|个?礼拜|个月|年)(?:之|以)?前"
 _Rule = Callable[[re.Match[str], date], Period | None]
 _WHAT = "week|weekend|month|year|" + "|".join([*_DAYS, "spring", "summer", "autumn", "fall", "winter"])
 _ZH_YEAR = rf"(?P<year>{_NUMBER}年|今年|去年|大?前年)"

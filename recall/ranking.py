@@ -333,10 +333,12 @@ def z(scores: Floats) -> Floats:
     """Standard scores over the pool; all zero where nothing differs."""
     if not len(scores):
         return scores
-    mean, spread = scores.mean(), float(scores.std())
+    mean = scores.mean()
+    apart: Floats = scores - mean
+    spread = float(np.sqrt((apart * apart).mean()))
     if not np.isfinite(spread) or spread < 1e-9 + 1e-5 * abs(float(mean)):
         return np.zeros_like(scores)
-    standard: Floats = (scores - mean) / spread
+    standard: Floats = apart / spread
     return standard
 
 

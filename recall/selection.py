@@ -69,7 +69,7 @@ class Selected:
 class _Laid:
     """What could be handed over of what was said: the turns of rows, best first, as they would stand in a prompt."""
 
-    why: Mapping[int, Why]
+    best: Mapping[int, _Best]
     read: Mapping[int, Turn]
     said: Mapping[int, str]
     around: Mapping[int, Sequence[int]]
@@ -83,13 +83,13 @@ class _Laid:
             for row, text in self.said.items()
         }
         days = {row: (turn.session_id, turn.timestamp[:10]) for row, turn in self.read.items()}
-        best = [row for row in self.why if row in self.read]
-        return choose(best, self.around, cost, budget, days, self.told)
+        ranked = [row for row in self.best if row in self.read]
+        return choose(ranked, self.around, cost, budget, days, self.told)
 
     def turn(self, row: int, hit: bool) -> RecalledTurn:
         """One of them."""
-        turn, said, why = self.read[row], self.said[row], self.why[row] if hit else None
-        return _recalled(turn, said, why, self.marks.get(turn.text_id, ()))
+        turn, why = self.read[row], _why(self.best[row]) if hit else None
+        return _recalled(turn, self.said[row], why, self.marks.get(turn.text_id, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Selector:
         """The facts that no turn tells that is handed over anyway, and those that took the place of another."""
         return [fact for fact in facts if fact.text_id in self._known.newer or not is_told(fact, turns)]
 
-    def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, Why]:
+    def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
         A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
@@ -184,20 +184,20 @@ class Selector:
         count = self._limits.turns
         if self._cutting:
             count = cut([best[row].score for row in order], count)
-        return {row: _why(best[row]) for row in order[:count]}
+        return {row: best[row] for row in order[:count]}
 
     def _laid(self, searches: Sequence[RankedSearch], told: Sequence[str]) -> _Laid:
         """The best turns with what they need to be understood, cut, and what became of what they say."""
-        why = self._best_turns(searches)
-        read = self._read(why)
-        around = {row: self._company(row, read[row]) for row in why if row in read}
+        best = self._best_turns(searches)
+        read = self._read(best)
+        around = {row: self._company(row, read[row]) for row in best if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
-        sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(why)}
+        sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {
             row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
         }
         marks = self._known.marks(read.values(), self._answered(read)) if self._known else {}
-        return _Laid(why, read, said, around, marks, told)
+        return _Laid(best, read, said, around, marks, told)
 
     def _answered(self, read: Mapping[int, Turn]) -> dict[str, str]:
         """The id of what each reply among these turns answers."""

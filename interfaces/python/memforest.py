@@ -32,13 +32,13 @@ from domain.imports import PastPiece, PastTurn
 from domain.recollection import RecallLimits
 from domain.records import Role, Turn
 from domain.settings import Settings
-from domain.text import admitted
+from domain.text import admitted, clean
 from interfaces.debug_log import DebugLog
 from interfaces.python.embedding_handlers import EmbeddingHandler, ForeignHandler, embedder_of
 from interfaces.python.unit_filters import UnitFilter, passes
 from jobs import exporting
 from jobs.chapters import Chapters
-from jobs.importing import READER, Brought, Importing, digest_of, teller
+from jobs.importing import READER, YEARS, Brought, Importing, digest_of, teller
 from jobs.reading_up import summarise_next
 from llm import Llm
 from memory import Memory
@@ -46,7 +46,7 @@ from memory import Memory
 _HOME = Path(__file__).resolve().parents[2]
 _KIND = "memforest"
 _LATEST = "LATEST"
-_NAME = re.compile(r"\w[\w.-]{0,63}")
+_NAME, _UNIT = re.compile(r"\w[\w.-]{0,63}"), re.compile(r"[0-9A-Za-z_.:-]{1,128}")
 _PERSON, _COMPANION = frozenset(("user", "human")), frozenset(("ai", "assistant"))
 #: Seconds that the vectors of what was just added are waited for.
 _PATIENCE = 60.0
@@ -185,16 +185,23 @@ class MemorySystem:
         """Store what somebody said, a text or a message with ``content`` and ``role``. ``metadata`` is not kept."""
         words = admitted(str(getattr(message, "content", message)))
         said_by = source or str(getattr(message, "role", "") or getattr(message, "type", "") or "ai")
-        text_id = memory_unit_id or self._new_id()
-        turn = _past_turn(text_id, words, said_by.strip(), creation_time or self._clock())
+        text_id = self._id_for(memory_unit_id or "")
+        turn = _past_turn(text_id, words, clean(said_by).strip(), creation_time or self._clock())
         self._store(turn)
-        said_here = self._memory.turns_of(self._session)
-        names = [one.text_id for one in said_here if one.text_id == text_id] or [said_here[-1].text_id]
-        if names[0] not in self._context:
-            self._context.append(names[0])
+        if text_id not in self._context:
+            self._context.append(text_id)
         while len(self._context) > self._room:
             self._keep_in_mind([self._context.popleft()])
-        return next(self._units(names))
+        return next(self._units([text_id]))
+
+    def _id_for(self, wanted: str) -> str:
+        """That id where it is a plain one, and nothing else has it or had it and is gone; else a new one."""
+        if any(one.session_id == self._session for one in self._memory.turns([wanted])):
+            return wanted
+        turn = PastTurn(wanted, "user", "", "", 0)
+        gone = self._memory.past.known(PastPiece(f"{_KIND}\n{self._session}", "", False, (turn,)))
+        free = _UNIT.fullmatch(wanted) and not gone and self._memory.tree.node(wanted) is None
+        return wanted if free else self._new_id()
 
     def _store(self, turn: PastTurn) -> None:
         past = self._memory.past
@@ -383,8 +390,10 @@ def _past_turn(text_id: str, words: str, source: str, said: datetime) -> PastTur
     name = source.casefold()
     role: Role = "user" if name in _PERSON else "assistant"
     speaker = "" if name in _PERSON | _COMPANION else source
-    at = said if said.tzinfo else said.astimezone()
-    return PastTurn(text_id, role, words, at.isoformat(timespec="seconds"), 0, speaker, text_id=text_id)
+    if said.year not in YEARS:
+        raise errors.UsageError("memforest.time", given=said.isoformat())
+    at = (said if said.tzinfo else said.astimezone()).isoformat(timespec="seconds")
+    return PastTurn(text_id, role, words, at, 0, speaker, text_id=text_id)
 
 
 def _as_past(turn: Turn) -> PastTurn:

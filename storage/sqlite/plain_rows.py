@@ -29,6 +29,14 @@ _ORDER = {
     "conversation": "ORDER BY (SELECT s.position FROM session s WHERE s.session_id = t.session_id), position",
 }
 _FIRST = ("session", "conversation", "summary")
+#: What a value raises that no column takes: another kind, a number too large, text that is no Unicode.
+_REFUSED = (
+    sqlite3.IntegrityError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    OverflowError,
+    UnicodeEncodeError,
+)
 #: The highest number that each table ever gave: what is gone lends its number to nothing new.
 _SEQUENCE = "sqlite_sequence"
 
@@ -61,7 +69,7 @@ def fill(path: Path, rows: Iterable[tuple[str, PlainRow]]) -> None:
         known = {table: _columns(connection, table) for table in tables_told(connection)}
         connection.execute("BEGIN IMMEDIATE")
         for table, row in rows:
-            if table not in known or not row.keys() <= known[table]:
+            if table not in known or not row or not row.keys() <= known[table]:
                 raise errors.Damaged("storage.misshapen", path=str(path), what=table)
             _write(connection, path, table, row)
         connection.execute("INSERT OR REPLACE INTO meta VALUES (?, '1')", (UNINDEXED,))
@@ -77,7 +85,7 @@ def _write(connection: sqlite3.Connection, path: Path, table: str, row: PlainRow
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
     try:
         connection.execute(f'INSERT INTO "{table}" ({columns}) VALUES ({marks})', list(row.values()))
-    except (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError) as fault:
+    except _REFUSED as fault:
         raise errors.Damaged(path=str(path), reason=str(fault)) from fault
 
 

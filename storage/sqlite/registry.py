@@ -24,6 +24,8 @@ from storage.sqlite.database import Row, Sql, as_ours
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
 PEOPLE, REGISTRY = "people", "registry.db"
+#: The person at the terminal.
+ME = "me"
 #: In place of a person: a token for a program that speaks for everybody.
 EVERYBODY = "*"
 
@@ -42,6 +44,19 @@ CREATE TABLE IF NOT EXISTS listened(person TEXT PRIMARY KEY) STRICT;
 """
 #: In place of the number of an instruction: the person's own companion.
 _OWN = 0
+
+
+def folder_of(data_dir: Path, person: str, instruction: int | None = None) -> Path:
+    """Where a companion's memory lies."""
+    if person == ME and instruction is None:
+        return data_dir
+    own = data_dir / PEOPLE / hashlib.sha256(person.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+    return own / ("own" if instruction is None else f"instruction-{instruction}")
+
+
+def registry_in(data_dir: Path) -> Path:
+    """Where it is written who is served."""
+    return data_dir / REGISTRY
 
 
 def of_others(folder: Path) -> list[Path]:

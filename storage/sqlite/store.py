@@ -212,7 +212,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         turns = self.turns_with_ids(text_ids)
         gone = [turn.text_id for turn in turns]
         with self._database.write():
-            self._untitle({turn.session_id for turn in turns})
+            gone += self._untitle({turn.session_id for turn in turns})
             self._unindex_turns(turns)
             self._set_withheld(turns, True)
             for session_id in {turn.session_id for turn in turns}:
@@ -276,8 +276,13 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._unname_imports(chosen.file_names)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
-            note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}
-            self._set_meta(_ERASING, json.dumps(note))
+            self._note_erasing(chosen.texts, vectors)
+
+    def _note_erasing(self, texts: Sequence[str], vectors: Sequence[bytes]) -> None:
+        """Files are to be cleaned of these too."""
+        before = self.erasure_note() or ErasureNote((), ())
+        found = [vector.hex() for vector in (*before.vectors, *vectors)]
+        self._set_meta(_ERASING, json.dumps({"texts": [*before.texts, *texts], "vectors": found}))
 
     def _take_out_known(self, chosen: ErasureScope) -> None:
         """What holds the chosen words and rests on none of the turns."""

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from domain.events import Notice, Stop
 from jobs.saving import Saved
-from tests.house import House, Mind, house, records
-from tests.server import ScriptedServer, hang, say, status
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mind(server: ScriptedServer) -> Mind:
-    return Mind(server)
-
-
-@pytest.fixture
-def opened(tmp_path, server, mind, clock, new_id, log) -> Callable[..., Any]:
-    """Opens the house again and again on one folder."""
-    return lambda **settings: house(tmp_path, server, clock, new_id, log, **settings)
+from tests.house import House, records
+from tests.server import hang, say, status
 
 
 def home_of_the_user(place: str, **more: Any) -> str:
@@ -206,19 +188,37 @@ def test_what_has_changed_since_is_not_brought_back_by_an_image_that_had_to_wait
         assert home.memory.image("user") == "The user lives in Oslo."
 
 
-def test_an_image_holds_its_size(opened, mind):
-    mind.answers("notes", home_of_the_user("Lyon"))
-    mind.answers(
-        "user",
-        operations(
-            {"operation": "add", "text": "The user lives in Lyon.", "importance": 9},
-            {"operation": "add", "text": "Where the user lives is in Lyon, it was said.", "importance": 1},
-        ),
-    )
+@pytest.mark.parametrize(
+    ("said", "matters", "least", "asked"),
+    [
+        ("I live in Lyon, and I hate coriander.", ("home", "Lyon", "the user lives in Lyon."),
+         ("dislikes", "coriander", "the user hates coriander."), "Do I like coriander?"),
+        ("我住在里昂，讨厌香菜。", ("住处", "里昂", "用户住在里昂。"),
+         ("讨厌", "香菜", "用户讨厌香菜。"), "我喜欢香菜吗？"),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+def test_an_image_holds_its_size_and_what_left_it_is_told_by_facts(
+    opened, mind, server, said, matters, least, asked
+):
+    subject = "the user" if said.isascii() else "用户"
+    facts = [
+        {"turns": [1], "subject": subject, "attribute": attribute, "value": value, "restatement": text}
+        for attribute, value, text in (matters, least)
+    ]
+    mind.answers("notes", json.dumps({"notes": [{"turns": [1], "text": said, "facts": facts}]}))
+    lines = [
+        {"operation": "add", "text": one[2], "importance": 9 - at} for at, one in enumerate((matters, least))
+    ]
+    mind.answers("user", operations(*lines))
     with opened(IMAGE_TOKENS="8") as home:
-        saved(home, "I live in Lyon.")
-        assert home.memory.image("user") == "The user lives in Lyon."
-        assert [one.restatement for one in home.memory.facts(current=True)] == ["the user lives in Lyon."]
+        _, told = saved(home, said)
+        assert told == ["save.image_moved"]
+        assert home.memory.image("user") == matters[2]
+        assert [one.restatement for one in home.memory.facts(current=True)] == [matters[2], least[2]]
+        home.say(asked)
+        handed = json.dumps(server.chats[-1]["messages"], ensure_ascii=False)
+        assert least[1] in handed.replace(asked, "")
 
 
 def test_an_end_that_was_told_later_reaches_the_image_with_the_day_of_it(opened, mind):

@@ -37,6 +37,9 @@ def days(first: str, last: str = "2026-11-22") -> Period:
         ("What have I been doing over the last three months?", days("2026-08-23")),
         ("最近三个月我都在忙什么？", days("2026-08-23")),
         ("What were the main topics of the first half of the year?", days("2026-01-01", "2026-06-30")),
+        ("最近三十天我们都聊了什么？", days("2026-10-23")),
+        ("过去二十年发生了什么？", days("2006-11-22")),
+        ("最近两三个月我都在忙什么？", days("2026-08-23")),
         ("上半年发生了什么大事？", days("2026-01-01", "2026-06-30")),
         ("上个季度我都干了啥？", days("2026-07-01", "2026-09-30")),
         ("What has been going on this quarter?", days("2026-10-01")),
@@ -54,6 +57,13 @@ def test_a_question_for_what_went_on_in_a_time_wants_that_time_told(text: str, p
     found = asked(text, TODAY)
     assert found is not None
     assert found.period == period
+
+
+@pytest.mark.parametrize(
+    "text", ["过去十十年发生了什么？", "最近9999年发生了什么？", "What was the last 999 years?"]
+)
+def test_a_time_that_no_calendar_has_breaks_nothing(text: str) -> None:
+    assert asked(text, date(900, 1, 1)) is None
 
 
 @pytest.mark.parametrize(

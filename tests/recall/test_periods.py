@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recall.asked_periods import asked, named
 from recall.periods import Period, windows
 
 TODAY = date(2026, 11, 20)  # a Friday
@@ -39,6 +40,10 @@ TODAY = date(2026, 11, 20)  # a Friday
         ("去年夏天", "2025-06-01", "2025-08-31"),
         ("二〇二三年五月", "2023-05-01", "2023-05-31"),
         ("十二天前", "2026-11-07", "2026-11-09"),
+        ("二三十年前", "2001-01-01", "2001-12-31"),
+        ("两三天前", "2026-11-16", "2026-11-18"),
+        ("十几年前", "2013-01-01", "2013-12-31"),
+        ("二十多年前", "2006-01-01", "2006-12-31"),
     ],
 )
 def test_a_time_in_words_is_a_window_of_days(text, first, last):
@@ -73,6 +78,17 @@ def test_nearness_falls_with_the_distance_and_never_hides_anything():
 @given(st.text(max_size=200))
 def test_no_text_makes_it_fail(text):
     windows(text, TODAY)
+
+
+@given(
+    st.text(
+        "〇零一二两三四五六七八九十百几数多来0123456789年月日号天周前上个星期末的春夏今去最近过", max_size=12
+    )
+)
+def test_no_numbers_that_people_write_make_it_fail(text):
+    windows(text, TODAY)
+    asked(f"{text}我们都聊了什么？", TODAY)
+    named(text, TODAY)
 
 
 def test_a_long_text_is_read_quickly():

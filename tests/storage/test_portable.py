@@ -84,6 +84,9 @@ def test_it_takes_the_place_of_a_memory_that_stays_beside_it(tmp_path, written, 
         ("summary", {"text_id": "s", "session_id": "gone", "timestamp": "2026-01-01T00:00:00+00:00",
                      "summary": "?", "upto_round": 1, "stored_at": ""}),
         ("meta", {"key": "k", "value": ["a", "list"]}),
+        ("meta", {"key": "k", "value": 10**30}),
+        ("meta", {"key": "k", "value": "\ud800"}),
+        ("session", {}),
     ],
 )  # fmt: skip
 def test_rows_that_cannot_be_are_refused_and_nothing_is_laid_in_place(tmp_path, written, clock, broken):

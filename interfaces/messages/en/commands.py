@@ -66,6 +66,7 @@ COMMANDS = {
     "save.stopped": "Stopped. The session stays active and what is done is kept; /save goes on from there.",
     "save.failed": "{error} The session stays active and what is done is kept; /save goes on from there.",
     "save.image_refused": "{error} The image ({image}) stays as it was.",
+    "save.image_moved": "To hold its size, the image ({image}) left out what matters least. What was said of it is still known: /facts",
     "save.image_left": "{error} The image ({image}) stays as it was; it is tried again at the next start.",
     "notes.left": "{error} What was said could not be noted now. Nothing is lost; it is tried again at the next start.",
     "chapters.left": "{error} A chapter could not be written now. Nothing is lost; it is tried again at the next start.",

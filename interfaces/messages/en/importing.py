@@ -47,7 +47,7 @@ IMPORTING = {
     "import.left_out": "  left out: {count} · {reason}",
     "import.more_unread": "  and {count} more that could not be read.",
     "import.done": "{source}: {messages} brought along from {conversations}, in {sessions}. /import undo {number} takes it back.",
-    "import.later": "It is found by its words at once. Vectors, summaries and notes follow while you chat.",
+    "import.later": "It is found by its words at once. Vectors, summaries, notes and chapters follow while you chat.",
     "import.who": "Who are you in {path}? ({names})",
     "import.needs_me": "In {path} people talk, and nobody says which of them you are: {names}. Give it with --me NAME.",
     "import.nobody_of_that_name": "In {path} nobody has the name that --me gives. There are: {names}.",
@@ -76,7 +76,7 @@ IMPORTING = {
     "count.calls": "{count} calls",
     "import.whole_done": "The memory is that of {path}: every row of it. Words and vectors are made anew at the next start.",
     "import.whole_elsewhere": (
-        "{path} is a whole memory, and this one holds conversations already: only its conversations are brought along."
+        "{path} is a whole memory, and this one holds something already: only its conversations are brought along."
         " For all of it: --data-dir NEW --import {path}"
     ),
     "import.whole_damaged": "{path} is cut off or damaged ({reason}). Nothing was changed; export it again.",
@@ -88,5 +88,6 @@ IMPORTING = {
     "export.milvus": "{path} cannot be written for Milvus: {reason}",
     "memforest.name": "{given} cannot name a memory: letters, digits, _ . - and at most 64 of them.",
     "memforest.session": "{given} cannot name a session here: it is one that a conversation holds, or no plain name.",
+    "memforest.time": "{given} cannot be when something was said.",
     "memforest.filter": "{given} is no filter that can be used: (field, operator, value), with one of {operators}.",
 }

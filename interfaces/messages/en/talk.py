@@ -89,8 +89,6 @@ TALK = {
     "count.notes": "{count} notes",
     "count.summary": "{count} summary",
     "count.summarys": "{count} summaries",
-    "count.chapter": "{count} chapter",
-    "count.chapters": "{count} chapters",
     "count.memory": "{count} memory",
     "count.memorys": "{count} memories",
     "count.visit": "of use {count} time",

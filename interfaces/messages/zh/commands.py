@@ -66,6 +66,7 @@ COMMANDS = {
     "save.stopped": "已停止。会话仍在进行，做完的部分已保留；/save 会接着做。",
     "save.failed": "{error} 会话仍在进行，做完的部分已保留；/save 会接着做。",
     "save.image_refused": "{error}形象（{image}）保持原样。",
+    "save.image_moved": "为了不超过大小，形象（{image}）略去了最不要紧的内容。说过的这些仍记在事实里：/facts",
     "save.image_left": "{error}形象（{image}）保持原样；下次启动时再试。",
     "notes.left": "{error}说过的话现在没能记成笔记。什么都没有丢；下次启动时再试。",
     "chapters.left": "{error}有一章现在没能写成。什么都没有丢；下次启动时再试。",

@@ -89,8 +89,6 @@ TALK = {
     "count.notes": "{count} 条笔记",
     "count.summary": "{count} 份摘要",
     "count.summarys": "{count} 份摘要",
-    "count.chapter": "{count} 章",
-    "count.chapters": "{count} 章",
     "count.memory": "{count} 条记忆",
     "count.memorys": "{count} 条记忆",
     "count.visit": "用到 {count} 次",

@@ -288,3 +288,33 @@ def test_an_id_that_is_taken_is_given_to_nothing_else(system: MemorySystem) -> N
     assert other.content == "I had rice."
     assert (first.id, other.group_id) == ("unit-0001", "tuesday")
     assert other.id != first.id
+
+
+def test_an_id_that_is_gone_or_no_plain_name_is_given_to_nothing_and_what_was_said_is_stored(
+    system: MemorySystem,
+) -> None:
+    system.start_session("monday")
+    system.add_memory("I had soup.", source="user", memory_unit_id="unit-0001")
+    system.remove_session("monday")
+    again = system.add_memory("I had soup.", source="user", memory_unit_id="unit-0001")
+    odd = system.add_memory("I had rice.", source="Ann\x1b[31m", memory_unit_id="it's '1'='1")
+    last = system.add_memory("I had tea.", source="user")
+    assert [again.content, odd.content, last.content] == ["I had soup.", "I had rice.", "I had tea."]
+    assert [unit.group_id for unit in (again, odd, last)] == ["monday"] * 3
+    assert not {again.id, odd.id} & {"unit-0001", "it's '1'='1"}
+    assert odd.source == "Ann[31m"
+
+
+def test_what_follows_a_unit_whose_id_was_taken_stays_in_its_session(system: MemorySystem) -> None:
+    system.start_session("monday")
+    system.add_memory("I had soup.", source="user", memory_unit_id="unit-0001")
+    system.start_session("tuesday")
+    system.add_memory("I had rice.", source="user", memory_unit_id="unit-0001")
+    last = system.add_memory("I had tea.", source="user")
+    assert (last.content, last.group_id) == ("I had tea.", "tuesday")
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+def test_a_time_that_cannot_be_is_refused(system: MemorySystem, year: int) -> None:
+    with pytest.raises(errors.UsageError, match=r"memforest\.time"):
+        system.add_memory("I had soup.", creation_time=datetime(year, 12, 31))

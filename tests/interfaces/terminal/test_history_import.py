@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.histories.exports import claude_message, claude_talk
 from tests.histories.making import chatgpt_export
 from tests.interfaces.terminal.conftest import Chat
 from tests.program import ended, interrupted, run, started
@@ -38,10 +40,12 @@ def test_an_export_is_brought_along_once_and_found_at_once(tmp_path: Path, expor
     assert (first.code, first.err) == (0, "")
     assert DONE in first.out
     assert "left out: 5 · thoughts of the model" in first.out
+    assert "It is found by its words at once." in first.out
     assert messages(tmp_path) == 40
     again = run(tmp_path, "--import", str(export), **ENGLISH)
     assert "ChatGPT: 0 messages brought along" in again.out
     assert "40 messages were brought along before." in again.out
+    assert "It is found" not in again.out
     assert messages(tmp_path) == 40
     found = run(tmp_path, given="/memory search Lisbon\n", **ENGLISH)
     assert "remind me to ask about the flat with number" in found.err
@@ -130,6 +134,17 @@ def test_a_file_of_which_nothing_can_be_read_says_why_and_ends_with_1(tmp_path: 
     )
     told = run(tmp_path, "--import", str(tmp_path / "chat.txt"), "--me", "Ann", **ENGLISH)
     assert (told.code, "--dates" in told.out) == (1, True)
+
+
+def test_an_archive_with_talk_and_with_notes_is_brought_whole(tmp_path: Path) -> None:
+    talks = [claude_talk(claude_message("m1", "human", "My cat is Momo."))]
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        archive.writestr("conversations.json", json.dumps(talks))
+        archive.writestr("memories.json", json.dumps([{"conversations_memory": "Likes cats."}]))
+    told = run(tmp_path, "--import", str(tmp_path / "data.zip"), **ENGLISH)
+    assert (told.code, told.err) == (0, "")
+    assert [line.partition(":")[0] for line in told.out.splitlines()[:2]] == ["Claude", "memories.json"]
+    assert "Notes" not in run(tmp_path, given="/import\n", **ENGLISH).err
 
 
 def test_at_a_terminal_it_is_asked_who_the_person_is(chat: Chat, people: Path) -> None:

@@ -75,6 +75,25 @@ def test_a_whole_memory_that_is_cut_off_changes_nothing(tmp_path: Path, lived: P
     assert tables(tmp_path / "again.json")["conversation"] == []
 
 
+def test_a_whole_memory_with_a_byte_that_is_no_text_changes_nothing(tmp_path: Path, lived: Path) -> None:
+    whole = (tmp_path / "all.json").read_bytes()
+    (tmp_path / "bad.json").write_bytes(whole.replace(b"Momo", b"M\xffmo"))
+    second = tmp_path / "second"
+    second.mkdir()
+    brought = run(second, "--import", str(tmp_path / "bad.json"), **ENGLISH)
+    assert (brought.code, "Nothing was changed" in brought.err) == (4, True)
+
+
+def test_a_whole_memory_that_an_editor_marked_as_unicode_is_laid_back_whole(
+    tmp_path: Path, lived: Path
+) -> None:
+    (tmp_path / "marked.json").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "all.json").read_bytes())
+    second = tmp_path / "second"
+    second.mkdir()
+    brought = run(second, "--import", str(tmp_path / "marked.json"), **ENGLISH)
+    assert (brought.code, "every row of it" in brought.out) == (0, True)
+
+
 def test_a_memory_that_only_holds_what_others_said_is_not_taken_for_an_empty_one(
     tmp_path: Path, lived: Path
 ) -> None:
@@ -85,6 +104,21 @@ def test_a_memory_that_only_holds_what_others_said_is_not_taken_for_an_empty_one
     brought = run(other, "--import", str(tmp_path / "all.json"), **ENGLISH)
     assert "only its conversations are brought along" in brought.out
     assert "An [owl]" in run(other, given="/memory search owl\n", **ENGLISH).err
+
+
+@pytest.mark.parametrize("way", ["pinned", "written by hand"])
+def test_a_memory_that_only_holds_a_line_of_an_image_keeps_it(tmp_path: Path, lived: Path, way: str) -> None:
+    other = tmp_path / "other"
+    (other / "data" / "persona").mkdir(parents=True)
+    if way == "pinned":
+        assert run(other, given="/pin Call me Captain\n", **ENGLISH).code == 0
+    else:
+        (other / "data" / "persona" / "user_image.txt").write_text("Call me Captain\n", encoding="utf-8")
+    brought = run(other, "--import", str(tmp_path / "all.json"), **ENGLISH)
+    assert "only its conversations are brought along" in brought.out
+    found = run(other, given="/persona user show\n/memory search Momo\n", **ENGLISH)
+    assert "Call me Captain" in found.err + found.out
+    assert "My cat is called [Momo]." in found.err
 
 
 def test_everything_is_written_as_markdown_to_read(tmp_path: Path, lived: Path) -> None:
