@@ -178,7 +178,9 @@ def test_the_name_of_who_spoke_is_told_in_recalled_memories(opened, tmp_path):
 
 
 def test_a_name_and_a_title_take_no_more_room_than_a_name_and_a_title(home):
-    bring(home.memory, talk("k", "X" * 30_000 + ": My zebra is called Momo.", "P: Ah.", title="zebra " * 5_000))
+    bring(
+        home.memory, talk("k", "X" * 30_000 + ": My zebra is called Momo.", "P: Ah.", title="zebra " * 5_000)
+    )
     (turn, _) = home.memory.turns_of(home.memory.recent_sessions(-1)[-1].session_id)
     (summary,) = home.memory.summaries()
     assert (len(turn.speaker), len(summary.summary)) == (80, 300)
@@ -218,9 +220,13 @@ def test_a_title_that_went_with_what_was_forgotten_does_not_come_back_with_a_new
 
 @pytest.mark.parametrize("how", ["erased", "withheld"])
 def test_a_title_goes_from_every_session_of_a_talk_of_which_something_was_forgotten(home, how):
-    cats = talk("cats", "P: My cat is called Momo.", "... 9h later", "P: What a day.", title="The fur of my cat")
+    cats = talk(
+        "cats", "P: My cat is called Momo.", "... 9h later", "P: What a day.", title="The fur of my cat"
+    )
     bring(home.memory, cats, talk("dogs", "P: My dog is called Rex.", title="The fur of my dog"))
-    first = next(one for one in home.memory.recent_sessions(-1) if "Momo" in str(home.memory.turns_of(one.session_id)))
+    first = next(
+        one for one in home.memory.recent_sessions(-1) if "Momo" in str(home.memory.turns_of(one.session_id))
+    )
     if how == "erased":
         home.memory.start()
         home.memory.erase(home.memory.scope_of_session(first.session_id))
