@@ -35,7 +35,7 @@ from jobs.undoing import SaveUndone, Undoing, Undone
 from jobs.withholding import meant_by
 from llm import Answered, Layers, Llm
 from memory import Memory
-from models.memories import marked_image
+from models.memories import marked_image, served_by
 from prompts import TEMPLATES
 from recall.questions import queries, wants_plan
 
@@ -106,7 +106,7 @@ class Conversation:
             self.memory.summary(self.session.session_id),
             self.memory.in_flight(self.session.session_id),
             self._gap(rounds),
-            *self.memory.session_counts(),
+            self.memory.session_counts()[1],
             self.memory.last_spoken(),
             len(self._keeping.due()),
             News() if rounds else self.memory.news_before(self.session.session_id),
@@ -253,7 +253,7 @@ class Conversation:
             return self.memory.store_round(
                 self.session.session_id, text, reply.text, started, reply.finish,
                 instead_of=replaced, quoted=checked(reply.text, recollection),
-                standin=self.llm.describe().standin, served=recollection.served,
+                standin=self.llm.describe().standin, served=served_by(recollection),
             )  # fmt: skip
         if replaced in self._unwritten:
             self._unwritten.remove(replaced)
@@ -292,7 +292,8 @@ class Conversation:
         return self._take_notices()
 
     def _take_notices(self) -> list[Notice]:
-        told = [self._folding.notices, self._keeping.notices, self.memory.others.notices]
+        others = self.memory.others.notices if self.memory.others else []
+        told = [self._folding.notices, self._keeping.notices, others]
         return [notices.pop(0) for notices in told for _ in range(len(notices))]
 
     # -- saving ------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ class Memory(Knowing):
         self.tree = Tree(self._store, clock, new_id)
         self._images = Images(folder / "persona", self._store, clock, log)
         self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_taken_along)
-        self.others = Others(external, folder, embedder, log)
+        self.others = Others(external, folder, embedder, log) if external else None
         besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
         self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
         self.fading = FadingVerbs(self._store, self.eraser, clock, self._tell_index)
@@ -167,7 +167,8 @@ class Memory(Knowing):
 
         It may run in a thread of its own, and is cut off by ``close``; the next start does what is left.
         """
-        self.others.start()
+        if self.others:
+            self.others.start()
         try:
             self.start_index()
             self.finish_erasing()
@@ -181,7 +182,8 @@ class Memory(Knowing):
         if settle and self._search:
             self._search.index.settle(settle)
         self._closed = True
-        self.others.close(patience)
+        if self.others:
+            self.others.close(patience)
         with self._opening:
             if self._search:
                 self._search.index.close(patience)
@@ -305,32 +307,38 @@ class Memory(Knowing):
         Queries that stand ``apart`` are several questions, searched side by side, that share one budget, as what
         memories of others hold does. An index that just opens is waited for, a little.
         """
-        offered = self.others.found(queries, now, limits, recent=recent, gated=gated, apart=apart)
+        offered = None
+        if self.others:
+            offered = self.others.found(queries, now, limits, recent=recent, gated=gated, apart=apart)
         search = self._opened_search()
         if search.vectors.state != "ready":
             self.start_index()
             search.index.await_open(_OPENING)
         rounds = self.context(session_id) if besides_context else ()
         in_context = [turn.seq for spoken in rounds for turn in spoken.turns]
+        left = offered.left if offered else limits
         own = search.finder.recall(
             queries,
             self._embedder.embed,
             session_id=session_id,
             now=now,
-            limits=offered.left,
+            limits=left,
             hidden=None if besides_session else in_context,
             recent=recent,
             gated=gated,
             apart=apart,
         )
-        own = search.faint.beside(own, queries if apart else queries[-1:], now, offered.left, session_id)
-        return offered.beside(own)
+        if self._store.any_faded():
+            own = search.faint.beside(own, queries if apart else queries[-1:], now, left, session_id)
+        return offered.beside(own) if offered else own
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
         """The memories that hold these words in any of their forms; empty when nobody ever said them."""
         search = self._opened_search()
-        own = search.faint.added(search.finder.search(words, limits), words, limits)
-        return replace(own, others=self.others.search(words, limits))
+        own = search.finder.search(words, limits)
+        if self._store.any_faded():
+            own = search.faint.added(own, words, limits)
+        return replace(own, others=self.others.search(words, limits)) if self.others else own
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""

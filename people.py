@@ -14,35 +14,38 @@ person said is in no other person's folder, prompt or answer.
 from __future__ import annotations
 
 import gc
-import hashlib
 import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib import import_module
 from itertools import repeat
 from pathlib import Path
-from threading import Condition, Lock, RLock
+from threading import Condition, Lock
 
-from conversation import Conversation
-from domain.errors import EmbeddingError, UsageError
-from domain.events import Stop
-from domain.recollection import Recollection
-from domain.records import Session
+from companion import Companion
+from domain.errors import DataInUse, EmbeddingError, UsageError
 from domain.settings import Settings
 from domain.workers import AT_ONCE, Again, Worker, Workers
 from jobs.background import Background
-from jobs.keeping import Keeping
 from llm import Llm
 from memory import Memory
-from recall.questions import queries
 from storage.erasure import Scrub
 from storage.proof import Needles
-from storage.sqlite.registry import EVERYBODY, PEOPLE, REGISTRY, Instruction, Registry, Token
+from storage.sqlite.registry import (
+    EVERYBODY,
+    ME,
+    PEOPLE,
+    Instruction,
+    Registry,
+    Token,
+    folder_of,
+    registry_in,
+)
 
 __all__ = [
     "EVERYBODY",
@@ -58,142 +61,22 @@ __all__ = [
     "registry_in",
 ]
 
-#: The person at the terminal.
-ME = "me"
 #: Threads for the indexes of all memories, and for work that waits for models: one never holds up the other.
 _INDEX_THREADS, _MODEL_THREADS = 4, 8
-#: Conversations that a companion keeps beside the one last asked for.
-_CONVERSATIONS = 8
-#: Notices that wait for somebody to tell them, at the most.
-_MOST_NOTICES = 20
+#: Threads that write down who is served for the first time.
+_MEETING = 4
+#: Seconds that one of each waits for the next person.
+_LINGER = 2.0
 #: Seconds between two looks for sessions that fell silent.
 _KEEP_EVERY = 600.0
-#: Seconds that the index of a memory that is closed has for what waits; the rest is done at the next opening.
-_SETTLE = 0.5
 #: Memories that may be open beyond the limit while one is being closed, and seconds to wait for that.
 _SPARE, _PATIENCE = 16, 30.0
+#: Seconds that another program has for taking a memory that was let go for it, and before that whoever uses it.
+_WAY = 5.0
 #: Threads that close everything in the end, and seconds that the index of each has then.
 _CLOSERS, _AT_THE_END = 4, 1.0
 
 Key = tuple[str, int | None]
-
-
-def folder_of(data_dir: Path, person: str, instruction: int | None = None) -> Path:
-    """Where a companion's memory lies."""
-    if person == ME and instruction is None:
-        return data_dir
-    own = data_dir / PEOPLE / hashlib.sha256(person.encode("utf-8", "surrogatepass")).hexdigest()[:40]
-    return own / ("own" if instruction is None else f"instruction-{instruction}")
-
-
-def registry_in(data_dir: Path) -> Path:
-    """Where it is written who is served."""
-    return data_dir / REGISTRY
-
-
-@dataclass
-class Companion:
-    """One companion of one person, open: its settings (with its folder), its memory, and the models of all.
-
-    ``turns`` is held by whoever has a turn with it, so that two requests of one person come one after the other.
-    Whoever erases pauses the ``background``, which keeps silent sessions and notes what was said.
-    """
-
-    person: str
-    instruction: Instruction | None
-    settings: Settings
-    memory: Memory
-    llm: Llm
-    log: logging.Logger
-    background: Background
-    clock: Callable[[], datetime]
-    new_id: Callable[[], str]
-    turns: RLock = field(default_factory=RLock)
-    #: The one last asked for at the end.
-    _conversations: list[Conversation] = field(default_factory=list)
-
-    def conversation(self, session: Session) -> Conversation:
-        """The conversation of an active session, with what only it knows: what can be taken back, what was recalled.
-
-        For whoever holds ``turns``. A few are kept; ``fold_ahead`` after a turn works in the threads of all.
-        """
-        with self.turns:
-            held = [one for one in self._conversations if one.session.session_id == session.session_id]
-            conversation = held[0] if held else self._begun(session)
-            self._conversations = [one for one in self._conversations if one is not conversation]
-            resting = [one for one in self._conversations if one.resting.is_set()]
-            gone = resting[: max(0, len(self._conversations) - _CONVERSATIONS)]
-            self._conversations = [*(one for one in self._conversations if one not in gone), conversation]
-            return conversation
-
-    def recall(self, text: str, recent: Sequence[str], session_id: str) -> Recollection:
-        """What is recalled for words that a door brings; ``recent`` was said before them."""
-        wanted, limits = queries(recent[-2:], text), self.settings.recall_limits
-        return self.memory.recall(wanted, session_id, self.clock(), limits, recent=recent)
-
-    def keep_silent(self) -> None:
-        """Save in the background what fell silent, and make anew what erasures left behind."""
-        if self.turns.acquire(blocking=False):
-            self._let_silent_go()
-            self.turns.release()
-        self._keeping().begin()
-
-    @property
-    def busy(self) -> bool:
-        """Whether something is done for it in the background."""
-        return self.background.busy or not all(one.resting.is_set() for one in self._conversations)
-
-    def begin(self) -> None:
-        """What may take its time after opening: the index, an erasure that was cut short, silent sessions."""
-        self.background.begin(self._start)
-
-    def close(self, patience: float) -> None:
-        """Let go of everything; what is done in the background is given up, and goes on at the next opening.
-
-        What its index is at has so many seconds to end: whoever opens it again must not meet that.
-        """
-        self.background.end(timeout=0)
-        for conversation in self._conversations:
-            conversation.close()
-        self.memory.close(_SETTLE, patience)
-
-    def _start(self, stop: Stop) -> None:
-        self.memory.start()
-        stop.check()
-        self._keeping().keep_all(stop)
-
-    def _begun(self, session: Session) -> Conversation:
-        """What is being saved because it fell silent is left alone from now on, if somebody talks in it again."""
-        silent = self.memory.fell_silent(session.session_id, self.clock(), self.settings.archive_after)
-        with self.background.paused() if silent else nullcontext():
-            conversation = self._conversation_of(session)
-            self._conversations.append(conversation)
-            return conversation
-
-    def _conversation_of(self, session: Session) -> Conversation:
-        return Conversation(
-            self.settings, self.memory, self.llm, self.log,
-            session=session, resumed=True, clock=self.clock, new_id=self.new_id, background=self.background,
-        )  # fmt: skip
-
-    def _keeping(self) -> Keeping:
-        return Keeping(
-            self.settings, self.memory, self.llm, self.background,
-            clock=self.clock, present=str, held=self._held,
-        )  # fmt: skip
-
-    def _held(self) -> list[str]:
-        return [one.session.session_id for one in self._conversations]
-
-    def _let_silent_go(self) -> None:
-        """A session that fell silent is not gone on with, and what nobody asked for is told no more."""
-        after, now = self.settings.archive_after, self.clock()
-        self._conversations = [
-            one
-            for one in self._conversations
-            if not self.memory.fell_silent(one.session.session_id, now, after)
-        ]
-        del self.background.notices[:-_MOST_NOTICES]
 
 
 @dataclass(eq=False)
@@ -232,14 +115,17 @@ class People:
         self.llm = llm
         self.clock = clock
         self.new_id = new_id
-        self.index_workers = Workers("old-friend-index", _INDEX_THREADS)
-        self.model_workers = Workers("old-friend-work", _MODEL_THREADS)
+        self.index_workers = Workers("old-friend-index", _INDEX_THREADS, _LINGER)
+        self._meeting = ThreadPoolExecutor(_MEETING, "old-friend-meeting")
+        self.model_workers = Workers("old-friend-work", _MODEL_THREADS, _LINGER)
         #: Where it is written what went wrong, for nobody's eyes but the owner's.
         self.log = log
         self._most_open = most_open
         self._scrubbers_of = scrubbers_of
         self._scrubbing = Lock()
         self._changed = Condition()
+        #: Until when a companion is left to another program.
+        self._left_alone: dict[Key, float] = {}
         #: The least recently used first.
         self._places: OrderedDict[Key, _Place] = OrderedDict()
         self._upkeep = Worker("old-friend-people", self._do_upkeep, log)
@@ -284,12 +170,26 @@ class People:
             finally:
                 self._leave(place)
 
+    def make_way(self, person: str) -> None:
+        """Let a person's own memory go once nobody uses it, so that another program can take it.
+
+        Whoever asks for it here in the seconds after that raises DataInUse.
+        """
+        key = (person, None)
+        with self._changed:
+            self._changed.wait_for(lambda: key not in self._places or not self._places[key].users, _WAY)
+            self._left_alone[key] = time.monotonic() + _WAY
+            place = self._places.get(key)
+        if place:
+            self._close(place, _PATIENCE)
+
     def close(self) -> None:
         """Close every memory; what is in use is waited for."""
         with self._changed:
             self._changed.wait_for(lambda: not any(place.users for place in self._places.values()))
             places = list(self._places.values())
         self._upkeep.end(_PATIENCE)
+        self._meeting.shutdown(wait=False)
         with ThreadPoolExecutor(_CLOSERS) as closers:
             list(closers.map(self._close, places, repeat(_AT_THE_END)))
 
@@ -314,6 +214,8 @@ class People:
         """The companion of a place, for one of its users."""
         with place.door:
             if place.companion is None:
+                if time.monotonic() < self._left_alone.get(place.key, 0.0):
+                    raise DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
                 with self._changed:
                     self._changed.wait_for(self._has_room, _PATIENCE)
                 opened = self._opened(*place.key)
@@ -326,13 +228,18 @@ class People:
         instruction = None if number is None else self.registry.instruction(person, number)
         if number is not None and instruction is None:
             raise UsageError("instruction.unknown", number=number)
-        self.registry.meet(person)
+        met = self._meeting.submit(self.registry.meet, person)  # two writes to the disk, side by side
         folder = folder_of(self.settings.data_dir, person, number)
         memory = Memory(
             folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
             also_searched=[self.settings.log_dir], scrubbers=self._scrubbers(folder), workers=self.index_workers,
             external=self.settings.external_memories if person == ME else (),
         )  # fmt: skip
+        try:
+            met.result()
+        except BaseException:
+            memory.close()
+            raise
         background = Background("keep", "opening.keeping_failed", self.log, self.model_workers)
         settings = replace(self.settings, data_dir=folder)
         return Companion(

@@ -25,6 +25,7 @@ from domain.events import Stop
 from domain.fading import ForgetLimit
 from domain.recollection import Recollection
 from jobs.fading_out import Fading
+from models.memories import served_by
 from recall import words
 
 _AT_ONCE = 200
@@ -85,8 +86,8 @@ class _Measured:
         for one in asked:
             found = self._recall(one.text)
             now = self._when.isoformat(timespec="seconds")
-            self._memory.store_round(self._session, one.text, "I see.", now, "stop", served=found.served)
-            served |= set(found.served)
+            self._memory.store_round(self._session, one.text, "I see.", now, "stop", served=served_by(found))
+            served |= set(served_by(found))
         return served
 
     def _count(

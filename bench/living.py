@@ -12,7 +12,7 @@ import itertools
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -24,6 +24,7 @@ import httpx2
 import config
 from bench.kept_replies import KeptReplies, Messages, answered
 from conversation import Conversation, Replied
+from domain import errors
 from domain.events import Notice, Stop
 from domain.settings import Settings
 from llm import Llm
@@ -41,6 +42,8 @@ _SETTINGS = {
 #: How the prompt of a task begins, in each language; every other prompt is talk.
 _TASKS = ("Task: ", "任务：")
 _SETTLE = 60.0
+#: How a fault in the background is told.
+_FAULT = "opening.keeping_failed"
 #: Always the same, so that a question takes as many tokens whenever it is asked.
 _MARK = "=== 000000000000000000000000 ==="
 Life = Mapping[str, Any]
@@ -137,19 +140,33 @@ class Lived:
     _ids: Iterator[int]
 
     def evening(self, rounds: list[tuple[datetime, str, str]], settings: Settings) -> None:
-        """Live one evening to its end, saved."""
+        """Live one evening to its end: saved, and what is done behind a save is done.
+
+        Raises what the model's server, or a fault in the background, did in place of a reply.
+        """
         self._clock.now = rounds[0][0]
-        talk = self._conversation(settings)
-        self.transport.said += [answer for _, _, answer in rounds]
-        for when, said, _ in rounds:
-            self._clock.now, self.transport.spoken = when, said
-            self._told(talk.turn(said, Stop()))
-            self._told(talk.fold_now())
-        self._clock.now += timedelta(minutes=1)
-        self._told(talk.save(Stop()))
+        with self._answered(), closing(self._conversation(settings)) as talk:
+            self.transport.said += [answer for _, _, answer in rounds]
+            for when, said, _ in rounds:
+                self._clock.now, self.transport.spoken = when, said
+                self._told(talk.turn(said, Stop()))
+                self._told(talk.fold_now())
+            self._clock.now += timedelta(minutes=1)
+            self._told(talk.save(Stop()))
+            talk.background.wait()
+            self._told(talk.background.notices)
+        self.memory.settle_index(_SETTLE)
+
+    @contextmanager
+    def _answered(self) -> Iterator[None]:
+        """Ends with what the model's server did in place of a reply, whatever the program made of it or did without."""
+        try:
+            yield
+        except errors.ModelError:
+            if not self.transport.failure:
+                raise
         if self.transport.failure:
             raise self.transport.failure
-        self.memory.settle_index(_SETTLE)
 
     def ask(self, question: str, reply: str | None = None) -> tuple[Seen, str]:
         """Ask in a new session of which nothing stays: the request that the reply came to, and the reply.
@@ -159,7 +176,8 @@ class Lived:
         talk = self._conversation(self._settings, incognito=True)
         self.transport.said += [reply] if reply is not None else []
         self.transport.spoken = question
-        *_, last = talk.turn(question, Stop())
+        with self._answered():
+            *_, last = talk.turn(question, Stop())
         assert isinstance(last, Replied)
         return self.transport.seen[-1], last.reply.text
 
@@ -168,10 +186,13 @@ class Lived:
         self._clock.now = datetime.fromisoformat(day).replace(hour=23).astimezone()
 
     def _told(self, events: Any) -> None:
-        """Let things happen, and write down what was told of them."""
+        """Let things happen, and write down what was told of them; a fault of ours in the background is raised."""
         for event in events:
             if isinstance(event, Notice):
                 self._log.info("%s %s %s", self._clock.now, event.key, dict(event.details))
+                fault = event.details.get("error")
+                if event.key == _FAULT and isinstance(fault, Exception):
+                    raise fault
 
     def _conversation(self, settings: Settings, *, incognito: bool = False) -> Conversation:
         session, resumed = self.memory.resume_or_start()

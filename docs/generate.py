@@ -1,7 +1,8 @@
 """Writes what is generated from the program: the commands, the tables, the transcripts.
 
 ``make docs`` writes all of it, the transcript and the screenshot from a real run;
-``python -m docs.generate --tables`` writes the tables alone.
+``python -m docs.generate --tables`` writes the tables alone. ``python -m docs.generate --figures printed.txt`` puts
+what ``make torture`` printed into docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -77,12 +78,31 @@ def with_tables(text: str, language: Language) -> str:
     return put(put(text, "commands", commands_table(language)), "settings", settings_table(language))
 
 
+def with_figures(text: str, printed: str) -> str:
+    """docs/reliability.md with what a run of the torture printed: a row for each of its lines, and how long it took."""
+    lines = re.findall(r"^(\w+) .* tried +(\d+) +violated +(\d+) ", printed, re.MULTILINE)
+    for name, tried, violated in lines:
+        row = re.compile(rf"^(\| {name} \|.*\|) [\d,–]+ \| [\d,–]+ \|$", re.MULTILINE)
+        if not row.search(text):
+            raise ValueError(f"no row for {name}")
+        text = row.sub(rf"\g<1> {int(tried):,} | {int(violated):,} |", text)
+    took = re.search(r"passed, .* failed.*\((\d+) s\)$", printed, re.MULTILINE)
+    return put(text, "time", f"It took {round(int(took[1]) / 60)} minutes.") if took else text
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write everything."""
+    """Write everything, or what the arguments name."""
+    if "--figures" in arguments:
+        page, printed = ROOT / "docs" / "reliability.md", Path(arguments[-1])
+        page.write_text(
+            with_figures(page.read_text(encoding="utf-8"), printed.read_text(encoding="utf-8")),
+            encoding="utf-8",
+        )
+        return
     (ROOT / "docs" / "commands.md").write_text(commands_page(), encoding="utf-8")
     for language, name in READMES.items():
         readme = ROOT / name

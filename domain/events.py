@@ -141,7 +141,6 @@ class Opening:
     summary: Summary | None
     in_flight: InFlight | None
     gap: timedelta | None
-    sessions_kept: int
     rounds_kept: int
     last_spoken: str | None
     keeping: int

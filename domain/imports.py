@@ -99,8 +99,9 @@ class Look:
     """What a file holds: how many of what, from when to when, whose words, and what cannot be taken over, by reason.
 
     ``words_of`` counts the messages by speaker: "person", "companion", and the names in chats between people; ``names``
-    are those of chats in which nobody is known to be the person. ``windows`` are what is read at once for notes; of
-    what is ``unread`` the first are named, and ``known`` messages were brought along before.
+    are those of chats in which nobody is known to be the person. ``windows`` are what is read at once for notes, and
+    ``chapters`` are written over the sessions; of what is ``unread`` the first are named, and ``known`` messages were
+    brought along before.
     """
 
     source: str
@@ -116,6 +117,7 @@ class Look:
     unread: tuple[Unread, ...] = ()
     unread_count: int = 0
     windows: int = 0
+    chapters: int = 0
     known: int = 0
 
     @property
@@ -125,5 +127,8 @@ class Look:
 
     @property
     def calls(self) -> int:
-        """About how many model calls it takes to read all of it up: two a window, and a summary and an image each."""
-        return 2 * self.windows + 2 * min(self.sessions, self.windows)
+        """About how many model calls it takes to read all of it up.
+
+        Two a window, a summary and an image a session, and its chapters.
+        """
+        return 2 * self.windows + 2 * min(self.sessions, self.windows) + self.chapters

@@ -83,7 +83,7 @@ def is_unspaced(character: str) -> bool:
 
 def unspaced_length(text: str) -> int:
     """How many characters of a text belong to scripts without spaces."""
-    return 0 if text.isascii() else sum(len(run) for run in _RUN.findall(text))
+    return 0 if text.isascii() else _total(_RUN, text)
 
 
 def is_name(text: str) -> bool:
@@ -113,8 +113,9 @@ def estimate(text: str) -> int:
     unspaced = unspaced_length(text)
     digits = _total(_DIGITS, text)
     marks = _total(_MARKS, text)
-    letters = len(text.encode("ascii", "ignore")) - digits - marks - _total(_SPACE, text)
-    other = max(0, len(text) - len(text.encode("ascii", "ignore")) - unspaced)
+    ascii_length = len(text.encode("ascii", "ignore"))
+    letters = ascii_length - digits - marks - _total(_SPACE, text)
+    other = max(0, len(text) - ascii_length - unspaced)
     tokens = (
         unspaced * _PER_UNSPACED
         + digits * _PER_DIGIT
@@ -139,7 +140,7 @@ def is_truncated(counted: int | None, estimated: int) -> bool:
 
 
 def _total(pattern: re.Pattern[str], text: str) -> int:
-    return sum(map(len, pattern.findall(text)))
+    return len("".join(pattern.findall(text)))
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,7 @@ _EARNEST: tuple[_Form, ...] = (
      rf"{_WISH}(?:forget|unremember|disremember)(?: about)? (?:{_THAT}|{_TOLD}|everything about|all about|my )"),
     (("forget",), rf"{_WISH}forget(?: that)? i (?:ever |even |just )*{_SAID}\b(?! anything)"),
     (("forget",), rf"(?:{_WISH}|{_START})forget(?: about)? {_TOLD.replace('said|', '')}"),
-    (("forget",),
-     rf"(?:{_WISH}|{_START})forget(?: about)? (?:my|the) (?:last|previous) (?:message|sentence|thing i)"),
+    (("forget",), rf"(?:{_WISH}|{_START})forget(?: about)? (?:my|the) (?:last|previous) (?:message|sentence|thing i)"),
     (("forget",), r"(?:^|[,;]\s*|\bplease )forget(?: that)? i ever (?:said|told|mentioned)\b(?! anything)"),
     (("remember", "memori", "retain"),
      rf"\bplease (?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain) (?:{_THAT}|{_TOLD}|my )"),
@@ -90,12 +89,13 @@ _EARNEST: tuple[_Form, ...] = (
      r"\bpretend(?: that)? i (?:never|didn't) (?:say|said|tell|told|mention|mentioned|write|wrote)\b(?! anything)"),
 )  # fmt: skip
 #: These are idioms by themselves, and earnest only beside a sign of it.
-_WEAK = rf"{_START}forget(?: about)? (?:{_THAT}|{_TOLD}|everything\b)"
+_WEAK: _Form = (("forget",),
+    rf"{_START}forget(?: about)? (?:{_THAT}|{_TOLD}|everything\b|(?:that )?i (?:just |even )?{_SAID}\b)")  # fmt: skip
 _SIGN = (
     r"\bi mean it\b|\bi'?m serious\b|\b(?:wipe|erase|delete|scrub) (?:it|that|this)\b|\bforever\b|\bfor good\b"
     r"|\bnever(?: ever)? (?:bring|mention|speak|talk|raise|repeat|tell)"
-    r"|\b(?:don't|do not)(?: ever)? (?:bring|repeat|speak of|talk about|tell)"
-    r"|\bdon't(?: ever)? mention (?:this|that|it again)"
+    r"|\b(?:don't|do not)(?: ever)? (?:bring|repeat|speak of|talk about|tell|mention (?:this|that|it again))"
+    r"|\b(?:don't|do not)(?: ever)? (?:(?:note|write|put) (?:it|this|that) down|(?:note|record|store) (?:it|this|that))\b"
     r"|\bshouldn't have (?:said|told|mentioned|written|shared)"
 )
 #: Beside one of these a thought is withdrawn or corrected, and nothing is to be forgotten.
@@ -108,9 +108,7 @@ _WITHDRAWN = (
 
 # --- Chinese
 
-_HAN_WISH = (
-    r"(?:请你?|求求?你|拜托你?|麻烦你?|我要你|我希望你|希望你|我想让你|你能不能|能不能请你|你必须|你一定要)"
-)
+_HAN_WISH = r"(?:请你?|求求?你|拜托你?|麻烦你?|我要你|我?希望你|我想让你|你能不能|能不能请你|你必须|你一定要)"
 _HAN_THAT = r"(?:这|那|它|刚才|刚刚|我刚|我说|我讲|我告诉|我[跟和对]你|我家|我的|上面|以上|前面)"
 _HAN_REMOVE = r"(?:删掉|删除|删了|抹掉|抹去|擦掉|擦除|清除|清掉|去掉|移除|消除)"
 _HAN_MEMORY = r"(?:记忆|记录|脑子|脑海|记忆库|大脑|存档)(?:库)?(?:里面|里|中|当中)?"
@@ -118,10 +116,10 @@ _HAN_FORGET = r"(?:忘掉|忘了|忘记|忘光|忘干净|彻底忘)"
 _CLAUSE = r"(?:^|[，,；;：:。！？\s]|你就?|快|赶紧|现在)"
 _HAN_NOT = r"(?:别|不要|请勿|勿|不用|不许|不准)"
 
+_HAN_IT = r"(?:(?:这|那|刚才|刚刚)(?:[一几]?[件句段个些])?(?:事情?|话)?儿?)[，,]?"
 _KEPT = ("记", "脑", "存档")
 _HAN_EARNEST: tuple[_Form, ...] = (
-    (_KEPT, rf"[把将][^，。！？\n]{{1,24}}?从?你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
-    (_KEPT, rf"从你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
+    (_KEPT, rf"(?:[把将][^，。！？\n]{{1,24}}?从?|从)你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
     (("忘", "删", "抹", "擦", "清", "去掉", "移除", "消除"),
      rf"{_HAN_WISH}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}吧?$)"),
     (("忘",), rf"{_HAN_WISH}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}(?:吧，?)?{_HAN_THAT}"),
@@ -133,11 +131,17 @@ _HAN_EARNEST: tuple[_Form, ...] = (
      rf"{_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下)"),
     (("记", "存"), rf"{_HAN_NOT}(?:记住|记下来?|保存|记着)(?:我刚|我说|我告诉|刚才|刚刚|这|那)"),
     (("记",), rf"我不(?:想|希望)你(?:记住|记得|记着){_HAN_THAT}"),
+    (("记",), rf"{_HAN_IT}你(?:可|就|都|也|千万)?{_HAN_NOT}记(?:[，,；;。！!吧啊哦]|$)"),
+    (("忘",), rf"{_HAN_IT}{_HAN_WISH}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}"),
+    (("没说", "没讲", "没提"), rf"(?:就|请)[你]?当(?:作|做)?我?(?:刚才|从来)?没[说讲提]过?{_HAN_IT}"),
 )  # fmt: skip
 _HINTS = frozenset(part for needs, _ in (*_EARNEST, *_HAN_EARNEST) for part in needs)
-_HAN_WEAK = rf"{_CLAUSE}{_HAN_FORGET}(?:{_HAN_THAT}|吧)"
+_HAN_WEAK: _Form = (("忘", "没"),
+    rf"{_CLAUSE}{_HAN_FORGET}(?:{_HAN_THAT}|吧)|{_HAN_IT}你就?{_HAN_FORGET}吧(?![？?])"
+    rf"|{_CLAUSE}就?当(?:作|做)?我?(?:刚才|从来)?没[说讲提]过?")  # fmt: skip
 _HAN_SIGN = (
     rf"(?:{_HAN_NOT}|永远不要|再也不要|再也别|永远别)再?(?:跟我|和我|对任何人)?提"
+    rf"|(?:^|[，,；;。！!\s也你个事话儿])(?:可|千万)?{_HAN_NOT}(?:记(?![得仇恨挂者性忆错混反])|写下|存下|留着)"
     r"|我是认真的|我说真的|不该(?:说|告诉)"
 )
 _HAN_WITHDRAWN = r"算了|没关系|不重要|无所谓|我是说|我的意思|[他她妈爸]们?(?:跟我)?[说讲]"
@@ -360,12 +364,12 @@ def left_unsaid(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Rou
 def _begins(sentence: str, message: str) -> int | None:
     """Where a plea begins in a sentence; None when there is none. A sign of earnest may stand anywhere beside it."""
     lower = sentence.lower()
-    found = _first(_EARNEST, lower) or _meant_so("forget", _WEAK, lower, _SIGN, message.lower())
+    found = _first(_EARNEST, lower) or _meant_so(_WEAK, _SIGN, lower, message.lower())
     if found and not re.search(_WITHDRAWN, lower):
         return found.start()
     if sentence.isascii():
         return None
-    found = _first(_HAN_EARNEST, sentence) or _meant_so("忘", _HAN_WEAK, sentence, _HAN_SIGN, message)
+    found = _first(_HAN_EARNEST, sentence) or _meant_so(_HAN_WEAK, _HAN_SIGN, sentence, message)
     return found.start() if found and not re.search(_HAN_WITHDRAWN, sentence) else None
 
 
@@ -374,9 +378,9 @@ def _first(forms: Sequence[_Form], text: str) -> re.Match[str] | None:
     return next((found for pattern in tried if (found := re.search(pattern, text))), None)
 
 
-def _meant_so(needs: str, idiom: str, sentence: str, sign: str, message: str) -> re.Match[str] | None:
+def _meant_so(weak: _Form, sign: str, sentence: str, message: str) -> re.Match[str] | None:
     """An idiom where the message holds a sign that it is meant in earnest."""
-    found = re.search(idiom, sentence) if needs in sentence else None
+    found = _first([weak], sentence)
     return found if found and re.search(sign, message) else None
 
 

@@ -193,10 +193,3 @@ class Recollection:
 
     def __bool__(self) -> bool:
         return bool(self.summaries or self.turns or self.facts or self.chapters or self.others)
-
-    @property
-    def served(self) -> tuple[str, ...]:
-        """What was handed over, by id, and of facts the turns that they rest on, each once."""
-        told = [*(one.text_id for one in self.summaries), *(one.text_id for one in self.turns)]
-        told += [one.text_id for one in self.chapters]
-        return tuple(dict.fromkeys([*told, *(turn for fact in self.facts for turn in fact.turns)]))

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from domain import errors
 from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
@@ -297,6 +297,14 @@ def day_of(timestamp: str) -> date | None:
         return date.fromisoformat(timestamp[:10])
     except ValueError:
         return None
+
+
+def seconds_of(timestamp: str) -> float:
+    """An ISO 8601 timestamp in seconds since 1970; 0 for a time that nobody can read."""
+    try:
+        return datetime.fromisoformat(timestamp).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
 
 
 def _one_line(encoded_text: str) -> str:

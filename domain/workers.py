@@ -2,8 +2,9 @@
 
     Scheduled -> queue by due time -> the next free thread
 
-Promises: never more threads than ``most``; a thread lives only while something waits to be done, so whoever has nothing
-to do costs none; what waits for its time keeps no thread from what is due. Whoever has much to do hands it in piece by
+Promises: never more threads than ``most``; a thread lives only while something waits to be done, and one of them a
+while longer where that is wished, so whoever has nothing to do costs none; what waits for its time keeps no thread from
+what is due. Whoever has much to do hands it in piece by
 piece, and others come in between.
 
 A ``Worker`` does so: one step after another, of which it knows nothing but when the next one is due. Two steps of one
@@ -40,9 +41,11 @@ class Workers:
     True
     """
 
-    def __init__(self, name: str, most: int) -> None:
+    def __init__(self, name: str, most: int, linger: float = 0.0) -> None:
+        """``linger``: seconds that one thread waits for more to do. To begin one costs as much as a short piece."""
         self._name = name
         self._most = most
+        self._linger = linger
         self._changed = threading.Condition()
         self._queue: list[Scheduled] = []
         self._numbers = itertools.count()
@@ -83,8 +86,8 @@ class Workers:
     def _next(self) -> Callable[[], None] | None:
         """What is due, as soon as something is; None when this thread is not needed."""
         with self._changed:
-            while self._queue and not self._watched:
-                left = self._queue[0].due - time.monotonic()
+            idle_until = time.monotonic() + self._linger
+            while not self._watched and (left := self._left(idle_until)) is not None:
                 if left <= 0:
                     return self._taken()
                 self._watched = True
@@ -92,6 +95,13 @@ class Workers:
                 self._watched = False
             self._threads -= 1
             return None
+
+    def _left(self, idle_until: float) -> float | None:
+        """Seconds until there is something to do or to stop waiting for; None when there is nothing to wait for."""
+        now = time.monotonic()
+        if self._queue:
+            return self._queue[0].due - now
+        return idle_until - now if idle_until > now else None
 
     def _taken(self) -> Callable[[], None] | None:
         task = heapq.heappop(self._queue)

@@ -203,6 +203,21 @@ def takes_back(text: str) -> bool:
     return _DENIES.search(plain) is not None or _ENDED.search(plain) is not None
 
 
+#: How somebody says what they are called.
+_OWN_NAME = r"\b(?:my name(?:'s| is)|i'm|i am|call me|this is) |我(?:的?名字)?[叫是]|(?<!别)(?<!不要)叫我"
+
+
+def gives_own_name(text: str, name: str) -> bool:
+    """Whether somebody says in a text that this is their own name.
+
+    >>> gives_own_name("Hi, I'm Nora.", "Nora Vance"), gives_own_name("我叫陈岚。", "陈岚"), gives_own_name("她叫陈岚。", "陈岚")
+    (True, True, False)
+    """
+    called = "|".join(map(re.escape, {name, *name.split()[:1]}))
+    given = rf"(?:{_OWN_NAME})(?:{called})(?![a-z])"
+    return bool(name) and re.search(given, _unquoted(text).replace("’", "'"), re.IGNORECASE) is not None
+
+
 #: What says that something is as it was, with or without a "not".
 _STAYS = Guarded(
     "kept|keep|still|stay|remain|chang|没|不|未|保留|仍|还是|照旧|一直",

@@ -40,15 +40,6 @@ _HELD = 256
 NOBODY = Names()
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """A matter of the closed list: its normal form, whether it holds one value at a time, and its other names."""
-
-    name: str
-    single: bool
-    aliases: tuple[str, ...]
-
-
 def slot_of(subject: str, attribute: str, about: About, names: Names) -> tuple[Slot, bool]:
     """The slot of a fact, and whether it holds one value at a time.
 
@@ -172,6 +163,13 @@ _KIN = frozenset(
     doctor
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
+#: The same in Chinese, and what else each is called, in either language.
+_HAN_KIN = """
+姐姐,姐: sister | 妹妹,妹: sister | 哥哥,哥: brother | 弟弟,弟: brother | 妈妈,妈,母亲: mother,mum,mom | 爸爸,爸,父亲: father,dad
+老婆,妻子,太太: wife | 老公,丈夫: husband | 女朋友,女友: girlfriend | 男朋友,男友: boyfriend | 朋友: friend | 猫: cat | 狗: dog
+老板,上司: boss | 同事: colleague | 女儿: daughter | 儿子: son | 姑姑,阿姨: aunt | 叔叔,舅舅: uncle | 外婆,姥姥: grandmother
+奶奶: grandmother | 外公,姥爷: grandfather | 爷爷: grandfather | 邻居: neighbour,neighbor | 老师: teacher | 医生: doctor
+"""
 _PERSON_WORDS = frozenset({
     "user", "the user", "person", "the person", "user name", "user_name", "用户", "本人", "我", "i", "me", "self", "对方",
 })  # fmt: skip
@@ -297,9 +295,22 @@ _DEPENDENTS = {
 # -- which slots a question asks for
 
 
+def _also_called(rows: str) -> dict[str, tuple[str, ...]]:
+    """What else somebody is called, by each name."""
+    found: dict[str, tuple[str, ...]] = {}
+    for row in re.split(r"[|\n]", rows.strip()):
+        han, english = ([name.strip() for name in names.split(",")] for names in row.split(":"))
+        found |= dict.fromkeys(han, (*han, *english))
+        found |= {name: (*found.get(name, ()), *han) for name in english}
+    return found
+
+
 #: How a matter is asked for without its name.
 _ASKED = (
-    (r"\bwhere\b.*\b(?:i|he|she|they|you) (?:still )?live\b|住(?:在)?哪|哪[里儿]住", "home"),
+    (
+        r"\bwhere\b.*\b(?:i|he|she|they|you) (?:still )?live\b|\bwhere does\b.*\blive\b|住(?:在)?哪|哪[里儿]住",
+        "home",
+    ),
     (r"\bwho\b.*\blive with\b|(?:跟|和)谁(?:一起)?住", "living with"),
     (r"\bwhere\b.*\bwork\b|在哪[里儿]?(?:家公司)?(?:上班|工作)|哪家公司|在哪[里儿]?上班", "employer"),
     (r"\bdo for a (?:living|job)\b|\bdo(?:es)? .* do for work\b|做什么工作|什么职业", "job title"),
@@ -320,11 +331,17 @@ _COMMON = frozenset({
     "first name",
     "喜欢", "工作", "朋友", "计划", "活动", "会的", "运动", "安排", "打算", "地址", "怕",
 })  # fmt: skip
+_ALSO_CALLED = _also_called(_HAN_KIN)
+_HAN = "|".join(sorted((name for name in _ALSO_CALLED if not name.isascii()), key=len, reverse=True))
+#: Who is named as somebody of the person's: "my sister", 我姐姐.
+_MINE = re.compile(rf"\bmy ({'|'.join(sorted(_KIN))})\b|[我咱](?:的|们的?|家的?)?({_HAN})")
 _PERSON = re.compile(r"\b(?:i|i'm|i've|my|mine|me)\b|[我咱俺]")
 _COMPANION = re.compile(
     r"\byour\b|\b(?:do|did|are|have|were|can) you\b(?! (?:remember|know|recall|think|tell))|你(?!还?记得|知道|说|告诉)"
 )
-_FAVOURITE_ASKED = re.compile(r"favou?rite [a-z]+|最(?:喜欢|爱|喜爱)的[\u4e00-\u9fff]{2}")
+_FAVOURITE_ASKED = re.compile(
+    r"favou?rite [a-z]+|最(?:喜欢|爱|喜爱)的[\u4e00-\u9fff]{1,4}?(?=[是叫有还呢吗啊]|什么|哪|$|[^\u4e00-\u9fff])"
+)
 _NO_WORD = re.compile(r"[^\w]+")
 
 
@@ -335,7 +352,7 @@ def slots_asked(question: str) -> tuple[Slot, ...]:
     True
     """
     plain = folded(question)
-    akin = [word for word in sorted(_KIN) if re.search(rf"\bmy {word}\b", plain)]
+    akin = [*dict.fromkeys(each[1] or each[2] for each in _MINE.finditer(plain))]
     theirs = {attribute_of(word)[0] for word in akin}
     asked = dict.fromkeys(_attributes(plain))
     slots = [Slot(PERSON, attribute) for attribute in asked if attribute in theirs]
@@ -364,8 +381,8 @@ def _subjects(question: str, plain: str, akin: Sequence[str]) -> Iterator[str]:
     yield from (
         name.casefold() for name in latin_names(question) if not name.casefold().startswith(("i'", "i’"))
     )
-    yield from akin
-    if _PERSON.search(re.sub(rf"\bmy (?:{'|'.join(akin)})\b", "", plain) if akin else plain):
+    yield from dict.fromkeys(word for one in akin for word in (one, *_ALSO_CALLED.get(one, ())))
+    if _PERSON.search(_MINE.sub("", plain)):
         yield PERSON
     if _COMPANION.search(plain):
         yield COMPANION

@@ -18,10 +18,13 @@ from typing import Generic, Protocol, TypeVar
 
 from domain import errors
 from domain.events import Stop
+from domain.workers import Workers
 from jobs.background import Background
 
 #: Seconds between two looks whether other work of a memory has ended.
 _GLANCE = 0.05
+#: Seconds that a thread waits for the next memory.
+_LINGER = 2.0
 
 
 class WorkPlace(Protocol):
@@ -64,6 +67,7 @@ class BackgroundQueue(Generic[Key, Opened]):
         self._done = done
         self._log = log
         self._at_once = at_once
+        self._workers = Workers("background queue", at_once, _LINGER)
         self._changed = threading.Condition()
         self._waiting: dict[Key, None] = {}
         self._running: dict[Key, Stop] = {}
@@ -106,7 +110,7 @@ class BackgroundQueue(Generic[Key, Opened]):
         """Another thread where somebody could have their turn; the lock is held."""
         if self._threads < self._at_once and self._next():
             self._threads += 1
-            threading.Thread(target=self._run, name="background queue", daemon=True).start()
+            self._workers.add(self._run)
 
     def _next(self) -> list[Key]:
         """Whose turn it is now, or nobody's; the lock is held."""

@@ -5,7 +5,8 @@
 Groups are greedy and in order. One that is full is summarised once, and never again unless something under it went; so
 there is at most one call for every seven nodes, whatever their length: what is too long together is shortened, the
 longest first. Promises: a chapter is one commit or nothing, made only of what stands when it is stored; a model that
-fails leaves it for later with one notice; without a model nothing is done, and nothing waits for it.
+fails leaves it for later with one notice; without a model nothing is done, and nothing waits for it. A chapter of
+nothing but what was brought along is one of the calls of the day that reading up may make, and waits for one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from datetime import datetime, timedelta
 
 from domain import errors
 from domain.events import Notice, Stop
+from domain.imports import IMPORT_DOOR
 from domain.languages import estimate
 from domain.records import PREFIX
 from domain.tree import Member
@@ -25,7 +27,7 @@ from memory import Memory
 from models.chapter_prompts import Material
 from recall.asked_periods import named as days_named
 
-__all__ = ["ChapterEvent", "Chapters", "Grown", "days_named", "first_group", "shortened"]
+__all__ = ["ChapterEvent", "Chapters", "Grown", "days_named", "full_groups", "shortened"]
 
 #: So many calls are made at once; what is left, in a memory that is old when it first gets chapters, comes later.
 _MOST_AT_ONCE = 20
@@ -54,15 +56,18 @@ class _Due:
     height: int
     session_id: str = ""
     anew: str = ""
+    past: bool = False
 
 
 class Chapters:
     """Makes the chapters of one memory."""
 
-    def __init__(self, memory: Memory, llm: Llm) -> None:
+    def __init__(self, memory: Memory, llm: Llm, *, all_at_once: bool = False) -> None:
+        """``all_at_once``: what was brought along waits for no other day."""
         self._memory = memory
         self._tree = memory.tree
         self._llm = llm
+        self._all_at_once = all_at_once
         self._size = llm.settings.group_size
         self._tokens = llm.settings.group_tokens
 
@@ -70,11 +75,14 @@ class Chapters:
         """Whether there is anything to be made, and a model to make it."""
         return next(self._all_due(), None) is not None
 
-    def run(self, stop: Stop) -> Iterator[ChapterEvent]:
-        """Make what is due, one call at a time. What fails is left for the next time. Raises StorageError."""
+    def run(self, stop: Stop, *, only_past: bool = False) -> Iterator[ChapterEvent]:
+        """Make what is due, one call at a time; or only what was brought along. What fails is left for the next time.
+
+        Raises StorageError.
+        """
         try:
             for _ in range(_MOST_AT_ONCE):
-                due = next(self._all_due(), None)
+                due = next(self._all_due(only_past=only_past), None)
                 if due is None or not self._made(due, stop):
                     return
                 yield Grown(due.height, len(due.members))
@@ -84,10 +92,28 @@ class Chapters:
 
     # -- what is due ---------------------------------------------------------------------------------------------
 
-    def _all_due(self) -> Iterator[_Due]:
-        """What is to be made, in this order: what is asked for anew, groups of long sessions, chapters."""
+    def _all_due(self, *, only_past: bool = False) -> Iterator[_Due]:
+        """What is to be made now."""
         if self._llm.describe().standin:
             return
+        left = self._memory.past.left()
+        waits = left.resting or left.calls_today >= self._llm.settings.import_calls
+        for due in self._ever_due():
+            past = self._is_past(due)
+            if (past or not only_past) and (self._all_at_once or not (past and waits)):
+                yield replace(due, past=past)
+
+    def _is_past(self, due: _Due) -> bool:
+        """Whether there is nothing in it but sessions that were brought along, and that nobody went on with."""
+        names = {one.name for one in due.members}
+        under = {one.text_id: one.children for one in self._tree.chapters()} if due.height > 1 else {}
+        for _ in range(due.height - 1):
+            names = {child for name in names for child in under.get(name, ())}
+        sessions = [] if due.session_id else [self._memory.session(name) for name in names]
+        return bool(sessions) and all(one is not None and one.door == IMPORT_DOOR for one in sessions)
+
+    def _ever_due(self) -> Iterator[_Due]:
+        """What is to be made, in this order: what is asked for anew, groups of long sessions, chapters."""
         for chapter, members in self._tree.asked_for():
             yield _Due(members, chapter.height, chapter.session_id, chapter.text_id)
         for session_id in self._long_sessions():
@@ -96,9 +122,9 @@ class Chapters:
         yield from self._groups()
 
     def _groups(self, session_id: str = "") -> Iterator[_Due]:
-        """The first full group of each height."""
+        """The full groups of each height."""
         for height in self._heights(session_id):
-            if group := first_group(self._tree.ungrouped(height, session_id), self._size):
+            for group in full_groups(self._tree.ungrouped(height, session_id), self._size):
                 yield _Due(group, height, session_id)
 
     def _heights(self, session_id: str) -> range:
@@ -126,6 +152,8 @@ class Chapters:
 
     def _made(self, due: _Due, stop: Stop) -> bool:
         """Make one; false where what it is made from changed meanwhile."""
+        if due.past:
+            self._memory.past.count_calls(1)
         text = self._text(due, stop)
         stop.check()
         if due.height == 0:
@@ -159,14 +187,14 @@ class Chapters:
                 return _openings(due.members)
 
 
-def first_group(members: Sequence[Member], size: int) -> Sequence[Member]:
-    """The first ``size`` neighbours of these that belong together; none where there are not so many."""
+def full_groups(members: Sequence[Member], size: int) -> Iterator[Sequence[Member]]:
+    """Each ``size`` neighbours of these that belong together, in order; none where there are not so many."""
     run: list[Member] = []
     for one in members:
         run = [*run, one] if not run or _near(run[-1], one) else [one]
         if len(run) == size:
-            return run
-    return ()
+            yield run
+            run = []
 
 
 def _near(one: Member, other: Member) -> bool:

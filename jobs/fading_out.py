@@ -1,7 +1,8 @@
 """Fading: where more is searched than may be, the least important leaves go, a part of all at a time.
 
 Promises: what goes is looked for anew whenever this runs, so that it may be killed anywhere; what is kept never goes;
-where nothing is left but what is kept, it ends.
+where nothing is left but what is kept, it ends. What is deleted goes a step a commit, and out of every file, with one
+proof, when all steps are done; if not now, then the next time, or at the next start.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Fading:
             if not (taken := self._let_go(leaves)):
                 break
             gone += taken
+        if self._limit.mode == "delete":
+            self._memory.finish_erasing()
         return [Notice(f"fading.{self._limit.mode}", {"memories": gone})] if gone else []
 
     def _let_go(self, leaves: list[Leaf]) -> int:
@@ -45,5 +48,5 @@ class Fading:
             return len(leaves)
         scopes = self._fading.scopes_of(leaves)
         for chosen in scopes:
-            self._memory.erase(chosen)
+            self._fading.take_out(chosen)
         return sum(len(chosen.turns) + len(chosen.sessions) for chosen in scopes)

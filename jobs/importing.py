@@ -121,13 +121,19 @@ def plain_name(name: str) -> str:
 
 
 def look(
-    file: HistoryFile, who: Teller, window: int, stop: Stop, known: Callable[[PastPiece], int] = lambda one: 0
+    file: HistoryFile,
+    who: Teller,
+    window: int,
+    group: int,
+    stop: Stop,
+    known: Callable[[PastPiece], int] = lambda one: 0,
 ) -> Iterator[FileProgress | Look]:
     """Go through a file and store nothing; last comes what it holds. Raises Interrupted.
 
-    ``window`` messages are read at once for notes; ``known`` counts the turns of a piece that were brought before.
+    ``window`` messages are read at once for notes, and ``group`` sessions become a chapter; ``known`` counts the turns
+    of a piece that were brought before.
     """
-    looking = _Looking(file.source, who, window, known)
+    looking = _Looking(file.source, who, window, group, known)
     for number, read in enumerate(file.read(), start=1):
         stop.check()
         looking.meet(read)
@@ -280,12 +286,15 @@ def _unique(keys: Sequence[str]) -> list[str]:
 class _Looking:
     """Gathers what a file holds."""
 
-    def __init__(self, source: str, who: Teller, window: int, known: Callable[[PastPiece], int]) -> None:
+    def __init__(
+        self, source: str, who: Teller, window: int, group: int, known: Callable[[PastPiece], int]
+    ) -> None:
         self.counts = _Counts()
         self._count_known, self._known = known, 0
         self._look = Look(source, 0, 0, 0, 0, "", "")
         self._who = who
-        self._window = window
+        self._window, self._group = window, group
+        self._told = 0
         self._words_of = Counter[str]()
         self._names = Counter[str]()
 
@@ -306,6 +315,7 @@ class _Looking:
     def _add(self, turns: Sequence[PastTurn], *, role_play: bool) -> None:
         seen = self._look
         lengths = Counter(turn.stretch for turn in turns).values()
+        self._told += 0 if role_play else len(lengths)
         windows = 0 if role_play else sum(-(-length // self._window) for length in lengths)
         dated = [turn.timestamp for turn in turns if not turn.undated]
         ends = [*dated, *filter(None, (seen.first, seen.last))]
@@ -329,8 +339,17 @@ class _Looking:
             left_out=dict(self.counts.left_out),
             unread=tuple(self.counts.unread),
             unread_count=self.counts.unread_count,
+            chapters=_chapters_over(self._told, self._group),
             known=self._known,
         )
+
+
+def _chapters_over(sessions: int, group: int) -> int:
+    """How many chapters so many sessions become, with those over them."""
+    found = 0
+    while sessions := sessions // group:
+        found += sessions
+    return found
 
 
 _ROLES: Mapping[Role, str] = {"user": "person", "assistant": "companion"}

@@ -122,14 +122,24 @@ class Keeping:
         self._read_up(stop)
 
     def _read_up(self, stop: Stop) -> None:
-        """Read what was brought along; what leaves the context of the present session meanwhile comes first."""
+        """Read what was brought along, with the chapters that this fills, then write those of what was said here.
+
+        What leaves the context of the present session meanwhile comes first.
+        """
+        self._write_chapters(stop, only_past=True)
         for event in self._reading.run(stop):
             if isinstance(event, Notice):
                 self.notices.append(event)
+            else:
+                self._write_chapters(stop, only_past=True)
             if self._noting_due():
                 self._note(stop)
-        self.notices += [event for event in self._chapters.run(stop) if isinstance(event, Notice)]
+        self._write_chapters(stop, only_past=False)
         self.notices += self._fading.run(stop)
+
+    def _write_chapters(self, stop: Stop, *, only_past: bool) -> None:
+        written = self._chapters.run(stop, only_past=only_past)
+        self.notices += [event for event in written if isinstance(event, Notice)]
 
     def _keep(self, session: Session, stop: Stop) -> bool:
         """Save a session; false where there is nothing to save."""

@@ -24,7 +24,8 @@ from domain.records import Turn
 from domain.settings import Settings
 from domain.text import own_words
 from facts.comparing import Outcome, changes, near
-from facts.drafts import NoteDraft, NotesRead, read_comparison, read_notes
+from facts.cues import gives_own_name
+from facts.drafts import FactDraft, NoteDraft, NotesRead, read_comparison, read_notes
 from facts.grounding import Checked, grounded
 from facts.slots import COMPANION, PERSON, Names, slot_of
 from llm import Llm
@@ -287,12 +288,28 @@ def _with_own_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDraf
     told: dict[str, str] = {}
     for fact in (fact for note in notes for fact in note.facts):
         slot, _ = slot_of(fact.subject, fact.attribute, fact.about, work.names)
-        if slot in _OWN_NAMES and fact.value:
+        if fact.value and slot in _OWN_NAMES:
             told[fact.value] = own[slot.subject]
+        elif fact.value and slot.attribute == "name" and _is_persons(work, fact):
+            told[fact.value] = words.person
     return [
         replace(note, facts=tuple(replace(one, subject=_called(one.subject, told)) for one in note.facts))
         for note in notes
     ]
+
+
+def _is_persons(work: _Work, fact: FactDraft) -> bool:
+    """Whether a name is the person's own, who gives it here for the first time and is told of by it at once."""
+    if (
+        fact.about != "person"
+        or work.names.person_called
+        or fact.subject not in (fact.value, fact.value.split()[0])
+    ):
+        return False
+    named = [
+        turn for number, turn in enumerate(work.turns, 1) if number in fact.turns and turn.role == "user"
+    ]
+    return any(gives_own_name(own_words(turn), fact.value) for turn in named)
 
 
 def _called(subject: str, told: Mapping[str, str]) -> str:

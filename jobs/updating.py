@@ -18,7 +18,7 @@ from domain.events import Notice, Stop
 from domain.facts import About, Change, Fact, ImageDraft, Note
 from domain.languages import Language, language_of
 from domain.records import Image, Turn
-from facts.operations import OperationsRead, applied, numbered, read_operations
+from facts.operations import Applied, OperationsRead, applied, numbered, read_operations
 from facts.slots import Names
 from jobs.noting import names_of_both
 from llm import Llm
@@ -75,12 +75,34 @@ class Updating:
         """What of a session concerns an image and holds still."""
         found = self._memory.notes_of(session_id)
         facts = _by_note(self._memory.facts_of_turns(_turns_of(found)).values())
-        notes = [note for note in found if _concerns(note, facts[note.text_id], image)]
+        notes = [note for note in found if image in self._concerned(note, facts[note.text_id])]
         own = [fact for each in facts.values() for fact in each]
         changes = [one for one in self._changed(own) if _BELONGS[one.known.about] == image]
         rests = [*_turns_of(notes), *(turn for one in changes if one.by for turn in one.by.turns)]
         turns = self._memory.turns(list(dict.fromkeys(rests)))
         return Material(image, tuple(notes), tuple(changes), tuple(turns))
+
+    def _concerned(self, note: Note, own: Sequence[Fact]) -> set[Image]:
+        """The images of those of whom a note tells something that holds still.
+
+        A note of which nothing was new tells of whom the facts are that it said again; where nothing tells, it is of
+        whoever said it.
+        """
+        if told := own or self._said_again(note):
+            return {_BELONGS[fact.about] for fact in told if fact.current}
+        roles = {turn.role for turn in self._memory.turns(note.turns)}
+        return {"self" if roles == {"assistant"} else "user"}
+
+    def _said_again(self, note: Note) -> list[Fact]:
+        times = {turn.timestamp for turn in self._memory.turns(note.turns)}
+        return [fact for when, fact in self._confirmed if when in times]
+
+    @cached_property
+    def _confirmed(self) -> list[tuple[str, Fact]]:
+        """The known facts that were said again, each with the time of the turn that did."""
+        again = [fact for fact in self._known if fact.seen != fact.said]
+        history = [(event, fact) for fact in again for event in self._memory.history(fact.text_id)]
+        return [(event.when, fact) for event, fact in history if event.what == "confirmed"]
 
     def _changed(self, by: Sequence[Fact]) -> Iterable[Changed]:
         """The known facts to which these facts did something, as far as they hold themselves."""
@@ -123,7 +145,10 @@ class Updating:
         if not found.understood:
             unreadable = errors.BadReply("model.no_json")
             yield Notice("save.image_refused", {"image": material.image, "error": unreadable})
-        return self._applied(current, material, found, language, names)
+        made = self._applied(current, material, found, language, names)
+        if made.moved:
+            yield Notice("save.image_moved", {"image": material.image})
+        return ImageDraft(made.text, made.lines)
 
     def _applied(
         self,
@@ -132,7 +157,7 @@ class Updating:
         found: OperationsRead,
         language: Language,
         names: Names,
-    ) -> ImageDraft:
+    ) -> Applied:
         made = applied(
             current.text,
             current.lines,
@@ -149,7 +174,7 @@ class Updating:
             "image %s: %d operations; rejected: %s; refused: %s; moved out: %d",
             material.image, len(found.operations), dict(found.rejected), dict(made.refused), len(made.moved),
         )  # fmt: skip
-        return ImageDraft(made.text, made.lines)
+        return made
 
 
 def _task(current: ImageDraft, material: Material) -> ImageTask:
@@ -182,10 +207,3 @@ def _by_note(facts: Iterable[Sequence[Fact]]) -> defaultdict[str, list[Fact]]:
     for fact in dict.fromkeys(fact for each in facts for fact in each):
         found[fact.note].append(fact)
     return found
-
-
-def _concerns(note: Note, facts: Sequence[Fact], image: Image) -> bool:
-    """Whether a note tells something of whom an image is of that holds still; one without facts is of the person."""
-    if not facts:
-        return image == "user"
-    return any(fact.current and _BELONGS[fact.about] == image for fact in facts)

@@ -187,8 +187,8 @@ class Line:
                 raw.shutdown(socket.SHUT_RDWR)
 
     def hang_up_soon(self) -> None:
-        """The reply has ended: what may still follow it, such as token counts, is waited for a moment."""
-        if self._timer is None:
+        """The reply has ended: what may still follow it in a stream, such as token counts, is waited for a moment."""
+        if self._timer is None and self.streams:
             self._timer = threading.Timer(_AFTER_THE_END, self.hang_up)
             self._timer.daemon = True
             self._timer.start()

@@ -191,6 +191,13 @@ def _of_others(other: RecalledOther, how: Telling) -> dict[str, object]:
     return {"source": how.said(other.source), **place, **when, **speaker, "text": how.said(other.text)}
 
 
+def served_by(recalled: Recollection) -> tuple[str, ...]:
+    """The ids of what a model is told, and of facts those of the turns that they rest on, each once."""
+    told = [*(one.text_id for one in recalled.summaries), *(one.text_id for one in recalled.turns)]
+    told += [one.text_id for one in recalled.chapters]
+    return tuple(dict.fromkeys([*told, *(turn for fact in recalled.facts for turn in fact.turns)]))
+
+
 def _moment(timestamp: str) -> datetime:
     moment = datetime.fromisoformat(timestamp)
     return moment if moment.tzinfo else moment.astimezone()

@@ -190,10 +190,18 @@ def query_key(query: str) -> str:
 def _sentence(turn: Turn, before: Sequence[Turn]) -> str:
     """What was said, and what it was said to where it is short."""
     words = _cut(turn.words, _OWN)
-    weight = len(words) + (_PER_HAN - 1) * unspaced_length(words[:_SHORT])
-    if weight >= _SHORT or not words or not before:
+    if not says_little(words) or not words or not before:
         return words
     return f"{words}\n{_cut(before[0].words, _BEFORE)}".strip()
+
+
+def says_little(words: str) -> bool:
+    """Whether a turn is so short that its vector says as much of the turn before it.
+
+    >>> says_little("How nice!"), says_little("He would rather grow chillies up on the roof than sit in my noisy shop.")
+    (True, False)
+    """
+    return len(words) + (_PER_HAN - 1) * unspaced_length(words[:_SHORT]) < _SHORT
 
 
 def _cut(text: str, limit: int) -> str:

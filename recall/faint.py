@@ -3,7 +3,7 @@
     rare words of a question that nothing found holds, or days of which nothing was found -> the turns that have faded
 
 A question is precise when it holds a rare word or speaks of certain days. What has faded stands in no index, so all
-of it is read, a slice at a time; a memory of which nothing has faded costs nothing. What is found stands in the
+of it is read, a slice at a time; nobody asks here while nothing has faded. What is found stands in the
 recollection as a turn that is ``faded``, inside the same budget.
 """
 
@@ -21,10 +21,10 @@ from domain.recollection import RecalledTurn, RecallLimits, Recollection, Why
 from domain.records import PREFIX, Turn
 from domain.text import day_of, encoded
 from recall import questions, words
-from recall.budget import ENTRY, FRAME, RECORD
 from recall.finder import needs_memory
 from recall.periods import CALENDAR, Period
 from recall.ranking import rarity
+from recall.selection import ENTRY, FRAME, RECORD
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +49,6 @@ _OF_THAT_DAY = "@day"
 class FadedStore(Protocol):
     """What has faded."""
 
-    def any_faded(self) -> bool: ...
     def faded_texts(self) -> Iterator[list[FadedText]]: ...
     def turns(self, seqs: Sequence[int]) -> list[Turn]: ...
 
@@ -93,8 +92,6 @@ class FaintMemories:
         session_id: str,
     ) -> Recollection:
         """The recollection with what has faded, where a precise question found little; never of ``session_id``."""
-        if not self._store.any_faded():
-            return found
         known = [f"{turn.text}\n{turn.whole}" for turn in found.turns]
         days = {turn.timestamp for turn in found.turns if turn.hit}
         sought = [one for query in queries if (one := self._sought(query, known, days, now.date()))]
@@ -103,8 +100,6 @@ class FaintMemories:
 
     def added(self, found: Recollection, text: str, limits: RecallLimits) -> Recollection:
         """What holds these words, with what has faded and holds them in any of their forms, or the rarest of them."""
-        if not self._store.any_faded():
-            return found
         terms = _telling(words.sought(text) or words.terms(text))
         weights = self._weights(terms)
         rarest = max(weights.values(), default=0.0)

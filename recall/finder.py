@@ -22,12 +22,11 @@ from domain import errors
 from domain.languages import is_unspaced, unspaced_share
 from domain.recollection import MissingPart, RecallLimits, Recollection
 from recall import questions, ranking, word_search, words
-from recall.budget import ENTRY, FRAME, RECORD
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
 from recall.known_facts import KnownFacts, SlotsAsked
 from recall.ranking import Evidence, bm25, from_neighbours, rarity
 from recall.searching import Hidden, Search, Searched
-from recall.selection import RankedSearch, Selector
+from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
 from recall.stretches import Stretches
 from recall.turn_table import TurnTable
 
@@ -272,8 +271,8 @@ class Finder:
         if not said or (gated and not any(needs_memory(query) for query in (said if apart else said[-1:]))):
             return Recollection(queries=tuple(queries))
         asked = _apart(said, recent, now.date()) if apart else _asked(said, recent, now.date())
-        unseen = Hidden(session_id, hidden)
-        search = Search(self._lexicon, self._vectors, self._archive, self._known(), unseen, self._log)
+        table, unseen = self._known(), Hidden(session_id, hidden)
+        search = Search(self._lexicon, self._vectors, self._archive, table, unseen, self._log)
         vectors = self._embedded([each.text for each in asked], embed, search.missing)
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
         ranked = [
@@ -285,16 +284,16 @@ class Finder:
         kept = [
             replace(each, ranked=ranking.level(each.ranked)) if apart else each
             for each, query in zip(ranked, said if apart else said[-1:] * len(ranked), strict=True)
-            if not gated or self._is_relevant(each, query, limits.tokens)
+            if not gated or self._is_relevant(each, query, table, limits.tokens)
         ]
-        parts = (self._archive, self._known(), search, self.weigh, limits.tokens)
+        parts = (self._archive, table, search, self.weigh, limits.tokens)
         if stretch := Stretches(*parts).asked(said[-1], now.date()) if asked[-1].of_a_whole else None:
             kept, limits = stretch.within(ranked), stretch.left(limits)
         present = self._archive.session_number(session_id)
         known = KnownFacts(self._archive, session_id, hidden, self._slots_asked, now.date().isoformat())
         held = [(each.searched.asked.text, each.searched.facts) for each in kept]
         facts = known.answering(said if apart else said[-1:], held)
-        selector = Selector(self._archive, self._known(), limits, known, present, cutting=gated)
+        selector = Selector(self._archive, table, limits, known, present, cutting=gated)
         made = selector.select(kept, facts)
         resolved = tuple(each.text for each in asked)
         recalled = (made.summaries, made.turns, made.hits, tuple(queries), resolved, tuple(search.missing))
@@ -328,7 +327,7 @@ class Finder:
             self._background[script] = [vector for vector in of_script if vector is not None]
         return vectors[: len(texts)]
 
-    def _is_relevant(self, found: RankedSearch, said: str, budget: int) -> bool:
+    def _is_relevant(self, found: RankedSearch, said: str, table: TurnTable, budget: int) -> bool:
         """Whether the likeliest turns are like the question at all."""
         asked, evidence = found.searched.asked, found.searched.evidence
         best = found.ranked.turns.argsort()[::-1][:_LOOKED_AT]
@@ -336,15 +335,14 @@ class Finder:
         mine = self._vector_of(asked.text[-_CONTEXT:])
         others = [self._vector_of(turn_key(turn, ())[:_READ]) for turn in likely]
         alike = [float(mine @ other) for other in others if mine is not None and other is not None]
-        known = self._known()
         script = unspaced_share(said) > 0.5
         across = bool(likely) and all((unspaced_share(turn.words[:_READ]) > 0.5) != script for turn in likely)
         found_signs = replace(
-            signs(evidence, len(known), max(alike, default=0.0), across=across),
+            signs(evidence, len(table), max(alike, default=0.0), across=across),
             known=_is_known(found.searched),
         )
-        wrapping = FRAME + RECORD * known.sessions + ENTRY * len(known)
-        if wrapping + known.tokens * _TOKENS_A_WORD <= budget:
+        wrapping = FRAME + RECORD * table.sessions + ENTRY * len(table)
+        if wrapping + table.tokens * _TOKENS_A_WORD <= budget:
             return is_relevant_in_little(found_signs, said)
         of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
         return is_relevant(found_signs, said, seeks=asked.seeks and not asked.advice, of_that_day=of_that_day)

@@ -44,8 +44,8 @@ _BY_CHANCE, _AKIN = 0.07, 0.1
 _FEW_TO_COMPARE = 24
 #: The newest sessions, about so many, are hardly told apart by their age.
 _LATELY = 8.0
-#: What neighbours one and two turns away lend to a turn.
-_LENT = (0.5, 0.25)
+#: What those one and two turns before a turn lend to it, and those after it: an answer follows what it answers.
+_LENT_BY_EARLIER, _LENT_BY_LATER = (0.7, 0.25), (0.4, 0.1)
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,8 @@ def _of_vectors(e: Evidence) -> dict[str, Floats]:
     if e.similarity is not None:
         sessions = len(e.session_lengths)
         found["dense"] = z(e.similarity)
-        found["dense_near"] = z(from_neighbours(e.similarity - e.similarity.mean(), e.joined, _LENT))
+        near = from_neighbours(e.similarity - e.similarity.mean(), e.joined, _LENT_BY_EARLIER, _LENT_BY_LATER)
+        found["dense_near"] = z(near)
         found["dense_session"] = z(over_sessions(e.similarity, e.of_session, sessions, "mean")[e.of_session])
         found["dense_session_best"] = z(
             over_sessions(e.similarity, e.of_session, sessions, "max")[e.of_session]
@@ -305,20 +306,23 @@ def bm25(
     return scored
 
 
-def from_neighbours(scores: Floats, joined: Flags, reach: tuple[float, ...]) -> Floats:
-    """What the turns around each turn lend it: ``reach[d - 1]`` times the score of those ``d`` away.
+def from_neighbours(
+    scores: Floats, joined: Flags, earlier: tuple[float, ...], later: tuple[float, ...] | None = None
+) -> Floats:
+    """What the turns around each turn lend it: ``earlier[d - 1]`` times the score of the one ``d`` before it.
 
-    ``scores`` are (P,) or (T, P); ``joined[i]`` says that turn i + 1 follows turn i in one session.
+    ``later`` is the same for those after it, and as long; without it they lend as much. ``scores`` are (P,) or (T, P);
+    ``joined[i]`` says that turn i + 1 follows turn i in one session.
     """
     size = scores.shape[-1]
     lent = np.zeros_like(scores)
     chain = np.ones(size, np.bool_)
-    for distance, share in enumerate(reach, 1):
+    for distance, (before, after) in enumerate(zip(earlier, later or earlier, strict=True), 1):
         if distance >= size:
             break
         chain = chain[: size - distance] & joined[distance - 1 :]
-        lent[..., :-distance] += share * scores[..., distance:] * chain
-        lent[..., distance:] += share * scores[..., :-distance] * chain
+        lent[..., :-distance] += after * scores[..., distance:] * chain
+        lent[..., distance:] += before * scores[..., :-distance] * chain
     return lent
 
 
@@ -326,10 +330,12 @@ def z(scores: Floats) -> Floats:
     """Standard scores over the pool; all zero where nothing differs."""
     if not len(scores):
         return scores
-    mean, spread = scores.mean(), float(scores.std())
+    mean = scores.mean()
+    apart: Floats = scores - mean
+    spread = float(np.sqrt((apart * apart).mean()))
     if not np.isfinite(spread) or spread < 1e-9 + 1e-5 * abs(float(mean)):
         return np.zeros_like(scores)
-    standard: Floats = (scores - mean) / spread
+    standard: Floats = apart / spread
     return standard
 
 

@@ -6,17 +6,15 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from domain import errors
 from domain.languages import unspaced_share
 from domain.recollection import MissingPart
-from recall import periods, ranking, turn_table, words
+from recall import embedding, ranking, turn_table, words
 from recall.questions import Question
 from recall.ranking import Evidence, Flags, Floats, Numbers
 from recall.turn_table import FoundTurns, Pool, TurnTable
@@ -99,6 +97,7 @@ class Search:
         self._read: dict[WordTable, dict[str, Postings]] = {}
         self._totals = {table: lexicon.rows(table) for table in _SUMMED}
         self._seqs: dict[str, int] = {}
+        self._little: dict[int, bool] = {}
         self._log = log
 
     def _rows_of(self, hidden: Hidden) -> Flags:
@@ -142,6 +141,7 @@ class Search:
         found = turn_table.found(table, postings, self._numbered(near_turns), self._hidden_rows)
         rarity = _weights(asked, found.terms, found.holding(), len(table))
         gathered = turn_table.gather(table, found, rarity, self._hidden_rows)
+        gathered = turn_table.with_answered(gathered, self._short)
         _hush(gathered.counts, asked, found.terms)
         sessions, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
         unrelated = _unrelated(vector, background)
@@ -188,7 +188,7 @@ class Search:
             asks=table.has_mark(rows, "asks").astype(np.float32),
             has_time=table.has_mark(rows, "time").astype(np.float32),
             has_number=table.has_mark(rows, "number").astype(np.float32),
-            near=_nearness(asked.windows, table.day[rows]),
+            near=turn_table.nearness(asked.windows, table.day[rows]),
             meant=self._meant(asked, rows),
             later=table.sessions_after(sessions),
             word_length=table.mean_length * (1.0 - unspaced + unspaced * _UNSPACED_WORD),
@@ -301,6 +301,15 @@ class Search:
             return {}
         return {hit.text_id: hit.similarity for hit in hits}
 
+    def _short(self, rows: Sequence[int]) -> set[int]:
+        """Those of these rows whose vectors hold the turn before as well; only what may be is read, and once."""
+        most, length = min(self._table.mean_length, turn_table.LITTLE), self._table.length
+        new = [row for row in rows if row not in self._little and length[row] <= most]
+        row_of = {int(self._table.seq[row]): row for row in new}
+        for turn in self._archive.turns(list(row_of)) if row_of else ():
+            self._little[row_of[turn.seq]] = embedding.says_little(turn.words)
+        return {row for row in rows if self._little.get(row)}
+
     def _fails(self, part: MissingPart) -> None:
         self._log.exception("recall does without: %s", part)
         self._missing(part)
@@ -389,12 +398,3 @@ def _by_session(table: TurnTable, found: FoundTurns, sessions: Numbers) -> tuple
     summed = np.bincount(cells, found.counts[known], minlength=len(found.terms) * len(sessions))
     counts = summed.astype(np.float32).reshape(len(found.terms), len(sessions))
     return counts, table.session_lengths(sessions), holds.sum(axis=1).astype(np.float32)
-
-
-def _nearness(found: tuple[periods.Period, ...], days: npt.NDArray[np.int32]) -> Floats:
-    """(P,) how near each turn's day is to a time that the question speaks of; 0 everywhere when it speaks of none."""
-    if not found:
-        return np.zeros(len(days), np.float32)
-    distinct, place = np.unique(days, return_inverse=True)
-    known = [date.fromordinal(int(day)) if day else date.min for day in distinct]
-    return np.array(list(periods.nearest(found, known)), np.float32)[place]

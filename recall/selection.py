@@ -1,25 +1,33 @@
 """From scores to a recollection: the best turns and summaries that the budget has room for, and why each was chosen.
 
 The budget is of tokens as they stand in a prompt, with all that a memory is wrapped in there. Hits fill it best
-first. A long turn is cut to what was found in it; a neighbour comes along only where a hit says nothing without it.
+first, each with less room than the one before it: the further down a turn stands, the less likely it is what was
+looked for. A long turn is cut to what was found in it; a neighbour comes along only where a hit needs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
+from domain.languages import estimate
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, RecallLimits, Why
 from domain.records import PREFIX, Summary, Turn
-from recall.budget import FRAME, choose, cost_alone, cost_of_text, longest
+from domain.text import encoded, seconds_of
 from recall.known_facts import KnownFacts, cost_of, cost_of_facts, cost_of_marks, is_told
 from recall.ranking import Floats, Ranked
 from recall.searching import Searched
 from recall.turn_table import TurnTable
-from recall.words import excerpt, size_of
+from recall.words import LONG, excerpt, size_of
 from storage.store import TurnStore
 
+#: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
+#: text of one turn in it, or of its summary, and of what stands around all records.
+RECORD, ENTRY, FRAME = 30, 12, 82
+#: Tokens of the numbers by which two records are known to be of one conversation.
+_NUMBERS = 12
+#: The hit that has half the room of the best one, counted from 0, and the least room of any, in characters.
+_HALF, _LEAST = 8, 150
 #: A turn handed over only for its context has no reason of its own.
 _NO_REASON = Why(query="", score=0.0)
 #: How many summaries are looked up for each that is handed over: not every session has one.
@@ -34,6 +42,9 @@ _BOTH = 0.1
 _SHORT = 36
 #: The longest that a neighbour may be.
 _LONG_NEIGHBOUR = 300
+
+#: One day of one session, which is one record.
+Day = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ class Selected:
 class _Laid:
     """What could be handed over of what was said: the turns of rows, best first, as they would stand in a prompt."""
 
-    why: Mapping[int, Why]
+    best: Mapping[int, _Best]
     read: Mapping[int, Turn]
     said: Mapping[int, str]
     around: Mapping[int, Sequence[int]]
@@ -72,13 +83,13 @@ class _Laid:
             for row, text in self.said.items()
         }
         days = {row: (turn.session_id, turn.timestamp[:10]) for row, turn in self.read.items()}
-        best = [row for row in self.why if row in self.read]
-        return choose(best, self.around, cost, budget, days, self.told)
+        ranked = [row for row in self.best if row in self.read]
+        return choose(ranked, self.around, cost, budget, days, self.told)
 
     def turn(self, row: int, hit: bool) -> RecalledTurn:
         """One of them."""
-        turn, said, why = self.read[row], self.said[row], self.why[row] if hit else None
-        return _recalled(turn, said, why, self.marks.get(turn.text_id, ()))
+        turn, why = self.read[row], _why(self.best[row]) if hit else None
+        return _recalled(turn, self.said[row], why, self.marks.get(turn.text_id, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +166,7 @@ class Selector:
         """The facts that no turn tells that is handed over anyway, and those that took the place of another."""
         return [fact for fact in facts if fact.text_id in self._known.newer or not is_told(fact, turns)]
 
-    def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, Why]:
+    def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
         A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
@@ -173,20 +184,20 @@ class Selector:
         count = self._limits.turns
         if self._cutting:
             count = cut([best[row].score for row in order], count)
-        return {row: _why(best[row]) for row in order[:count]}
+        return {row: best[row] for row in order[:count]}
 
     def _laid(self, searches: Sequence[RankedSearch], told: Sequence[str]) -> _Laid:
         """The best turns with what they need to be understood, cut, and what became of what they say."""
-        why = self._best_turns(searches)
-        read = self._read(why)
-        around = {row: self._company(row, read[row]) for row in why if row in read}
+        best = self._best_turns(searches)
+        read = self._read(best)
+        around = {row: self._company(row, read[row]) for row in best if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
-        sought, room = _sought(searches), dict(zip(why, longest(), strict=False))
+        sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {
             row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
         }
         marks = self._known.marks(read.values(), self._answered(read)) if self._known else {}
-        return _Laid(why, read, said, around, marks, told)
+        return _Laid(best, read, said, around, marks, told)
 
     def _answered(self, read: Mapping[int, Turn]) -> dict[str, str]:
         """The id of what each reply among these turns answers."""
@@ -228,7 +239,7 @@ class Selector:
         told: dict[int, float] = {}
         for row in sorted(rows, key=self._told):
             session, _ = self._told(row)
-            told[row] = latest[session] = max(latest.get(session, 0.0), _moment(texts[row].timestamp))
+            told[row] = latest[session] = max(latest.get(session, 0.0), seconds_of(texts[row].timestamp))
         return sorted(told, key=lambda row: (told[row], self._told(row)))
 
     def _summaries(self, searches: Sequence[RankedSearch]) -> tuple[RecalledSummary, ...]:
@@ -322,9 +333,67 @@ def _recalled(turn: Turn, said: str, why: Why | None, marks: tuple[FactMark, ...
     )  # fmt: skip
 
 
-def _moment(timestamp: str) -> float:
-    """Seconds since 1970; 0 for a time that nobody can read."""
-    try:
-        return datetime.fromisoformat(timestamp).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return 0.0
+class _Purse:
+    """What is left of the budget. A record is paid for once, with the first that is told in it.
+
+    ``told`` are sessions of which a record is paid for already.
+    """
+
+    def __init__(self, left: int, told: Iterable[str] = ()) -> None:
+        self._left = left
+        self._told = set(told)
+        self._days: set[Day] = set()
+
+    def pay(self, cost: int, day: Day | None) -> bool:
+        """Pay for a turn of this day; False, and nothing, when too little is left."""
+        known = day is None or day in self._days or day[0] in self._told
+        further = day is not None and any(session == day[0] for session, _ in self._days)
+        cost += 0 if known else RECORD + _NUMBERS * further
+        if cost > self._left:
+            return False
+        self._left -= cost
+        if day is not None and day not in self._days:
+            self._days.add(day)
+            self._told.discard(day[0])
+        return True
+
+
+def choose(
+    ranked: Sequence[int],
+    around: Mapping[int, Sequence[int]],
+    cost: Mapping[int, int],
+    budget: int,
+    days: Mapping[int, Day] | None = None,
+    told: Iterable[str] = (),
+) -> dict[int, bool]:
+    """The rows to hand over, and whether each is a hit: best first while the budget lasts, each with its neighbours.
+
+    ``ranked`` are the rows of the hits, ``around`` the neighbours of each, ``cost`` the tokens of each row, ``days``
+    the record in which each stands, ``told`` the sessions that have a record anyway.
+    A hit that does not fit is passed over, so that one long turn does not shut out the rest.
+    """
+    taken: dict[int, bool] = {}
+    of, purse = days or {}, _Purse(budget, told)
+    for row in ranked:
+        if row not in taken and not purse.pay(cost[row], of.get(row)):
+            continue
+        taken[row] = True
+        for neighbour in around.get(row, ()):
+            if neighbour not in taken and neighbour in cost and purse.pay(cost[neighbour], of.get(neighbour)):
+                taken[neighbour] = False
+    return taken
+
+
+def cost_of_text(text: str) -> int:
+    """Tokens of this text in a record, written as it stands in a prompt."""
+    return ENTRY + estimate(encoded(text))
+
+
+def cost_alone(text: str) -> int:
+    """Tokens of a record that holds nothing but this text."""
+    return RECORD + cost_of_text(text)
+
+
+def longest(place: int) -> int:
+    """How long the hit at this place may be: the best have room to be read, what comes after to be known."""
+    return max(_LEAST, LONG * _HALF // (_HALF + place))

@@ -24,8 +24,7 @@ from domain.languages import estimate
 from domain.recollection import RecalledChapter, RecallLimits, Why
 from domain.text import encoded
 from recall import asked_periods, questions, ranking
-from recall.budget import RECORD
-from recall.selection import RankedSearch
+from recall.selection import RECORD, RankedSearch
 
 if TYPE_CHECKING:
     from domain.tree import Chapter

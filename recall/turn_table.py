@@ -10,9 +10,9 @@ that the close look costs the same at a million turns as at five thousand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from recall.periods import Period, nearest
 from recall.ranking import Flags, Floats, Numbers, from_neighbours, rarity
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 WHOLE = 3000
 #: How many turns the vectors, and the words, may bring into the pool of a larger one.
 BY_VECTORS, _BY_WORDS = 200, 400
+#: So many of the nearest turns are looked at for whether they answer the turn before, to which the question is then
+#: only so much less near.
+_NEAREST, _LESS_NEAR = 30, 0.05
+#: No turn of more tokens says little.
+LITTLE = 40
 #: So many facts are told apart by how much they hold.
 _FACTS_HELD = 600
 
@@ -263,6 +269,25 @@ def gather(table: TurnTable, found: FoundTurns, weights: Floats, hidden: Flags) 
     return Pool(rows, table.joined(rows), _counts(found, rows), _similarity(found, rows))
 
 
+def with_answered(pool: Pool, short: Callable[[Sequence[int]], Collection[int]]) -> Pool:
+    """The pool in which a turn is hardly less near than a short one right after it.
+
+    The vector of a short turn holds the turn before it as well: what a question finds in "How nice!" is what that
+    answers. ``short`` tells which of some rows are.
+    """
+    near = pool.similarity
+    if near is None or len(near) < 2:
+        return pool
+    best = np.argpartition(-near, min(_NEAREST, len(near) - 1))[:_NEAREST]
+    best = best[best > 0]
+    lending = best[pool.joined[best - 1] & (near[best] - _LESS_NEAR > near[best - 1])]
+    found = short(pool.rows[lending].tolist())
+    lending = lending[[row in found for row in pool.rows[lending].tolist()]]
+    lifted = near.copy()
+    lifted[lending - 1] = near[lending] - _LESS_NEAR
+    return replace(pool, similarity=lifted)
+
+
 def _best_by_words(table: TurnTable, found: FoundTurns, weights: Floats) -> Numbers:
     """The turns with the best BM25, neighbours counted in a little."""
     touched = table.in_order(distinct(found.rows, len(table)))
@@ -332,6 +357,15 @@ def _positions(ascending: Numbers, wanted: Numbers) -> tuple[Numbers, Flags]:
     known = at < len(ascending)
     known[known] = ascending[at[known]] == wanted[known]
     return at[known], known
+
+
+def nearness(found: tuple[Period, ...], days: npt.NDArray[np.int32]) -> Floats:
+    """(P,) how near each turn's day is to a time that the question speaks of; 0 everywhere when it speaks of none."""
+    if not found:
+        return np.zeros(len(days), np.float32)
+    distinct, place = np.unique(days, return_inverse=True)
+    known = [date.fromordinal(int(day)) if day else date.min for day in distinct]
+    return np.array(list(nearest(found, known)), np.float32)[place]
 
 
 # -- facts as keys of turns

@@ -74,6 +74,15 @@ class FadingVerbs:
         scopes = [replace(chosen, sessions=self._emptied(chosen)), *whole]
         return [one for one in scopes if one and not self._takes_pinned(one)]
 
+    def take_out(self, chosen: ErasureScope) -> None:
+        """Let this be in no answer any more; ``Memory.finish_erasing`` takes it out of every file.
+
+        What another of the same leaves took along meanwhile is not put back.
+        """
+        fresh = self._eraser.refreshed(chosen)
+        self._eraser.take_out(fresh)
+        self._tell_index([*(one.text_id for one in fresh.turns), *(one.text_id for one in fresh.summaries)])
+
     def _emptied(self, chosen: ErasureScope) -> tuple[Session, ...]:
         """The archived sessions of which nothing is left."""
         going = {turn.text_id for turn in chosen.turns}

@@ -53,9 +53,8 @@ class Forgetting(MemoryReader):
         self._tell_index(gone)
 
     def release(self, text_ids: Sequence[str]) -> None:
-        """Let withheld turns be told and found again."""
-        self._store.release(text_ids)
-        self._tell_index([])
+        """Let withheld turns be told and found again; what was made without them is to be made anew."""
+        self._tell_index(self._store.release(text_ids))
 
     def erase(self, chosen: ErasureScope) -> Proof:
         """Erase what was chosen: in one commit, then out of every file, then proven."""

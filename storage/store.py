@@ -237,8 +237,8 @@ class SessionStore(Protocol):
         """Keep turns out of every index from now on; they stay stored. Returns what is gone."""
         ...
 
-    def release(self, text_ids: Sequence[str]) -> None:
-        """Let turns be found again."""
+    def release(self, text_ids: Sequence[str]) -> list[str]:
+        """Let turns be found again, and ask for what was made without them. Returns what of it is gone."""
         ...
 
 

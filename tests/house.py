@@ -32,8 +32,13 @@ _BEGINS = {
 
 
 def marked(request: Any, task: str) -> bool:
-    """Whether a chat request is one of the tasks: "fold", "notes", "compare"; "self" or "user" for an image."""
+    """Whether a chat request is one of the tasks: "fold", "notes", "compare"; "self" or "user" for an image.
+
+    "talk" is what is none of them.
+    """
     first = request["messages"][0]["content"].splitlines()[0]
+    if task == "talk":
+        return not first.startswith(tuple(each for both in _BEGINS.values() for each in both))
     if task not in ("self", "user"):
         return first.startswith(_BEGINS[task])
     of_self = "(the assistant)" in first or "（助手）" in first

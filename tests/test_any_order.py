@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import shutil
-import tempfile
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,6 +19,7 @@ from storage import proof
 from tests.conftest import Count, SetClock
 from tests.house import House, friend
 from tests.server import ScriptedServer
+from tests.torture.kills import scratch
 
 WORDS = ["amber", "birch", "copper", "dune", "ember", "fjord", "granite", "hazel"]
 FEW = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2", "ARCHIVE_AFTER": "8"}
@@ -48,7 +48,8 @@ class AnyOrder(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="any-order-"))
+        self.scratch = scratch("any-order")
+        self.folder = Path(self.scratch.name, "house")
         self.server = ScriptedServer()
         self.server.answer = lambda request: (
             friend(request) if request["messages"][0]["content"].startswith("Task") else "ok"
@@ -175,7 +176,7 @@ class AnyOrder(RuleBasedStateMachine):
         if hasattr(self, "house"):
             self.house.close()
         self.server.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.scratch.cleanup()
 
 
 def copy_in_motion(folder: Path, target: Path) -> None:

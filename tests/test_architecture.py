@@ -30,6 +30,7 @@ FLOORS = (
     ("llm",),
     ("jobs",),
     ("conversation",),
+    ("companion",),
     ("people",),
     ("interfaces",),
     ("main",),
@@ -37,7 +38,7 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 SCREEN = {"rich", "prompt_toolkit", "pygments"}
 #: A turn that needs more files than this can no longer be followed by a reader.
-MOST_FILES_OF_A_TURN = 39
+MOST_FILES_OF_A_TURN = 34
 
 
 def sources() -> Iterator[Path]:

@@ -11,6 +11,7 @@ import pytest
 from domain.events import Notice, Stop
 from domain.records import not_withheld
 from tests.house import House, friend, house
+from tests.past import bring, talk
 from tests.server import ScriptedServer, say, status, vectors
 
 SECRET = re.compile("two thousand|gambling", re.IGNORECASE)
@@ -239,6 +240,35 @@ def test_what_is_withheld_can_be_released_and_is_told_and_found_again(tmp_path, 
         assert "gambling" in first.rows("summary")[0]["summary"]
         said(first, "What do you know about Josef's gambling debts?")
         assert SECRET.search(str(first.talk.last.recollection))
+
+
+@pytest.mark.parametrize("brought", [False, True], ids=["said here", "brought along"])
+def test_what_is_released_is_told_again_in_the_summary_and_the_chapter_that_were_made_without_it(
+    tmp_path, server, clock, new_id, log, brought
+):
+    with house(tmp_path, server, clock, new_id, log, GROUP_SIZE="2") as first:
+        if brought:
+            bring(first.memory, talk("josef", "P: My brother Josef has gambling debts.", "C: Oh."))
+        else:
+            said(first, "My brother Josef has gambling debts.")
+            first.save()
+        said(first, "The owl is back.")
+        first.save()
+        first.talk.keep_silent()
+        first.talk.background.wait()
+        turns = [one["text_id"] for one in first.rows("conversation") if "gambling" in one["text"]]
+        first.memory.withhold(turns)
+        first.talk.keep_silent()
+        first.talk.background.wait()
+        assert not any(SECRET.search(one) for one in drawn(first))
+        first.memory.release(turns)
+        first.talk.keep_silent()
+        first.talk.background.wait()
+        assert [bool(SECRET.search(one)) for one in drawn(first)].count(True) == 2, "summary and chapter"
+
+
+def drawn(at):
+    return [*(one["summary"] for one in at.rows("summary")), *(one["text"] for one in at.rows("chapter"))]
 
 
 def test_what_is_withheld_can_be_erased_for_good_with_proof(tmp_path, server, clock, new_id, log):

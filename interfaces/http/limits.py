@@ -26,10 +26,9 @@ from domain.languages import estimate_all
 from interfaces.http.callers import Caller
 from interfaces.http.error_answers import Problem, Problems
 
-#: Bytes of a body, characters of one text, and messages of one request, at most.
+#: Bytes of a body, and characters of one text, at most.
 LARGEST_BODY = 8 * 1024 * 1024
 LONGEST_TEXT = 1_000_000
-MOST_MESSAGES = 10_000
 #: Seconds in which a body has to come.
 BODY_TIMEOUT = 30.0
 _MINUTE = 60.0

@@ -15,6 +15,7 @@ from domain.recollection import (
     FactMark,
     RecalledChapter,
     RecalledFact,
+    RecalledOther,
     RecalledSummary,
     RecalledTurn,
     Recollection,
@@ -106,7 +107,10 @@ class PageRelation:
 
 @dataclass(frozen=True)
 class PageMemory:
-    """Something that was recalled, and why. ``number`` is that of a fact, ``speaker`` as in a ``PageTurn``."""
+    """Something that was recalled, and why. ``number`` is that of a fact.
+
+    ``speaker`` is as in a ``PageTurn``, or the name of the memory of others that it is from.
+    """
 
     kind: str
     id: str
@@ -208,6 +212,7 @@ def recalled_shape(words: Words, found: Recollection) -> PageRecalled:
     memories += [_chapter(words, one) for one in found.chapters]
     memories += [_summary(words, one) for one in found.summaries]
     memories += [_turn(words, one) for one in found.turns]
+    memories += [_other(words, one) for one in found.others]
     lacking = words.say("why.degraded", parts=found.degraded) if found.degraded else ""
     return PageRecalled(tuple(memories), found.resolved or found.queries, lacking)
 
@@ -225,6 +230,13 @@ def _fact(words: Words, fact: RecalledFact) -> PageMemory:
 
 def _chapter(words: Words, one: RecalledChapter) -> PageMemory:
     return PageMemory("chapter", one.text_id, "", one.start, "", one.text, _why(words, one.why), ())
+
+
+def _other(words: Words, one: RecalledOther) -> PageMemory:
+    """A text of a memory that is only read: ``speaker`` is the name of that source."""
+    marks = (one.place,) if one.place else ()
+    why = _why(words, one.why)
+    return PageMemory("other", one.text_id, "", one.timestamp, "", one.text, why, marks, speaker=one.source)
 
 
 def _summary(words: Words, one: RecalledSummary) -> PageMemory:
@@ -316,6 +328,7 @@ def _counts(words: Words, scope: ErasureScope) -> dict[str, object]:
     things = {
         "turns": ("turn", scope.turns),
         "summaries": ("summary", scope.summaries),
+        "chapters": ("chapter", scope.chapters),
         "notes": ("note", scope.notes),
         "facts": ("fact", scope.facts),
         "versions": ("version", scope.versions),

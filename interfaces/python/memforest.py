@@ -161,7 +161,7 @@ class MemorySystem:
 
     def summarize_long_term_memory(self) -> MemoryUnit | None:
         """Let the model make the chapters that are due; the unit above them all, None while there is none."""
-        for _ in Chapters(self._memory, self._llm).run(Stop()):
+        for _ in Chapters(self._memory, self._llm, all_at_once=True).run(Stop()):
             pass
         return self._unit(self.ltm_id)
 

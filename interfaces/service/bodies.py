@@ -173,7 +173,7 @@ class Candidate(_Body):
 
     text_id: str
     score: Score
-    source: Literal["fact", "turn", "summary"]
+    source: Literal["fact", "turn", "summary", "other"]
 
 
 class DebugFindings(_Body):
@@ -236,11 +236,12 @@ class ErrorResponse(_Body):
 class Remembered(_Body):
     """One memory: a fact that holds now, something that was said, or what a session came to.
 
-    ``id`` is what ``forget`` needs; ``date`` is when it was said.
+    ``id`` is what ``forget`` needs; ``date`` is when it was said. One of kind ``other`` is of a memory that is only
+    read, begins with the name of that source, and is in nobody's power to forget; its ``date`` may be empty.
     """
 
     id: str
-    kind: Literal["fact", "turn", "summary"]
+    kind: Literal["fact", "turn", "summary", "other"]
     date: str
     text: str
     score: Score

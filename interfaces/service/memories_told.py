@@ -1,7 +1,8 @@
 """What was recalled, as it is told to programs: plain texts with scores, safe to show and to hand to a model.
 
 Promises: nothing that was told can act (no controls, no hidden characters); what the companion said is never told as
-the person's words; what does not hold any more says so; everything fits into the budget that is given.
+the person's words, and what a memory of others holds begins with the name of that source; what does not hold any more
+says so; everything fits into the budget that is given.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from domain.recollection import (
     FactMark,
     RecalledChapter,
     RecalledFact,
+    RecalledOther,
     RecalledSummary,
     RecalledTurn,
     Recollection,
@@ -36,7 +38,7 @@ class ToldMemory:
     """One memory: by its id, when it was said, what it says, and how well it fits: above a half, since it does."""
 
     text_id: str
-    kind: Literal["fact", "turn", "summary"]
+    kind: Literal["fact", "turn", "summary", "other"]
     timestamp: str
     text: str
     score: float
@@ -50,14 +52,18 @@ class ToldMemory:
     def remembered(self) -> Remembered:
         """As ``recall`` tells it."""
         return Remembered(
-            id=self.text_id, kind=self.kind, date=moment(self.timestamp), text=self.text, score=self.score
+            id=self.text_id,
+            kind=self.kind,
+            date=moment(self.timestamp) if self.timestamp else "",
+            text=self.text,
+            score=self.score,
         )
 
 
 def told(found: Recollection) -> list[ToldMemory]:
     """Everything that was recalled, best first."""
     memories = [*map(_fact, found.facts), *_turns(found.turns), *map(_summary, found.summaries)]
-    memories += map(_chapter, found.chapters)
+    memories += [*map(_chapter, found.chapters), *map(_other, found.others)]
     return sorted(memories, key=lambda one: -one.score)
 
 
@@ -162,6 +168,16 @@ def _chapter(chapter: RecalledChapter) -> ToldMemory:
     """What several sessions came to is a summary to a program, which begins with its days."""
     text = f"[{chapter.start[:10]} – {chapter.end[:10]}] {chapter.text}"
     return ToldMemory(chapter.text_id, "summary", chapter.start, shown(text), _likeness(chapter.why.score))
+
+
+def _other(other: RecalledOther) -> ToldMemory:
+    """A text of a memory that is not ours: from where, of what day, and whose words it is if they are anybody's."""
+    said = {"user": "its person", "assistant": "its companion"}
+    head = filter(
+        None, [f"@{other.source}", other.place, other.timestamp[:10], other.role and said[other.role]]
+    )
+    text = f"[{' · '.join(head)}] {other.text}"
+    return ToldMemory(other.text_id, "other", other.timestamp, shown(text), _likeness(other.why.score))
 
 
 def _likeness(score: float) -> float:

@@ -1,6 +1,7 @@
-"""A server holds the person's memory from its start, and serves it to the programs of its machine over the socket too.
+"""A server holds the person's memory while it serves, and serves it to the programs of its machine over the socket too.
 
-Where a chat holds it at that time, the server goes on without it, and takes it when the chat has ended.
+Promises: where a chat holds it, the server goes on without it, and takes it when the chat has ended; a chat that begins
+beside the server gets it as soon as what is under way is answered.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Offering:
         self._service = service
         self._words = words
         self._over = Stop()
-        self._held = ExitStack()
+        self._lock = threading.Lock()
+        #: What is held now; None while somebody else has the memory.
+        self._held: ExitStack | None = None
         self._thread = threading.Thread(target=self._run, name="offering", daemon=True)
         self._thread.start()
 
@@ -37,22 +40,39 @@ class Offering:
         """Serve no program of this machine any more."""
         self._over.set()
         self._thread.join(_MAKING_WAY)
-        self._held.close()
+        self._let_go()
 
     def _run(self) -> None:
-        while not self._over.is_set and not self._took():
-            if not gave_way(self._people.settings.data_dir, _MAKING_WAY):
-                self._over.wait(_AGAIN)
+        try:
+            while not self._over.is_set:
+                if self._took() or not gave_way(self._people.settings.data_dir, _MAKING_WAY):
+                    self._over.wait(_AGAIN)
+        except errors.StorageError as fault:
+            self._people.log.error("the memory cannot be held", exc_info=fault)
 
     def _took(self) -> bool:
+        """Whether it is held here, by now or already. Raises StorageError where it never can be."""
         people, folder = self._people, self._people.settings.data_dir
-        try:
-            self._held.enter_context(people.companion(ME))
-        except errors.DataInUse:
-            return False
-        except errors.StorageError as fault:
-            people.log.error("the memory cannot be held", exc_info=fault)
+        with self._lock, ExitStack() as held:
+            if self._held:
+                return True
+            try:
+                held.enter_context(people.companion(ME))
+            except errors.DataInUse:
+                return False
+            holding = Holding(
+                folder, lambda: (people, self._service), self._words, people.log, self._make_way
+            )
+            held.callback(holding.close, _SETTLE)
+            self._held = held.pop_all()
             return True
-        holding = Holding(folder, lambda: (people, self._service), self._words, people.log)
-        self._held.callback(holding.close, _SETTLE)
-        return True
+
+    def _make_way(self) -> None:
+        self._let_go()
+        self._people.make_way(ME)
+
+    def _let_go(self) -> None:
+        with self._lock:
+            held, self._held = self._held, None
+        if held:
+            held.close()

@@ -19,6 +19,7 @@ from domain.errors import Exit
 from domain.events import Stop
 from domain.histories import HistoryFile, Unread
 from domain.imports import Look
+from domain.records import IMAGES
 from domain.settings import Settings
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
@@ -49,6 +50,8 @@ class HistoryImport:
     clock: Callable[[], datetime]
     pumped: Callable[[Iterator[object]], Iterator[object]]
     ask: Callable[[str, Sequence[str]], str | None] | None
+    #: How many messages were new.
+    messages: int = 0
 
     def run(self, order: ImportOrder) -> Exit:
         """Do all of it; a file that is none of an export costs only itself. Raises Interrupted and StorageError.
@@ -119,7 +122,8 @@ class HistoryImport:
 
     def _look(self, file: HistoryFile, who: Teller) -> Look:
         known = self.memory.past.known if self.memory else lambda piece: 0
-        seen = self._last(look(file, who, self.settings.window_size, self.stop, known), "import.looking")
+        window, group = self.settings.window_size, self.settings.group_size
+        seen = self._last(look(file, who, window, group, self.stop, known), "import.looking")
         assert isinstance(seen, Look)
         return seen
 
@@ -164,6 +168,7 @@ class HistoryImport:
         work = importing.run(file, path.name, sha256, who, self.stop)
         brought = self._last(work, "import.reading")
         assert isinstance(brought, Brought)
+        self.messages += brought.messages
         count = self.words.count
         self._tell("import.done", "good", source=self._source(brought.source), **{
             "number": brought.number,
@@ -243,8 +248,9 @@ def import_alone(
     memory = None if order.only_look else open_memory()
     try:
         asking = ask if reader else None
-        ended = HistoryImport(settings, memory, screen, words, stop, clock, pumped, asking).run(order)
-        if memory and memory.past.left().sessions:
+        work = HistoryImport(settings, memory, screen, words, stop, clock, pumped, asking)
+        ended = work.run(order)
+        if memory and work.messages and memory.past.left().sessions:
             screen.line(words.say("import.later"), "quiet")
         return ended
     except errors.Interrupted:
@@ -255,6 +261,10 @@ def import_alone(
 
 
 def _holds_nothing(open_memory: Callable[[], Memory]) -> bool:
-    """Whether nothing was ever said in a memory, nor brought along: in a talk of others a person may have no word."""
+    """Whether nothing was ever said in a memory, nor brought along, nor written into an image.
+
+    In a talk of others a person may have no word; and who wrote an image, or pinned a line, would miss it.
+    """
     with closing(open_memory()) as memory:
-        return memory.session_counts()[1] == 0 and not memory.past.imports()
+        said = memory.session_counts()[1] or memory.past.imports() or memory.facts()
+        return not said and not any(memory.image(one) or memory.image_versions(one) for one in IMAGES)

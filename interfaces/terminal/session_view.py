@@ -46,7 +46,8 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
         context.tell("open.standin", "quiet")
     if context.conversation.incognito:
         context.tell("open.incognito", "warning")
-    for notice in (*context.settings.notices, *context.memory.others.take_notices()):
+    others = context.memory.others
+    for notice in (*context.settings.notices, *(others.take_notices() if others else ())):
         context.aside.line(context.words.notice(notice), "warning")
     if opening.keeping:
         context.tell("opening.keeping", "quiet", sessions=context.words.count("session", opening.keeping))

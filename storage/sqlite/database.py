@@ -67,18 +67,22 @@ class Database:
         self._lock = threading.RLock()
         if path is None:
             self._connection = self._connect(self.path)
-            self._prepare(self._connection)
+            self._prepare()
+            self._bring_up_to_date()
             return
-        if not path.exists():
+        if born := not path.exists():
             self._create()
         self._refuse_cut()
         make_private(path)
         self._connection = self._connect(path)
         try:
             with as_ours(self.path):
-                migrations.refuse_unknown(self._connection, path)
-                shape.refuse_misshapen(self._connection, path)
-                self._prepare(self._connection)
+                if born:  # it is what it was made: where many are served, many are made at once
+                    self._prepare()
+                else:
+                    self._refuse_unusable()
+                    self._prepare()
+                    self._bring_up_to_date()
             self._refuse_cut()
         except BaseException:
             self._connection.close()
@@ -96,6 +100,10 @@ class Database:
             written = newborn(migrations.STEPS)
         write_file(born, written)
         put_in_place(born, self.path)
+
+    def _refuse_unusable(self) -> None:
+        migrations.refuse_unknown(self._connection, self.path)
+        shape.refuse_misshapen(self._connection, self.path)
 
     def _refuse_cut(self) -> None:
         """A file that is shorter than its own header says was cut; SQLite would notice only page by page."""
@@ -118,8 +126,8 @@ class Database:
             connection.row_factory = sqlite3.Row
             return connection
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        run = connection.execute
+    def _prepare(self) -> None:
+        run = self._connection.execute
         # No WAL: a process that closes any file of the database loses SQLite's locks on it, and ours does where it
         # searches files after an erasure. Another program that looks into it then takes the log away under us.
         run("PRAGMA journal_mode=TRUNCATE")
@@ -127,8 +135,10 @@ class Database:
         run("PRAGMA secure_delete=ON")
         run("PRAGMA cell_size_check=ON")
         run("PRAGMA foreign_keys=ON")
-        migrations.migrate(connection, self.path)
-        shape.mend(connection)
+
+    def _bring_up_to_date(self) -> None:
+        migrations.migrate(self._connection, self.path)
+        shape.mend(self._connection)
 
     def read(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """All rows of one query."""

@@ -1,24 +1,21 @@
-"""What has faded: the SQL of it.
+"""What fades first, and what was said that has faded: the SQL of it.
 
 A turn or a summary that has faded stands in no index, of words or of vectors, and in no table of turns; it stays stored
 as it was said, with all that was drawn from it, and whoever erases finds it. Whatever makes an index anew passes it by.
 
-Promises: fading and coming back are one commit each, with the words; what is kept never fades: what was marked so, all
-that is under it, what a kept fact rests on, what a pinned line rests on, and whatever is not archived yet.
+Promises: what is kept never fades: what was marked so, all that is under it, what a kept fact rests on, what a pinned
+line rests on, and whatever is not archived yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from domain.fading import FadedText, Leaf
-from domain.records import Kind, Summary, Turn
 from domain.tree import LIFE
 from storage.sqlite.database import Row
 from storage.sqlite.tree import TreeTables
 
-#: In ``meta``: how often anything faded or came back.
-_FADINGS = "fadings"
 _SLICE = 5_000
 _IS_FADED = "EXISTS (SELECT 1 FROM faded f WHERE f.text_id = {0})"
 _TURNS = f"c.withheld = 0 AND c.standin = 0 AND NOT {_IS_FADED.format('c.text_id')}"
@@ -58,7 +55,7 @@ ORDER BY coalesce(v.last_visit, 0), coalesce(v.visit_count, 0), position, place 
 
 
 class FadedTables(TreeTables):
-    """Reads and writes what has faded, and keeps it out of every index."""
+    """Reads what may fade, and what has faded."""
 
     def searched(self) -> int:
         """How many turns and summaries can be found."""
@@ -72,42 +69,6 @@ class FadedTables(TreeTables):
         """What fades first, the least important first: visited longest ago, then least often, then the oldest."""
         return [_leaf(row) for row in self._read(_LEAVES, most)]
 
-    def fadings(self) -> int:
-        """A number that is another one whenever anything faded or came back since."""
-        return int(self._meta(_FADINGS) or 0)
-
-    # -- fading and coming back ----------------------------------------------------------------------------------
-
-    def fade(self, names: Sequence[str], now: str) -> list[str]:
-        """Take these out of every index; they stay stored. Returns what is gone from there."""
-        with self._database.write() as sql:
-            self._note_faded(names, now)
-            turns, summaries = self._named(names)
-            self._lexicon.remove(sql, "turn", [turn.seq for turn in turns])
-            self._lexicon.remove(sql, "summary", [one.seq for one in summaries])
-            gone = [*(turn.text_id for turn in turns), *(one.text_id for one in summaries)]
-            self.forget_vectors(gone)
-            self._count_fading()
-        return gone
-
-    def unfade(self, names: Sequence[str]) -> None:
-        """Let these be found again, with the summaries of the sessions that they are of."""
-        turns, _ = self._named(names)
-        back = list(dict.fromkeys([*names, *(turn.session_id for turn in turns)]))
-        with self._database.write():
-            self._note_vivid(back)
-            turns, summaries = self._named(back)
-            self._index_turns(turns)
-            for summary in summaries:
-                self._index_summary(summary)
-            self._count_fading()
-
-    def _count_round(self, served: Sequence[str]) -> None:
-        """What has faded and was told is as vivid as any again."""
-        super()._count_round(served)
-        if back := sorted(self._among_faded(served)):
-            self.unfade(back)
-
     def _faded_since_save(self, session_id: str) -> list[str]:
         """What faded since the save of a session that can be taken back."""
         query = (
@@ -116,19 +77,7 @@ class FadedTables(TreeTables):
         )
         return [row[0] for row in self._read(query, session_id)]
 
-    def _count_fading(self) -> None:
-        self._set_meta(_FADINGS, str(self.fadings() + 1))
-
-    def _named(self, names: Sequence[str]) -> tuple[list[Turn], list[Summary]]:
-        """The turns, and the summaries of the sessions, with these names."""
-        summaries = (self.summary(name) for name in names)
-        return self.turns_with_ids(names), [one for one in summaries if one and one.summary]
-
     # -- what was said once --------------------------------------------------------------------------------------
-
-    def any_faded(self) -> bool:
-        """Whether anything has faded at all."""
-        return bool(self._read("SELECT 1 FROM faded LIMIT 1"))
 
     def faded_texts(self) -> Iterator[list[FadedText]]:
         """The texts of all turns that have faded, in slices."""
@@ -141,24 +90,6 @@ class FadedTables(TreeTables):
         while texts := [FadedText(*row) for row in self._read(query, after)]:
             yield texts
             after = texts[-1].seq
-
-    # -- every index passes by what has faded --------------------------------------------------------------------
-
-    def _among_faded(self, names: Sequence[str]) -> set[str]:
-        return {row[0] for row in self._read_parts("SELECT text_id FROM faded WHERE text_id IN ({})", names)}
-
-    def _index_turns(self, turns: Iterable[Turn]) -> None:
-        given = list(turns)
-        faded = self._among_faded([turn.text_id for turn in given])
-        super()._index_turns(turn for turn in given if turn.text_id not in faded)
-
-    def _index_summary(self, summary: Summary) -> None:
-        if not self._among_faded([summary.session_id]):
-            super()._index_summary(summary)
-
-    def _enqueue(self, text_id: str, kind: Kind) -> None:
-        if not self._among_faded([text_id]):
-            super()._enqueue(text_id, kind)
 
 
 def _leaf(row: Row) -> Leaf:

@@ -188,17 +188,24 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
     def _unindex_facts(self, sql: Sql, numbers: Sequence[int]) -> None:
         self._lexicon.remove(sql, "fact", numbers)
 
+    def _among_faded(self, names: Sequence[str]) -> set[str]:
+        return {row[0] for row in self._read_parts("SELECT text_id FROM faded WHERE text_id IN ({})", names)}
+
     def _enqueue(self, text_id: str, kind: Kind) -> None:
         """Ask for a vector, of a new text or of one whose key has changed: an old vector is let go."""
+        if self._among_faded([text_id]):
+            return
         with self._database.write() as sql:
             sql("DELETE FROM embedding WHERE text_id = ?", (text_id,))
             sql("INSERT OR REPLACE INTO pending (text_id, kind) VALUES (?, ?)", (text_id, kind))
 
     def _index_turns(self, turns: Iterable[Turn]) -> None:
-        """Turns can be found from this commit on, but those that are withheld."""
+        """Turns can be found from this commit on, but those that are withheld or have faded."""
+        given = list(turns)
+        faded = self._among_faded([turn.text_id for turn in given])
         with self._database.write() as sql:
-            for turn in turns:
-                if not turn.withheld:
+            for turn in given:
+                if not turn.withheld and turn.text_id not in faded:
                     self._lexicon.add(sql, "turn", turn.seq, self._tokens(words_found_by(turn)))
                     self._enqueue(turn.text_id, "conversation")
 
@@ -216,7 +223,9 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
             self.forget_vectors(gone)
 
     def _index_summary(self, summary: Summary) -> None:
-        """A summary can be found from this commit on."""
+        """A summary can be found from this commit on, but one of a session that has faded."""
+        if self._among_faded([summary.session_id]):
+            return
         with self._database.write() as sql:
             self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
             self._enqueue(summary.text_id, "summary")

@@ -24,6 +24,8 @@ from storage.sqlite.database import Row, Sql, as_ours
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
 PEOPLE, REGISTRY = "people", "registry.db"
+#: The person at the terminal.
+ME = "me"
 #: In place of a person: a token for a program that speaks for everybody.
 EVERYBODY = "*"
 
@@ -42,6 +44,19 @@ CREATE TABLE IF NOT EXISTS listened(person TEXT PRIMARY KEY) STRICT;
 """
 #: In place of the number of an instruction: the person's own companion.
 _OWN = 0
+
+
+def folder_of(data_dir: Path, person: str, instruction: int | None = None) -> Path:
+    """Where a companion's memory lies."""
+    if person == ME and instruction is None:
+        return data_dir
+    own = data_dir / PEOPLE / hashlib.sha256(person.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+    return own / ("own" if instruction is None else f"instruction-{instruction}")
+
+
+def registry_in(data_dir: Path) -> Path:
+    """Where it is written who is served."""
+    return data_dir / REGISTRY
 
 
 def of_others(folder: Path) -> list[Path]:
@@ -86,24 +101,21 @@ class Registry:
     def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self.path = path
-        self._lock = threading.RLock()
+        #: Who reads waits for nobody who writes: every request reads, and a commit takes the disk its time.
+        self._writing, self._reading = threading.RLock(), threading.Lock()
         #: Who waits to be written down.
         self._to_meet: deque[str] = deque()
         make_private_folder(path.parent)
         make_private(path)
         with as_ours(path):
-            self._connection = sqlite3.connect(
-                path, isolation_level=None, check_same_thread=False, timeout=10
-            )
-            self._connection.row_factory = sqlite3.Row
-            self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.execute("PRAGMA secure_delete=ON")
-            self._connection.executescript(_TABLES)
+            self._writer, self._reader = _connected(path), _connected(path)
+            self._writer.executescript(_TABLES)
 
     def close(self) -> None:
-        """Close the connection; safe to call twice."""
-        with self._lock:
-            self._connection.close()
+        """Close the connections; safe to call twice."""
+        with self._writing, self._reading:
+            self._writer.close()
+            self._reader.close()
 
     def served_alone(self) -> Owner:
         """What the one server of these people holds: a second one would find the memories held that the first has open.
@@ -117,7 +129,7 @@ class Registry:
     def meet(self, person: str) -> None:
         """Know this person from now on. Many who come at once are written down in one commit."""
         self._to_meet.append(person)
-        with self._lock:
+        with self._writing:
             # Whoever came before may have written down all who waited by then.
             if unknown := [one for one in {person, *self._all_to_meet()} if not self.knows(one)]:
                 with self._write() as sql:
@@ -234,23 +246,32 @@ class Registry:
     # -- inside --------------------------------------------------------------------------------------------------
 
     def _read(self, query: str, *values: object) -> list[Row]:
-        with self._lock, as_ours(self.path):
-            return self._connection.execute(query, values).fetchall()
+        with self._reading, as_ours(self.path):
+            return self._reader.execute(query, values).fetchall()
 
     @contextmanager
     def _write(self) -> Iterator[Sql]:
-        with self._lock, as_ours(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
+        with self._writing, as_ours(self.path):
+            self._writer.execute("BEGIN IMMEDIATE")
             try:
-                yield self._connection.execute
-                self._connection.execute("COMMIT")
+                yield self._writer.execute
+                self._writer.execute("COMMIT")
             except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
                 raise
 
     def _now(self) -> str:
         return self._clock().isoformat(timespec="seconds")
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA journal_mode=TRUNCATE")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA secure_delete=ON")
+    return connection
 
 
 def _digest(secret: str) -> str:

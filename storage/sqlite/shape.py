@@ -4,7 +4,7 @@
 
 A file may come out of a backup, out of another tool, or from somebody's hand. Promises: one that would fail later is
 refused at once, by the name of its table and column, and left as it is. Mended is only what loses nothing: an index
-that is missing or strange is made anew, and a vector that is none goes, since it is made again from its text.
+or a view that is missing or strange is made anew, and a vector that is none goes, since it is made again from its text.
 
 What is looked for in large tables has an index that holds only rows that cannot be read, so that looking costs nothing
 however much is remembered.
@@ -71,6 +71,15 @@ class _Table:
         return not self.script and "_words_" not in self.name
 
 
+class _Shape(NamedTuple):
+    """What steps lay down, each under its name; of indexes and views their scripts. ``scripts``: of all but indexes."""
+
+    tables: dict[str, _Table]
+    indexes: dict[str, str]
+    views: dict[str, str]
+    scripts: frozenset[tuple[str, str, str]]
+
+
 def refuse_misshapen(connection: sqlite3.Connection, path: Path, *, whole: bool = False) -> None:
     """Refuse a database that is not shaped as its steps lay it down, or holds what cannot be read.
 
@@ -79,20 +88,31 @@ def refuse_misshapen(connection: sqlite3.Connection, path: Path, *, whole: bool 
     version = migrations.version_of(connection)
     if not version:
         return
-    wanted, found = _laid_down(migrations.STEPS[:version])[0], _tables(connection)
-    for table in wanted.values():
-        if lacking := _lacking(table, found.get(table.name)):
-            raise errors.Damaged("storage.misshapen", path=str(path), what=lacking)
-    for added in _never_made(connection, wanted.values()):
-        raise errors.Damaged("storage.added", path=str(path), what=added)
+    shape = _laid_down(migrations.STEPS[:version])
+    wanted = shape.tables
+    if _scripts(connection) != shape.scripts:  # table by table only where it is not the same word for word
+        _refuse_other_shape(connection, shape, path)
     for table in wanted.values():
         if table.is_ordinary and table.name not in _DRAWN and (whole or table.name not in _NUMBERS):
             _refuse_unreadable(connection, table, path, whole=whole)
 
 
+def _refuse_other_shape(connection: sqlite3.Connection, shape: _Shape, path: Path) -> None:
+    found = _tables(connection)
+    for table in shape.tables.values():
+        if lacking := _lacking(table, found.get(table.name)):
+            raise errors.Damaged("storage.misshapen", path=str(path), what=lacking)
+    for name in shape.views.keys() & found.keys():
+        raise errors.Damaged("storage.misshapen", path=str(path), what=name)
+    for added in _never_made(connection, shape.tables.values()):
+        raise errors.Damaged("storage.added", path=str(path), what=added)
+
+
 def mend(connection: sqlite3.Connection) -> None:
-    """Make missing and strange indexes anew, and let go of vectors that are none."""
-    tables, indexes = _laid_down(migrations.STEPS[: migrations.version_of(connection)])
+    """Make missing and strange indexes and views anew, and let go of vectors that are none."""
+    shape = _laid_down(migrations.STEPS[: migrations.version_of(connection)])
+    tables, indexes = shape.tables, shape.indexes
+    _mend_views(connection, shape.views)
     found = _indexes(connection, tables)
     wanted = indexes | {migrations.GUARD + name: _guard(tables[name]) for name in _LARGE if name in tables}
     changed = [name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)]
@@ -109,6 +129,17 @@ def mend(connection: sqlite3.Connection) -> None:
         for name in changed:
             if name in wanted:
                 connection.execute(wanted[name])
+
+
+def _mend_views(connection: sqlite3.Connection, wanted: dict[str, str]) -> None:
+    found = _views(connection)
+    changed = [name for name, script in wanted.items() if found.get(name) != script]
+    if not changed:
+        return
+    with _one_commit(connection):
+        for name in changed:
+            connection.execute(f"DROP VIEW IF EXISTS {name}")
+            connection.execute(wanted[name])
 
 
 class _one_commit:
@@ -128,14 +159,19 @@ class _one_commit:
 
 
 @cache
-def _laid_down(steps: tuple[str, ...]) -> tuple[dict[str, _Table], dict[str, str]]:
-    """The tables and the indexes (name: script) of a database that has just taken these steps."""
+def _laid_down(steps: tuple[str, ...]) -> _Shape:
+    """The shape of a database that has just taken these steps."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         for step in steps:
             for statement in migrations.statements(step):
                 fresh.execute(statement)
         tables = _tables(fresh)
-        return tables, _indexes(fresh, tables)
+        return _Shape(tables, _indexes(fresh, tables), _views(fresh), _scripts(fresh))
+
+
+def _scripts(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type <> 'index'").fetchall()
+    return frozenset((str(kind), str(name), str(script)) for kind, name, script in rows)
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, _Table]:
@@ -199,6 +235,11 @@ def _indexes(connection: sqlite3.Connection, tables: Iterable[str]) -> dict[str,
     return {str(name): _plain(script) for name, table, script in rows if script and table in ours}
 
 
+def _views(connection: sqlite3.Connection) -> dict[str, str]:
+    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'").fetchall()
+    return {str(name): _plain(script) for name, script in rows}
+
+
 def _plain(script: object) -> str:
     return " ".join(str(script).split())
 
@@ -234,6 +275,7 @@ def _first_unsound(connection: sqlite3.Connection, table: _Table, distrusted: It
     return bool(connection.execute(f"SELECT 1 FROM {table.name} {how} WHERE {unsound} LIMIT 1").fetchone())
 
 
+@cache
 def _unsound(table: _Table) -> str:
     """The condition that holds for a row that cannot be read; "" when every row can."""
     wrong = [wrong for column in table.columns if (wrong := _wrong(column))]

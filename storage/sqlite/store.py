@@ -225,13 +225,28 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._drop_small()
         return gone
 
-    def release(self, text_ids: Sequence[str]) -> None:
-        """Let turns be found again."""
+    def release(self, text_ids: Sequence[str]) -> list[str]:
+        """Let turns be found again. What was made without them is to be made anew; returns what of it is gone."""
         turns = [turn for turn in self.turns_with_ids(text_ids) if turn.withheld]
+        gone: list[str] = []
         with self._database.write():
             self._set_withheld(turns, False)
             self._index_turns(replace(turn, withheld=False) for turn in turns)
             self._embed_again(self._dependents(turn.text_id for turn in turns))
+            self._void(self._chapters_of([turn.text_id for turn in turns], ()))
+            for turn in {turn.session_id: turn for turn in turns if turn.folded}.values():
+                gone += self._ask_with(turn)
+        return gone
+
+    def _ask_with(self, turn: Turn) -> list[str]:
+        """Ask for the summary of a session that one of its turns is missing in. Returns what is gone.
+
+        It stands until then; that of an import goes, which else would be gone on with from where it ends.
+        """
+        summary = self.summary(turn.session_id)
+        self._ask_anew("summary", turn.session_id, summary.timestamp if summary else turn.timestamp)
+        read = summary if summary and summary.upto_round and self.was_imported(turn.session_id) else None
+        return self._lose_summary(read)
 
     # -- erasing -------------------------------------------------------------------------------------------------
 
@@ -261,8 +276,13 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             self._unname_imports(chosen.file_names)
             for session in chosen.sessions:
                 self._delete_session(session.session_id)
-            note = {"texts": chosen.texts, "vectors": [vector.hex() for vector in vectors]}
-            self._set_meta(_ERASING, json.dumps(note))
+            self._note_erasing(chosen.texts, vectors)
+
+    def _note_erasing(self, texts: Sequence[str], vectors: Sequence[bytes]) -> None:
+        """Files are to be cleaned of these too."""
+        before = self.erasure_note() or ErasureNote((), ())
+        found = [vector.hex() for vector in (*before.vectors, *vectors)]
+        self._set_meta(_ERASING, json.dumps({"texts": [*before.texts, *texts], "vectors": found}))
 
     def _take_out_known(self, chosen: ErasureScope) -> None:
         """What holds the chosen words and rests on none of the turns."""

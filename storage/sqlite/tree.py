@@ -26,7 +26,10 @@ _CHAPTER = (
     " c.text, c.stored_at FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent"
 )
 #: What was brought along and not read up has no summary but its title, or none of all that is in it.
-_READ_UP = "NOT EXISTS (SELECT 1 FROM imported_session i WHERE i.session_id = s.session_id AND i.due)"
+_READ_UP = (
+    "(NOT EXISTS (SELECT 1 FROM imported_session i WHERE i.session_id = s.session_id AND i.due) OR m.upto_round >="
+    " (SELECT max(t.round) FROM conversation t WHERE t.session_id = s.session_id AND NOT t.withheld))"
+)
 #: A session may be told in a chapter when it is archived and its summary stands.
 _READY = (
     f"s.status = 'archived' AND m.text_id IS NOT NULL AND {_READ_UP}"
@@ -129,10 +132,11 @@ class TreeTables(VisitTables):
             "SELECT session_id FROM renewal WHERE what = 'summary'"
             " UNION SELECT session_id FROM imported_session WHERE due AND NOT role_play"
         )
-        unready = {row["session_id"] for row in self._read(asked)}
+        waiting = {row["session_id"] for row in self._read(asked)}
         rows = self._read(
             f"{_SESSIONS} WHERE s.status = 'archived' OR s.chapter IS NOT NULL ORDER BY s.position"
         )
+        unready = {row["name"] for row in rows if row["name"] in waiting and not row["ready"]}
         told = [row for row in rows if row["chapter"] is not None or row["ready"] or row["name"] in unready]
         return _free((row, row["chapter"] is not None, row["name"] in unready) for row in told)
 

@@ -1,17 +1,20 @@
 """Visits and fading: how often, and when last, each node of the tree served, and which of them have faded.
 
 A visit is counted in the commit of the round that it served, once for each node and for each that stands above it.
+Fading and coming back are one commit each, with the words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from domain.records import Finish, Round
+from domain.records import Finish, Round, Summary, Turn
 from domain.tree import LIFE
 from storage.sqlite.lexicon import IndexWriter
 from storage.store import NewTurn
 
+#: In ``meta``: how often anything faded or came back.
+_FADINGS = "fadings"
 #: The chapters with these numbers and all above them.
 _WITH_THOSE_ABOVE = (
     "WITH RECURSIVE up (seq) AS (SELECT seq FROM chapter WHERE seq IN ({}) UNION"
@@ -54,7 +57,7 @@ class VisitTables(IndexWriter):
         return int(self._meta("rounds") or 0)
 
     def _count_round(self, served: Sequence[str]) -> None:
-        """One more round, in which these turns, summaries and chapters were handed over."""
+        """One more round, in which these turns, summaries and chapters were handed over: they are vivid again."""
         number = self.rounds_told() + 1
         with self._database.write() as sql:
             self._set_meta("rounds", str(number))
@@ -64,6 +67,8 @@ class VisitTables(IndexWriter):
                     " DO UPDATE SET visit_count = visit_count + 1, last_visit = ?2",
                     (name, number),
                 )
+            if back := sorted(self._among_faded(served)):
+                self.unfade(back)
 
     def _with_nodes_above(self, served: Sequence[str]) -> list[str]:
         """The names of nodes and of all above them, each once."""
@@ -93,6 +98,38 @@ class VisitTables(IndexWriter):
                     (name, int(never)),
                 )
 
+    def _forget_nodes(self, names: Iterable[str]) -> None:
+        with self._database.write() as sql:
+            for name in names:
+                sql("DELETE FROM visit WHERE text_id = ?", (name,))
+                sql("DELETE FROM faded WHERE text_id = ?", (name,))
+
+    # -- fading and coming back ----------------------------------------------------------------------------------
+
+    def fade(self, names: Sequence[str], now: str) -> list[str]:
+        """Take these out of every index; they stay stored. Returns what is gone from there."""
+        with self._database.write() as sql:
+            self._note_faded(names, now)
+            turns, summaries = self._named(names)
+            self._lexicon.remove(sql, "turn", [turn.seq for turn in turns])
+            self._lexicon.remove(sql, "summary", [one.seq for one in summaries])
+            gone = [*(turn.text_id for turn in turns), *(one.text_id for one in summaries)]
+            self.forget_vectors(gone)
+            self._count_fading()
+        return gone
+
+    def unfade(self, names: Sequence[str]) -> None:
+        """Let these be found again, with the summaries of the sessions that they are of."""
+        turns, _ = self._named(names)
+        back = list(dict.fromkeys([*names, *(turn.session_id for turn in turns)]))
+        with self._database.write():
+            self._note_vivid(back)
+            turns, summaries = self._named(back)
+            self._index_turns(turns)
+            for summary in summaries:
+                self._index_summary(summary)
+            self._count_fading()
+
     def _note_faded(self, names: Sequence[str], now: str) -> None:
         with self._database.write() as sql:
             for name in names:
@@ -107,11 +144,21 @@ class VisitTables(IndexWriter):
         """What has faded, and when, by name."""
         return {row[0]: row[1] for row in self._read("SELECT text_id, stored_at FROM faded ORDER BY text_id")}
 
-    def _forget_nodes(self, names: Iterable[str]) -> None:
-        with self._database.write() as sql:
-            for name in names:
-                sql("DELETE FROM visit WHERE text_id = ?", (name,))
-                sql("DELETE FROM faded WHERE text_id = ?", (name,))
+    def any_faded(self) -> bool:
+        """Whether anything has faded at all."""
+        return bool(self._read("SELECT 1 FROM faded LIMIT 1"))
+
+    def fadings(self) -> int:
+        """A number that is another one whenever anything faded or came back since."""
+        return int(self._meta(_FADINGS) or 0)
+
+    def _count_fading(self) -> None:
+        self._set_meta(_FADINGS, str(self.fadings() + 1))
+
+    def _named(self, names: Sequence[str]) -> tuple[list[Turn], list[Summary]]:
+        """The turns, and the summaries of the sessions, with these names."""
+        summaries = (self.summary(name) for name in names)
+        return self.turns_with_ids(names), [one for one in summaries if one and one.summary]
 
     # -- what stands above what ----------------------------------------------------------------------------------
 

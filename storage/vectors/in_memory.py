@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,11 +75,13 @@ class InMemoryRows:
                 cosines[self._session[:count] == hidden] = -np.inf
             best = np.argpartition(cosines, -limit)[-limit:] if limit < count else np.arange(count)
             best = best[cosines[best] > -np.inf]
+            best = best[np.argsort(-cosines[best], kind="stable")]
+            near = cosines[best]
             ids = map(self._ids.__getitem__, best.tolist())
             sessions = map(self._names.__getitem__, self._session[best].tolist())
-            found = list(zip(ids, sessions, cosines[best].tolist(), strict=True))
-        found.sort(key=itemgetter(0))
-        found.sort(key=itemgetter(2), reverse=True)
+            found = list(zip(ids, sessions, near.tolist(), strict=True))
+        if (near[1:] == near[:-1]).any():
+            found.sort(key=lambda row: (-row[2], row[0]))
         return found
 
     def _place_of(self, text_id: str) -> int:

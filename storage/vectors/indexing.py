@@ -313,13 +313,12 @@ class Indexing:
             self._reconciler.distrust(made, model)
             return True
         if self._store.dimension(model) != before or not self._vectors.has_table:
-            self._opened = self._reconciler.rebuild(model, self._proceed)
-        else:
-            self._reconciler.put(model, made)
-            self._commits += 1
-            self._new += len(made)
-        if self._opened:
-            self._reconciler.keep_checksums(made, model)
+            self._opened = self._reconciler.rebuild(model, self._proceed, made)
+            return True
+        self._reconciler.put(model, made)
+        self._commits += 1
+        self._new += len(made)
+        self._reconciler.keep_checksums(made, model)
         return True
 
     def _take_dropped(self) -> list[str]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: When more than this part of the rows is missing, building anew is quicker than adding.
 _MOST_MISSING = 0.2
 _BATCH = 1024
+#: With fewer rows there is nothing to be put in order in an index that was just made.
+_WORTH_UPKEEP = 1_000
 
 Proceed = Callable[[], bool]
 
@@ -54,8 +56,11 @@ class Reconciler:
                 self._log.warning("the vector index is made anew: %s", fault)
         return proceed() and self.rebuild(model, proceed)
 
-    def rebuild(self, model: str, proceed: Proceed) -> bool:
-        """Make the index anew from the store, in an empty folder. False when it was ended before."""
+    def rebuild(self, model: str, proceed: Proceed, digests: Mapping[str, str] | None = None) -> bool:
+        """Make the index anew from the store, in an empty folder. False when it was ended before.
+
+        The texts of ``digests`` are in it then, and leave the queue.
+        """
         dimension = self._store.dimension(model)
         self.distrust()
         self.built, self.total = 0, self._store.embedding_counts(model).vectors
@@ -65,8 +70,9 @@ class Reconciler:
             return True
         if not self._vectors.rebuild(model, dimension, self._counted(model), proceed):
             return False
-        self.keep_checksums()
-        self.upkeep()
+        self.keep_checksums(digests, model)
+        if self.total >= _WORTH_UPKEEP:
+            self.upkeep()
         return True
 
     def upkeep(self) -> None:

@@ -138,7 +138,7 @@ class Vectors:
         else:
             with self._faults("search"):
                 found = self._search(table, query, kind, exclude_session, limit)
-        hits = [Hit(*row) for row in found]
+        hits = list(map(Hit._make, found))
         if self._log.isEnabledFor(logging.DEBUG):
             self._say(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in hits])
         return hits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from domain.records import ErasureScope, Image, ImageVersion, Removed, Round, Su
 from storage.store import NewSummary, Store
 from tests.contract.stores import FORMS, Opens, Teller, at, holding, said
 from tests.contract.test_finding import embed_all, kept
+from tests.torture.kills import scratch
 
 WORDS = ["amber", "birch", "copper", "dune", "ember", "fjord"]
 
@@ -186,7 +186,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory(prefix="contract-")
+        self.folder = scratch("contract")
         self.store = self.opens(Path(self.folder.name))
         self.teller = Teller(self.store)
         self.said: dict[str, list[str]] = {}

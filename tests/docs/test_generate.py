@@ -8,6 +8,7 @@ import pytest
 
 from docs import generate
 from domain.settings import TABLE
+from tests.torture.__main__ import PROMISES
 
 
 def test_the_page_of_commands_is_that_of_the_table():
@@ -25,6 +26,20 @@ def test_a_readme_begins_with_the_two_commands_and_shows_a_real_run(language):
     text = (generate.ROOT / generate.READMES[language]).read_text(encoding="utf-8")
     assert text.index("make chat") < text.index("make test") < text.index("python3 -m venv")
     assert "$ make chat" in text.split("<!-- begin transcript -->")[1]
+
+
+def test_the_page_of_promises_has_a_row_for_each_that_is_tried():
+    text = (generate.ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| (P\d+|doors|signals) \|", text, re.M) == [one.name for one in PROMISES]
+
+
+def test_what_the_torture_printed_is_put_into_its_row():
+    marks = ("<!-- begin time -->\n", "<!-- end time -->\n")
+    rows = "| P1 | kept | so | 446 | 0 |\n| P10 | gone | so | {} |\n"
+    printed = "  a scene: 3 in 4 s\nP10  it is gone  tried  1074   violated   2    50 s\n2 passed, 1 failed  (126 s)\n"
+    assert generate.with_figures("".join(marks) + rows.format("9 | –"), printed) == (
+        "It took 2 minutes.\n".join(marks) + rows.format("1,074 | 2")
+    )
 
 
 def test_both_readmes_have_the_same_parts():

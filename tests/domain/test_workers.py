@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from domain.workers import Workers
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def until(true: Callable[[], object]) -> None:
@@ -23,11 +23,13 @@ def threads_of(name: str) -> int:
 
 
 def test_all_is_done_by_no_more_threads_than_there_may_be() -> None:
-    workers, done, most = Workers("of-many", 3), [], []
+    workers, done, most, busy = Workers("of-many", 3), [], [], []
 
     def work() -> None:
-        most.append(threads_of("of-many"))
+        busy.append(1)
+        most.append(len(busy))
         time.sleep(0.001)
+        busy.pop()
         done.append(1)
 
     for number in range(200):
@@ -42,6 +44,18 @@ def test_whoever_has_nothing_to_do_costs_no_thread() -> None:
     workers.add(done.set)
     assert done.wait(PATIENCE)
     until(lambda: threads_of("idle") == 0)
+
+
+def test_one_thread_stays_for_a_while_where_that_is_wished_and_takes_what_comes() -> None:
+    workers, done = Workers("lingering", 2, linger=PATIENCE), []
+    for number in range(5):
+        workers.add(lambda: done.append(threading.get_ident()))
+        until(lambda number=number: len(done) == number + 1)
+        until(lambda: threads_of("lingering") == 1)
+    assert len(set(done)) == 1
+    short = Workers("short", 2, linger=0.01)
+    short.add(lambda: None)
+    until(lambda: threads_of("short") == 0)
 
 
 def test_what_waits_for_its_time_keeps_one_thread_and_no_work() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -14,7 +15,11 @@ from facts.guarded import Guarded, holds_any
 
 GUARDED = {name: one for name, one in vars(cues).items() if isinstance(one, Guarded)}
 FORMS = [*pleas._EARNEST, *pleas._HAN_EARNEST]
-TRIED = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+#: How many texts are drawn for each pattern; ``make torture`` draws more.
+_EXAMPLES = int(os.environ.get("GUARDED_EXAMPLES", "40"))
+TRIED = settings(
+    max_examples=_EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 
 
 @pytest.mark.parametrize("name", GUARDED)

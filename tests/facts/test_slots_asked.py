@@ -19,11 +19,42 @@ from facts.slots import slots_asked
         ("Who is my boss?", "我的老板是谁？", "boss"),
         ("What is my favourite colour?", "我最喜欢的颜色是什么？", "favourite colour"),
         ("What is the wifi password of my flat?", "我家的wifi密码是多少？", "wifi"),
+        ("What is my favourite tea?", "我最喜欢的茶是什么？", "favourite tea"),
+        ("And my favourite song?", "我最喜欢的歌呢？", "favourite song"),
     ],
 )
 def test_a_question_asks_for_the_same_slot_in_both_languages(english, chinese, attribute):
     assert Slot("person", attribute) in slots_asked(english)
     assert Slot("person", attribute) in slots_asked(chinese)
+
+
+@pytest.mark.parametrize(
+    ("question", "theirs"),
+    [
+        ("Where does my mother live?", "home"),
+        ("我妈妈住在哪里？", "home"),
+        ("我妈住哪儿？", "home"),
+        ("How old is my sister?", "age"),
+        ("我姐姐多大了？", "age"),
+        ("When is my girlfriend's birthday?", "birth date"),
+        ("我女朋友的生日是哪天？", "birth date"),
+        ("我外婆住在哪里？", "home"),
+        ("我老板在哪家公司上班？", "employer"),
+    ],
+)
+def test_what_is_asked_of_somebody_of_the_persons_is_not_asked_of_the_person(question, theirs):
+    asked = slots_asked(question)
+    assert Slot("person", theirs) not in asked
+    assert theirs in {slot.attribute for slot in asked}
+
+
+def test_whoever_is_somebodys_is_found_by_what_they_are_called_in_either_language():
+    for question in ("我妈妈住在哪里？", "Where does my mother live?"):
+        assert {Slot("妈妈", "home"), Slot("妈", "home"), Slot("mother", "home")} <= set(
+            slots_asked(question)
+        )
+    assert Slot("妹妹", "age") not in slots_asked("我姐姐多大了？")
+    assert Slot("person", "home") in slots_asked("我妈住哪？我又住在哪里？")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from domain import errors
 from domain.events import Notice, Stop
 from domain.languages import estimate
 from domain.tree import LIFE, Member
-from jobs.chapters import Chapters, Grown, first_group, shortened
+from jobs.chapters import Chapters, Grown, full_groups, shortened
 from jobs.noting import names_of_both
 from tests.house import Mind, house
 from tests.jobs.writing_chapters import TITLE, life
@@ -66,11 +66,11 @@ def test_a_session_of_the_past_joins_those_near_it_and_not_those_of_today(tmp_pa
         member("c", "2026-01-01", 8),
     )
     late = member("d", "2026-01-20", 9)
-    assert first_group([old, near, today, late], 2) == [old, near]
-    assert first_group([near, today, late], 2) == [today, late]
-    assert first_group([near, today], 2) == ()
+    assert list(full_groups([old, near, today, late], 2)) == [[old, near], [today, late]]
+    assert list(full_groups([near, today, late], 2)) == [[today, late]]
+    assert list(full_groups([near, today], 2)) == []
     unready = replace(near, unready_before=1)
-    assert first_group([old, unready], 2) == ()
+    assert list(full_groups([old, unready], 2)) == []
 
 
 def test_what_is_too_long_together_is_shortened_the_longest_first() -> None:
@@ -267,6 +267,35 @@ def test_what_was_brought_along_is_in_no_chapter_before_it_is_read_up(
             assert not chapter.session_id, "what is too long was read up in parts"
             assert "title" not in chapter.text
             assert len(mind.asked("chapter")) == 1
+
+
+def test_chapters_of_the_past_are_among_the_calls_of_the_day_and_those_of_today_wait_for_nothing(
+    tmp_path: Path, clock, new_id, log
+) -> None:
+    def brought(month: int) -> Any:
+        began = datetime(2025, month, 3, 10, 0, tzinfo=UTC)
+        return talk(f"talk {month}", f"P: It is month {month}.", "C: So it is.", began=began)
+
+    with ScriptedServer() as server:
+        mind = Mind(server)
+        with house(tmp_path, server, clock, new_id, log, GROUP_SIZE="2", IMPORT_CALLS="3") as home:
+            bring(home.memory, *map(brought, range(1, 5)))
+            home.memory.past.rest(True)
+            for words in ("The owl is back.", "The owl is gone."):
+                home.say(words)
+                home.save()
+                home.talk.background.wait()
+            assert [one.text.count("owl") for one in home.memory.tree.chapters()] == [2], "at once"
+            home.memory.past.rest(False)
+            before, counted = len(server.chats), []
+            for _ in range(8):
+                clock.pass_by(days=1)
+                home.talk.keep_silent()
+                home.talk.background.wait()
+                counted.append(home.memory.past.left().calls_today)
+            assert max(counted) <= 3
+            assert len(mind.asked("chapter")) == 4
+            assert len(server.chats) - before == sum(counted) + 1, "that over the past and the present"
 
 
 @pytest.mark.parametrize("how", ["erased", "withheld"])

@@ -18,17 +18,6 @@ from tests.server import ScriptedServer, status, vectors
 
 
 @pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mind(server: ScriptedServer) -> Mind:
-    return Mind(server)
-
-
-@pytest.fixture
 def home(
     tmp_path: Path, server: ScriptedServer, mind: Mind, clock: SetClock, new_id: Count, log: logging.Logger
 ) -> Iterator[House]:

@@ -347,6 +347,45 @@ def test_deleting_erases_with_all_that_was_drawn_and_keeps_what_is_kept(home: Ho
     assert held == []
 
 
+def test_several_steps_of_deleting_are_cleaned_and_proven_together(home: House, clock, tmp_path: Path):
+    tell(home, clock, *SAID)
+    before = {row["text_id"] for row in home.rows("conversation")}
+    cleaned = []
+    home.memory.eraser.scrubbers = [cleaned.append]
+    assert run(home, ForgetLimit(4, 10, "delete")) == ["fading.delete"]
+    gone = before - {row["text_id"] for row in home.rows("conversation")}
+    assert len(gone) > 2, "more than one step"
+    (needles,) = cleaned
+    assert "zeppelin" in str(needles.texts)
+    assert "bicycle" in str(needles.texts)
+    home.settle()
+    assert not gone & home.indexed().keys()
+
+
+def test_what_was_deleted_and_is_still_in_files_goes_with_the_next_look(home: House, clock, tmp_path: Path):
+    tell(home, clock, *SAID)
+    fading = home.memory.fading
+    (first,), (second,) = (fading.scopes_of([leaf]) for leaf in fading.first(2))
+    fading.take_out(first)
+    fading.take_out(second)
+    assert home.memory.eraser.unfinished()
+    run(home, ForgetLimit(100, 10, "delete"))
+    assert not home.memory.eraser.unfinished()
+    held = [one.read_bytes() for one in (tmp_path / "data").rglob("*") if one.is_file()]
+    (gone,) = [said for said in SAID if said in first.turns[0].text]
+    assert [any(said.encode() in each for each in held) for said in SAID] == [said != gone for said in SAID]
+
+
+def test_what_one_deletion_takes_from_an_image_the_next_does_not_put_back(home: House, clock):
+    tell(home, clock, *SAID)
+    fading = home.memory.fading
+    turns = [leaf for leaf in fading.first(100) if not leaf.is_session]
+    scopes = [chosen for leaf in turns for chosen in fading.scopes_of([leaf])]
+    for chosen in scopes:
+        fading.take_out(chosen)
+    assert home.memory.image("user") == ""
+
+
 def test_deleting_never_takes_a_pinned_line_along(home: House, clock):
     tell(home, clock, *SAID)
     home.memory.write_image("self", "Once a ZEPPELIN flew: we saw a zeppelin over the lake.", "hand")

@@ -335,12 +335,12 @@ def test_a_look_counts_everything_and_stores_nothing(home):
     assert (seen.conversations, seen.messages, seen.sessions) == (3, 8, 4)
     assert seen.words_of == {"person": 4, "companion": 2, "Ann": 1, "Bob": 1}
     assert seen.names == {"Ann": 1, "Bob": 1}
-    assert (seen.windows, seen.calls) == (5, 18)
+    assert (seen.windows, seen.chapters, seen.calls) == (5, 3, 21)
     assert (seen.first[:10], seen.last[:10]) == ("2025-05-01", "2025-05-01")
     assert told(home.memory) == []
 
 
 def _look(conversations: list[Any]) -> Look:
-    *_, seen = look(Handmade(conversations), WHO, 2, Stop())
+    *_, seen = look(Handmade(conversations), WHO, 2, 2, Stop())
     assert isinstance(seen, Look)
     return seen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ from domain import errors
 from domain.events import Notice, Stop
 from jobs.noting import Noted, Noting
 from jobs.saving import Saved
-from tests.house import House, Mind, house, records
-from tests.server import Exchange, ScriptedServer, hang, say, status, stream
+from tests.house import House, house, records
+from tests.server import Exchange, hang, say, status, stream
 
 #: What of a conversation the tests talk about.
 CAT, MOVE = "I have a cat called Momo.", "I live in Lyon."
@@ -40,23 +39,6 @@ def notes(*entries: object) -> str:
 
 HAS_A_CAT = noted(fact(1, "the user has a cat called Momo.", "pet", "Momo"))
 LIVES_IN_LYON = noted(fact(1, "the user lives in Lyon.", "home", "Lyon"))
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mind(server: ScriptedServer) -> Mind:
-    return Mind(server)
-
-
-@pytest.fixture
-def opened(tmp_path, server, mind, clock, new_id, log) -> Callable[..., Any]:
-    """Opens the house again and again on one folder."""
-    return lambda **settings: house(tmp_path, server, clock, new_id, log, **settings)
 
 
 def keys(events: list[Any]) -> list[str]:
@@ -338,6 +320,36 @@ def test_the_names_that_the_two_get_are_theirs_from_the_same_window_on(opened, m
             ("companion", "name"): "companion",
             ("person", "home"): "person",
             ("companion", "promise"): "companion",
+        }
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "first"),
+    [("Hello, I'm Nora Vance, I live in Lyon.", "Nora Vance", "Nora"), ("你好，我叫陈岚，住在里昂。", "陈岚", "陈岚")],
+)  # fmt: skip
+def test_a_person_who_is_told_of_by_the_name_they_just_gave_is_nobody_else(opened, mind, said, name, first):
+    lives = ("lives in Lyon.", "Lyon") if said.isascii() else ("住在里昂。", "里昂")
+    stated = f"The user's name is {name}." if said.isascii() else f"用户名叫{name}。"
+    called = {**fact(1, stated, "name", name), "subject": name}
+    at_home = {**fact(1, f"{first} {lives[0]}", "home", lives[1]), "subject": first}
+    mind.answers("notes", notes(noted(called, at_home)))
+    with opened() as home:
+        home.say(said)
+        saved(home)
+        slots = {(one.slot.subject, one.slot.attribute): one.about for one in home.memory.facts()}
+        assert slots == {("person", "name"): "person", ("person", "home"): "person"}
+
+
+@pytest.mark.parametrize(
+    ("said", "name"), [("My sister is Nora Vance.", "Nora Vance"), ("我姐姐叫陈岚。", "陈岚")]
+)
+def test_a_name_that_is_given_of_somebody_else_is_not_the_persons(opened, mind, said, name):
+    mind.answers("notes", notes(noted({**fact(1, said, "name", name), "subject": name})))
+    with opened() as home:
+        home.say(said)
+        saved(home)
+        assert ("person", "name") not in {
+            (one.slot.subject, one.slot.attribute) for one in home.memory.facts()
         }
 
 

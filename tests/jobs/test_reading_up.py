@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,26 +11,9 @@ import pytest
 from domain.events import Notice, Stop
 from jobs.reading_up import ReadingUp, ReadUp
 from jobs.renewing import renew
-from tests.house import House, Mind, house, records
+from tests.house import House, records
 from tests.past import bring, talk
-from tests.server import ScriptedServer, hang, say, status
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mind(server: ScriptedServer) -> Mind:
-    return Mind(server)
-
-
-@pytest.fixture
-def opened(tmp_path, server, mind, clock, new_id, log) -> Callable[..., Any]:
-    """Opens the house again and again on one folder."""
-    return lambda **settings: house(tmp_path, server, clock, new_id, log, **settings)
+from tests.server import hang, say, status
 
 
 def read_up(at: House) -> list[Any]:
@@ -173,6 +155,8 @@ def test_what_the_others_say_in_a_talk_of_people_is_evidence_for_nobody_but_them
 
 def test_a_long_talk_is_summarised_in_parts_that_are_kept(opened, mind):
     words = " ".join(["chess"] * 3_000)
+    mind.answers("fold", "They play chess.")
+    mind.answers("notes", '{"notes": []}')
     with opened() as at:
         bring(at.memory, talk("long", *[f"P: {number} {words}" for number in range(5)]))
         read_up(at)

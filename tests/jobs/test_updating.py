@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from domain.events import Notice, Stop
 from jobs.saving import Saved
-from tests.house import House, Mind, house, records
-from tests.server import ScriptedServer, hang, say, status
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mind(server: ScriptedServer) -> Mind:
-    return Mind(server)
-
-
-@pytest.fixture
-def opened(tmp_path, server, mind, clock, new_id, log) -> Callable[..., Any]:
-    """Opens the house again and again on one folder."""
-    return lambda **settings: house(tmp_path, server, clock, new_id, log, **settings)
+from tests.house import House, records
+from tests.server import hang, say, status
 
 
 def home_of_the_user(place: str, **more: Any) -> str:
@@ -64,6 +46,52 @@ def test_an_image_is_asked_for_only_where_the_session_came_to_something_that_con
         assert (len(mind.asked("user")), len(mind.asked("self"))) == (1, 0)
         saved(home, "Hm.")
         assert (len(mind.asked("user")), len(mind.asked("self"))) == (1, 0)
+
+
+def of_the_companion(*facts: dict[str, Any], text: str = "Old Friend likes lapsang.") -> str:
+    """A reply that notes what the companion said of itself in its first turn."""
+    return json.dumps(
+        {"notes": [{"turns": [2], "text": text, "facts": [{"turns": [2], **one} for one in facts]}]}
+    )
+
+
+LIKES_LAPSANG = {"restatement": "Old Friend likes lapsang.", "subject": "Old Friend", "about": "companion"}
+LIKES_LAPSANG |= {"attribute": "likes", "value": "lapsang"}
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "told", "likes"),
+    [
+        ("And you?", "I like lapsang.", "Old Friend likes lapsang.", LIKES_LAPSANG),
+        (
+            "你呢？", "我喜欢正山小种。", "老友喜欢正山小种。",
+            LIKES_LAPSANG | {"restatement": "老友喜欢正山小种。", "subject": "老友", "value": "正山小种"},
+        ),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+def test_what_the_companion_says_of_itself_again_is_shown_to_the_image_of_itself_alone(
+    opened, mind, said, answer, told, likes
+):
+    mind.answers("talk", answer)
+    mind.answers("notes", of_the_companion(likes, text=told))
+    with opened() as home:
+        for times in (1, 2):
+            saved(home, said)
+            assert (len(mind.asked("user")), len(mind.asked("self"))) == (0, times)
+        (known,) = home.memory.facts()
+        assert known.seen > known.said
+
+
+def test_a_note_in_which_no_fact_was_found_is_of_whoever_said_it(opened, mind):
+    of_the_user = {"notes": [{"turns": [1], "text": "The user lives in Lyon.", "facts": []}]}
+    mind.answers("talk", "I like lapsang.")
+    mind.answers("notes", of_the_companion(), json.dumps(of_the_user))
+    with opened() as home:
+        saved(home, "And you?")
+        assert (len(mind.asked("user")), len(mind.asked("self"))) == (0, 1)
+        saved(home, "I live in Lyon.")
+        assert (len(mind.asked("user")), len(mind.asked("self"))) == (1, 1)
 
 
 def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_stands(opened, mind):
@@ -160,19 +188,37 @@ def test_what_has_changed_since_is_not_brought_back_by_an_image_that_had_to_wait
         assert home.memory.image("user") == "The user lives in Oslo."
 
 
-def test_an_image_holds_its_size(opened, mind):
-    mind.answers("notes", home_of_the_user("Lyon"))
-    mind.answers(
-        "user",
-        operations(
-            {"operation": "add", "text": "The user lives in Lyon.", "importance": 9},
-            {"operation": "add", "text": "Where the user lives is in Lyon, it was said.", "importance": 1},
-        ),
-    )
+@pytest.mark.parametrize(
+    ("said", "matters", "least", "asked"),
+    [
+        ("I live in Lyon, and I hate coriander.", ("home", "Lyon", "the user lives in Lyon."),
+         ("dislikes", "coriander", "the user hates coriander."), "Do I like coriander?"),
+        ("我住在里昂，讨厌香菜。", ("住处", "里昂", "用户住在里昂。"),
+         ("讨厌", "香菜", "用户讨厌香菜。"), "我喜欢香菜吗？"),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+def test_an_image_holds_its_size_and_what_left_it_is_told_by_facts(
+    opened, mind, server, said, matters, least, asked
+):
+    subject = "the user" if said.isascii() else "用户"
+    facts = [
+        {"turns": [1], "subject": subject, "attribute": attribute, "value": value, "restatement": text}
+        for attribute, value, text in (matters, least)
+    ]
+    mind.answers("notes", json.dumps({"notes": [{"turns": [1], "text": said, "facts": facts}]}))
+    lines = [
+        {"operation": "add", "text": one[2], "importance": 9 - at} for at, one in enumerate((matters, least))
+    ]
+    mind.answers("user", operations(*lines))
     with opened(IMAGE_TOKENS="8") as home:
-        saved(home, "I live in Lyon.")
-        assert home.memory.image("user") == "The user lives in Lyon."
-        assert [one.restatement for one in home.memory.facts(current=True)] == ["the user lives in Lyon."]
+        _, told = saved(home, said)
+        assert told == ["save.image_moved"]
+        assert home.memory.image("user") == matters[2]
+        assert [one.restatement for one in home.memory.facts(current=True)] == [matters[2], least[2]]
+        home.say(asked)
+        handed = json.dumps(server.chats[-1]["messages"], ensure_ascii=False)
+        assert least[1] in handed.replace(asked, "")
 
 
 def test_an_end_that_was_told_later_reaches_the_image_with_the_day_of_it(opened, mind):

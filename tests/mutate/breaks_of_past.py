@@ -6,6 +6,9 @@ from tests.mutate.breaks import Break
 
 IMPORTING = "tests/jobs/test_importing.py::"
 READING = "tests/jobs/test_reading_up.py::"
+CHAPTERS = "tests/jobs/test_chapters.py::"
+FADING = "tests/jobs/test_fading_out.py::"
+KILLED = "tests/jobs/test_fading_kills.py::"
 
 OF_PAST: tuple[Break, ...] = (
     Break(
@@ -80,5 +83,51 @@ OF_PAST: tuple[Break, ...] = (
         '            sql("DELETE FROM imported_message WHERE source = ?", (number,))\n',
         "",
         (IMPORTING + "test_a_whole_import_is_taken_back_and_may_come_again",),
+    ),
+    Break(
+        "a chapter of the past costs no call",
+        "P-past",
+        "jobs/chapters.py",
+        "            self._memory.past.count_calls(1)\n",
+        "            pass\n",
+        (
+            CHAPTERS
+            + "test_chapters_of_the_past_are_among_the_calls_of_the_day_and_those_of_today_wait_for_nothing",
+        ),
+    ),
+    Break(
+        "a line that one deletion took comes back with the next",
+        "P-past",
+        "storage/fading_verbs.py",
+        "        fresh = self._eraser.refreshed(chosen)\n",
+        "        fresh = chosen\n",
+        (FADING + "test_what_one_deletion_takes_from_an_image_the_next_does_not_put_back",),
+    ),
+    Break(
+        "of several deletions only the last is cleaned",
+        "P-past",
+        "storage/sqlite/store.py",
+        "        before = self.erasure_note() or ErasureNote((), ())\n",
+        "        before = ErasureNote((), ())\n",
+        (FADING + "test_several_steps_of_deleting_are_cleaned_and_proven_together",),
+    ),
+    Break(
+        "the words of what faded go in a commit of their own",
+        "P-past",
+        "storage/sqlite/faded.py",
+        "        with self._database.write() as sql:\n            self._note_faded(names, now)\n",
+        "        self._note_faded(names, now)\n        with self._database.write() as sql:\n",
+        (KILLED + "test_a_kill_leaves_whole_steps_and_the_next_look_goes_on",),
+    ),
+    Break(
+        "what is let back stays missing in its summary",
+        "P-past",
+        "storage/sqlite/store.py",
+        "                gone += self._ask_with(turn)\n",
+        "                pass\n",
+        (
+            "tests/test_pleas_heard.py::"
+            "test_what_is_released_is_told_again_in_the_summary_and_the_chapter_that_were_made_without_it",
+        ),
     ),
 )

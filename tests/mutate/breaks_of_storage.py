@@ -218,7 +218,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "a database of another shape is taken",
         "P15",
         "storage/sqlite/database.py",
-        "                shape.refuse_misshapen(self._connection, path)\n",
+        "        shape.refuse_misshapen(self._connection, self.path)\n",
         "",
         (
             "tests/storage/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",

@@ -220,7 +220,7 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "persons with like names share a folder",
         "P19",
-        "people.py",
+        "storage/sqlite/registry.py",
         'hashlib.sha256(person.encode("utf-8", "surrogatepass"))',
         'hashlib.sha256(person.strip("./").encode("utf-8", "surrogatepass"))',
         (PEOPLE + "test_what_one_person_said_is_in_no_other_persons_memory",),
@@ -228,7 +228,7 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "a companion with an instruction remembers what was told to another",
         "P19",
-        "people.py",
+        "storage/sqlite/registry.py",
         '    return own / ("own" if instruction is None else f"instruction-{instruction}")\n',
         '    return own / "own"\n',
         (PEOPLE + "test_each_system_instruction_has_a_companion_of_its_own",),

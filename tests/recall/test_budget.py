@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 
 import pytest
 
 from domain.languages import estimate
 from llm import Layers, assemble
-from recall import budget
+from recall import selection
 from recall.words import LONG, MARK, excerpt, size_of
 from tests.recall.test_finder import LIMITS, NOW, StoredLife
 
@@ -61,7 +60,7 @@ def test_the_best_hit_has_room_to_be_read_and_each_after_it_less_than_the_one_be
     recalled = life.recall("Which lighthouse burned?", limits=replace(LIMITS, turns=30, tokens=2000))
     sizes = {turn.text_id: size_of(turn.text) for turn in recalled.turns if turn.hit}
     best_first = [sizes[text_id] for text_id in recalled.ranked]
-    room = list(islice(budget.longest(), 1000))
+    room = list(map(selection.longest, range(1000)))
     assert len(best_first) > 6
     assert best_first[0] > 500
     assert all(size <= room[at] + 20 for at, size in enumerate(best_first))

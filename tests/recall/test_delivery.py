@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.languages import estimate
 from domain.records import Summary, Turn
-from recall import budget as budgets
 from recall import selection
 from recall.embedding import query_key, style_for, summary_key, turn_key
 from recall.finder import needs_memory
@@ -25,6 +26,12 @@ def test_the_key_of_a_turn_begins_with_day_and_speaker_and_itself_then_the_two_t
         turn_key(_turn("Lovely."), before)
         == "8 May 2023 User: Lovely.\nAssistant: How was it?\nUser: I went out."
     )
+
+
+def test_the_key_of_a_turn_in_a_talk_of_several_names_whoever_said_it():
+    ann = replace(_turn("I went out.", "assistant"), speaker="Ann")
+    bob = replace(_turn("So did I.", "assistant"), speaker="Bob")
+    assert turn_key(bob, [ann]) == "8 May 2023 Bob: So did I.\nAnn: I went out."
 
 
 def test_for_an_embedder_of_sentences_a_turn_stands_as_it_was_said_and_a_short_one_with_what_it_answers():
@@ -57,13 +64,13 @@ def test_what_is_chosen_fits_the_budget_and_hits_are_named(costs, budget):
     cost = dict(costs)
     ranked = [row for row, _ in costs[: len(costs) // 2]]
     around = {row: [near for near in (row + 1, row - 1) if near in cost] for row in ranked}
-    chosen = budgets.choose(ranked, around, cost, budget)
+    chosen = selection.choose(ranked, around, cost, budget)
     assert sum(cost[row] for row in chosen) <= budget
     assert {row for row, hit in chosen.items() if hit} <= set(ranked)
 
 
 def test_one_long_hit_does_not_shut_out_the_rest():
-    chosen = budgets.choose([1, 2, 3], {}, {1: 50, 2: 5000, 3: 40}, 100)
+    chosen = selection.choose([1, 2, 3], {}, {1: 50, 2: 5000, 3: 40}, 100)
     assert list(chosen) == [1, 3]
 
 
@@ -104,8 +111,8 @@ def test_small_talk_and_plain_orders_are_not(text):
 
 def test_a_record_is_paid_for_once_and_not_again_where_a_summary_opened_it():
     cost, days = dict.fromkeys(range(4), 10), {0: ("s", "1"), 1: ("s", "1"), 2: ("s", "2"), 3: ("t", "1")}
-    enough = 40 + 3 * budgets.RECORD + budgets._NUMBERS
-    assert len(budgets.choose(range(4), {}, cost, enough, days)) == 4
-    assert len(budgets.choose(range(4), {}, cost, enough - 1, days)) == 3
-    assert len(budgets.choose(range(4), {}, cost, enough - budgets.RECORD, days, ["s"])) == 4
-    assert len(budgets.choose(range(4), {}, cost, enough - budgets.RECORD - 1, days, ["s"])) == 3
+    enough = 40 + 3 * selection.RECORD + selection._NUMBERS
+    assert len(selection.choose(range(4), {}, cost, enough, days)) == 4
+    assert len(selection.choose(range(4), {}, cost, enough - 1, days)) == 3
+    assert len(selection.choose(range(4), {}, cost, enough - selection.RECORD, days, ["s"])) == 4
+    assert len(selection.choose(range(4), {}, cost, enough - selection.RECORD - 1, days, ["s"])) == 3

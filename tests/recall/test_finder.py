@@ -14,9 +14,9 @@ from domain.recollection import RecallLimits
 from domain.records import Turn
 from models.sentence_embedder import SentenceEmbedder
 from recall import words
-from recall.budget import ENTRY, FRAME, RECORD
 from recall.embedding import HashedEmbedder, style_for, turn_key
 from recall.finder import Finder, Signs, is_relevant
+from recall.selection import ENTRY, FRAME, RECORD
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn
 
@@ -126,6 +126,18 @@ def test_what_was_said_is_found_with_where_and_when_and_why(life):
     assert dict(best.why.parts)
     assert recalled.summaries[0].session_id == "old"
     assert recalled.degraded == ()
+
+
+def test_what_a_question_finds_in_a_short_reply_counts_for_what_that_answers(life):
+    meant = life.embedder.embed(["a question in quite other words"])[0]
+    life.vectors.rows = [
+        (of, session, kind, meant if of == "old-3a" else vector * 0)
+        for of, session, kind, vector in life.vectors.rows
+    ]
+    found = life.recall("¿Adónde?", embed=lambda texts: [meant] * len(texts), gated=False)
+    near = {turn.text_id: dict(turn.why.parts)["dense"] for turn in found.turns if turn.hit}
+    assert near["old-3u"] > 0.9 * near["old-3a"]
+    assert all(of in ("old-3u", "old-3a") or one < 0 for of, one in near.items())
 
 
 WORK = (

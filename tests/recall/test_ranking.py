@@ -112,6 +112,14 @@ def test_vectors_of_an_embedder_that_finds_all_alike_do_not_count():
     assert clarity(np.array([0.6, 0.1, 0.1, 0.1], np.float32)) == 1.0
 
 
+def test_what_stood_before_lends_a_turn_more_than_what_came_after_it():
+    alike = np.array([0.1, 0.1, 0.9, 0.1, 0.1, 0.1], np.float32)
+    one_session = {"joined": np.ones(5, np.bool_), "of_session": np.zeros(6, np.int64)}
+    near = parts(_evidence(similarity=alike, **one_session))["dense_near"]
+    assert near[3] > near[1] > near[5]
+    assert near[4] > near[0]
+
+
 def test_a_fact_lifts_the_turn_it_was_drawn_from():
     assert rank(_evidence(fact_words=_at(0)), weigh).turns[0] > rank(_evidence(), weigh).turns[0]
 

@@ -14,6 +14,7 @@ from domain.languages import estimate
 from domain.recollection import RecallLimits, Recollection
 from domain.text import checked
 from llm import Layers, assemble
+from models.memories import served_by
 from tests.contract.test_knowing import learned, new_fact
 from tests.jobs.writing_chapters import Life, life
 
@@ -97,7 +98,7 @@ def test_what_was_handed_over_is_visited_up_to_its_life(year: Life) -> None:
     found = recalled(year, "What have we talked about from April to June?")
     session = year.memory.start_session()
     year.memory.store_round(
-        session.session_id, "Hm?", "So.", year.now.isoformat(), "stop", served=found.served
+        session.session_id, "Hm?", "So.", year.now.isoformat(), "stop", served=served_by(found)
     )
     visited = {node.text_id for node in year.memory.tree.nodes() if node.visit_count}
     assert found.chapters[0].text_id in visited

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall.turn_table import TurnTable
+from recall.turn_table import Pool, TurnTable, with_answered
 
 
 @dataclass(frozen=True)
@@ -82,3 +82,23 @@ def test_what_one_question_reads_stays_as_it_is_while_turns_are_taken_in():
     assert still.place.tolist() == [0, 0, 1]
     assert still.rows(np.array([3, 4]))[0].tolist() == [2]
     assert table.snapshot().next.tolist() == [3, 4, -1, 2, -1]
+
+
+def _near(similarity, short, joined):
+    rows = np.arange(10, 10 + len(similarity))
+    pool = Pool(
+        rows, np.array(joined), np.zeros((0, len(rows)), np.float32), np.array(similarity, np.float32)
+    )
+    lifted = with_answered(pool, lambda asked: set(asked) & {10 + at for at in short}).similarity
+    return [round(float(one), 2) for one in lifted]
+
+
+def test_a_turn_is_hardly_less_near_than_the_short_one_that_answers_it():
+    assert _near([0.2, 0.6, 0.1], {1}, [True, True]) == [0.55, 0.6, 0.1]
+    assert _near([0.7, 0.6, 0.1], {1}, [True, True]) == [0.7, 0.6, 0.1]
+
+
+def test_a_long_turn_or_one_of_another_session_lends_nothing_to_the_turn_before_it():
+    assert _near([0.2, 0.6, 0.1], {0, 2}, [True, True]) == [0.2, 0.6, 0.1]
+    assert _near([0.2, 0.6, 0.1], {1}, [False, True]) == [0.2, 0.6, 0.1]
+    assert _near([0.6, 0.2], {0, 1}, [True]) == [0.6, 0.2]

@@ -35,6 +35,7 @@ TAMPERED = {
     "a table that is gone": ("DROP TABLE pin", "pin"),
     "a table of words that is gone": ("DROP TABLE turn_postings", "turn_postings"),
     "a view for a table": ("DROP TABLE meta; CREATE VIEW meta AS SELECT 1 AS key, 2 AS value", "meta"),
+    "a table for a view": ("DROP VIEW node; CREATE TABLE node (text_id TEXT)", "node"),
     "a table copied without its rules": (
         "CREATE TABLE copy AS SELECT * FROM persona; DROP TABLE persona; ALTER TABLE copy RENAME TO persona",
         "persona.version",
@@ -209,6 +210,28 @@ def test_an_index_that_is_not_ours_is_made_anew_and_nothing_is_lost(path: Path, 
     Database(path, QUIET).close()
     assert contents(path) == before
     assert indexes(path) == wanted
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "DROP VIEW node",
+        "DROP VIEW node; CREATE VIEW node AS SELECT text_id FROM conversation",
+        "DROP VIEW node; CREATE VIEW node AS SELECT no FROM such_table",
+    ],
+    ids=["missing", "of another form", "of nothing"],
+)
+def test_a_view_of_the_tree_that_is_not_ours_is_made_anew(path: Path, script: str) -> None:
+    before, wanted = contents(path), nodes(path)
+    tamper(path, script)
+    Database(path, QUIET).close()
+    assert contents(path) == before
+    assert nodes(path) == wanted != []
+
+
+def nodes(path: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT * FROM node ORDER BY rank, place, text_id").fetchall()
 
 
 def test_a_value_is_found_also_where_the_index_that_would_tell_was_taken_away(path: Path) -> None:

@@ -23,8 +23,12 @@ from tests.torture.kills import ROOT, Tried
 
 #: How many orders of events are tried, drawn at random, in place of those that every test run tries.
 _ORDERS = "150"
+#: How many texts are drawn for each pattern that is looked for only where its letters stand.
+_TEXTS = "300"
 #: How often the worker of the index is killed at a random moment, beside the kills that are counted.
 _KILLS = "10"
+#: So many times more of the statements of fading are tried than in every test run: all of fading, a fourth of deleting.
+_FADING_KILLS = "8"
 #: Of the writes of served requests every so-manieth one is a kill point: each trial begins a server.
 _BETWEEN = 61
 #: The same of the writes of an import, which are much alike.
@@ -173,13 +177,17 @@ PROMISES = (
         "P21",
         "a durable job killed anywhere is finished once, and only once",
         killed("import", every=_BETWEEN_WRITES),
-        ("tests/test_knowing_kills.py", "tests/test_survivors.py -k p21"),
+        ("tests/test_knowing_kills.py", "tests/jobs/test_fading_kills.py", "tests/test_survivors.py -k p21"),
     ),
     Promise(
         "P22",
         "what a person asked to have forgotten is in no later prompt",
         (),
-        ("tests/test_pleas_heard.py", "tests/jobs/test_reading_up.py -k 'plea or forgotten or withheld'"),
+        (
+            "tests/test_pleas_heard.py",
+            "tests/jobs/test_reading_up.py -k 'plea or forgotten or withheld'",
+            "tests/facts/test_guarded.py",
+        ),
     ),
     Promise(
         "doors",
@@ -280,7 +288,12 @@ def _tested(arguments: str) -> Tried:
             f"--junitxml={report}",
             *shlex.split(arguments),
         ]
-        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS, "KILLS": _KILLS}
+        environment = os.environ | {
+            "ANY_ORDER_EXAMPLES": _ORDERS,
+            "KILLS": _KILLS,
+            "FADING_KILLS": _FADING_KILLS,
+            "GUARDED_EXAMPLES": _TEXTS,
+        }
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         if not report.exists():
             return Tried(arguments, 0, [f"pytest {arguments} did not run"])

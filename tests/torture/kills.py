@@ -8,6 +8,7 @@ python -m tests.torture.kills SCENE FIRST STRIDE      some kill points of a scen
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pickle
@@ -115,6 +116,8 @@ def _some_points(played: Scene, first: int, stride: int) -> Tried:
         wanted = _apart(partial(played.contents, after))
         # To look at a database of the first version is to carry it over.
         before = wanted if name == "migration" else _apart(partial(played.contents, base))
+        _load(_apart(partial(_used, played, shutil.copytree(base, folder), before, wanted)))
+        shutil.rmtree(folder)
         for point in range(first, _MOST, stride):
             shutil.copytree(base, folder)
             ended = stops.run(partial(played.play, folder), point, folder)
@@ -136,6 +139,20 @@ def _judged(played: Scene, folder: Path, before: Any, wanted: Any) -> list[str]:
         return list(played.judge(folder, before, wanted))
     except Exception as fault:
         return [f"opened again it broke: {fault!r}"]
+
+
+def _used(played: Scene, folder: Path, before: Any, wanted: Any) -> list[str]:
+    """The modules that are loaded once this scene was played and judged, in the order in which they were loaded."""
+    played.play(folder)
+    _judged(played, folder, before, wanted)
+    return list(sys.modules)
+
+
+def _load(names: Iterable[str]) -> None:
+    """Import now what each trial would have to import: that takes longer than the trial."""
+    for name in names:
+        with suppress(ImportError):
+            importlib.import_module(name)
 
 
 def _of_the_house(name: str) -> Scene:

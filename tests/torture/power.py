@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import random
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -23,10 +22,15 @@ from domain import errors
 from storage.sqlite.database import Database
 from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process, scratch
 from tests.torture.scene import TYPED
+from tests.torture.traces import FORM, Call, calls
 
-_CALLS = "pwrite64,write,ftruncate,fsync,fdatasync"
-_LINE = re.compile(r"^\d+\s+(\w+)\((\d+)<([^>]*)>(?:, (.*))?\)\s+= (-?\d+)")
-_ARGUMENTS = re.compile(r'^"((?:\\x[0-9a-f]{2})*)", (\d+)(?:, (\d+))?$')
+_PLAYED = ("pwrite64", "write", "ftruncate", "fsync", "fdatasync")
+#: Change files as well, but are not played here: the database uses none of them on its files.
+_NOT_PLAYED = (
+    "writev", "pwritev", "pwritev2", "truncate", "fallocate", "sendfile", "copy_file_range",
+    "unlink", "unlinkat", "rename", "renameat", "renameat2",
+)  # fmt: skip
+_STDOUT = ("stdout",)
 _DATABASE = ("memory.db", "memory.db-journal", "memory.db-wal")
 
 
@@ -98,10 +102,10 @@ def every_cut(seeds: int = 3, played: Played = ROUND, stride: int = 1) -> Tried:
         shutil.copytree(base, folder)
         disks = {name: Disk(_read(base / "data" / name)) for name in _DATABASE}
         kept: list[str] = []
-        for number, line in enumerate(_trace(played.command(folder), Path(where, "strace"))):
-            said = _apply(line, disks)
+        for number, call in enumerate(_trace(played.command(folder), Path(where, "strace"))):
+            said = _apply(call, disks)
             kept += [text for told, text in played.keeps.items() if told == said]
-            for seed in range(seeds) if number % stride == 0 or line[1] == "stdout" else ():
+            for seed in range(seeds) if number % stride == 0 or call.files == _STDOUT else ():
                 tried.points += 1
                 chance = random.Random(number * seeds + seed) if seed > 1 else None
                 _lay(disks, cut, chance, everything=seed == 1)
@@ -115,59 +119,36 @@ def every_cut(seeds: int = 3, played: Played = ROUND, stride: int = 1) -> Tried:
     return tried
 
 
-def _trace(command: list[str], out: Path) -> list[tuple[str, str, str]]:
-    """The writes of a command: (call, file, arguments)."""
-    traced = [
-        "strace",
-        "-f",
-        "--seccomp-bpf",
-        "-qq",
-        "-y",
-        "-xx",
-        "-s",
-        "2000000",
-        "-o",
-        str(out),
-        "-e",
-        f"trace={_CALLS}",
-    ]
-    subprocess.run([*traced, *command], cwd=ROOT, check=True, stdout=subprocess.PIPE)
-    found = []
-    for line in out.read_text(encoding="ascii", errors="replace").splitlines():
-        if (read := _LINE.match(line)) and int(read[5]) >= 0:
-            name = (
-                Path(_bytes(read[3]).decode("utf-8", "replace")).name
-                if "\\x" in read[3]
-                else Path(read[3]).name
-            )
-            found.append((read[1], name if read[2] != "1" else "stdout", read[4] or ""))
-    return found
+def _trace(command: list[str], out: Path) -> Iterator[Call]:
+    """The writes of a command, in their order."""
+    watched = ["-o", str(out), "-e", f"trace={','.join((*_PLAYED, *_NOT_PLAYED))}"]
+    subprocess.run(["strace", *FORM, *watched, *command], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    for call in calls(out.read_text(encoding="ascii", errors="replace").splitlines()):
+        if call.name in _PLAYED:
+            yield call
+        elif not set(_DATABASE).isdisjoint(call.files):
+            raise ValueError(f"{call.name} of {call.files} is not played")
 
 
-def _apply(line: tuple[str, str, str], disks: dict[str, Disk]) -> str:
+def _apply(call: Call, disks: Mapping[str, Disk]) -> str:
     """Do one write; what the program said by it, if it said anything."""
-    call, name, arguments = line
-    given = _ARGUMENTS.match(arguments)
-    if name == "stdout" and given is not None:
-        return _bytes(given[1]).decode()
-    disk = disks.get(name)
+    if call.files == _STDOUT:
+        return call.data.decode()
+    disk = disks.get(call.files[0])
     if disk is None:
         return ""
-    if call in ("fsync", "fdatasync"):
+    if call.name in ("fsync", "fdatasync"):
         disk.sync()
-    elif call == "ftruncate":
-        disk.write(int(arguments), _CUT)
-    elif given is not None:
-        disk.write(int(given[3] or 0), _bytes(given[1]))
+    elif call.name == "ftruncate":
+        disk.write(call.numbers[0], _CUT)
+    else:
+        _, at = call.numbers  # SQLite always says where
+        disk.write(at, call.data)
     return ""
 
 
 def _read(path: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
-
-
-def _bytes(escaped: str) -> bytes:
-    return bytes.fromhex(escaped.replace("\\x", ""))
 
 
 def _lay(disks: dict[str, Disk], folder: Path, chance: random.Random | None, *, everything: bool) -> None:

@@ -9,7 +9,7 @@ IMPORTING = {
     "flag.dry_run": "with --import: only look what is in it, and write nothing",
     "command.import": "Bring along conversations that other programs kept",
     "help.about.import": "FILE is an export, or a folder of them; --me says who you are in chats between people; --dates day or --dates month says what 3/4 names first; --dry-run only looks. Without anything: what was brought along. undo N takes a whole import back; rest lets nothing of it be read up, on goes on.",
-    "setting.import_calls": "Model calls a day for summaries and notes of what was brought along, at most; 0: none.",
+    "setting.import_calls": "Model calls a day for summaries, notes and chapters of what was brought along, at most; 0: none.",
     "settings.amount": "{name}={value}: must be a whole number from 0 to 100000.",
     "usage.needs_import": "--me, --dates and --dry-run go with --import.",
     "import.source.chatgpt": "ChatGPT",
@@ -47,7 +47,7 @@ IMPORTING = {
     "import.left_out": "  left out: {count} · {reason}",
     "import.more_unread": "  and {count} more that could not be read.",
     "import.done": "{source}: {messages} brought along from {conversations}, in {sessions}. /import undo {number} takes it back.",
-    "import.later": "It is found by its words at once. Vectors, summaries and notes follow while you chat.",
+    "import.later": "It is found by its words at once. Vectors, summaries, notes and chapters follow while you chat.",
     "import.who": "Who are you in {path}? ({names})",
     "import.needs_me": "In {path} people talk, and nobody says which of them you are: {names}. Give it with --me NAME.",
     "import.nobody_of_that_name": "In {path} nobody has the name that --me gives. There are: {names}.",
@@ -76,7 +76,7 @@ IMPORTING = {
     "count.calls": "{count} calls",
     "import.whole_done": "The memory is that of {path}: every row of it. Words and vectors are made anew at the next start.",
     "import.whole_elsewhere": (
-        "{path} is a whole memory, and this one holds conversations already: only its conversations are brought along."
+        "{path} is a whole memory, and this one holds something already: only its conversations are brought along."
         " For all of it: --data-dir NEW --import {path}"
     ),
     "import.whole_damaged": "{path} is cut off or damaged ({reason}). Nothing was changed; export it again.",

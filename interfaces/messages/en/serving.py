@@ -32,7 +32,7 @@ SERVING = {
     "serve.leaving": "finishing what is under way …",
     "serve.left": "Closed. Everything that was answered is stored.",
     "serve.cut_off": "Closed. Something was still under way after {seconds} seconds and was given up; nothing of it is stored.",
-    "serve.packages_missing": "Serving needs some more packages ({package} is missing): make serve, or pip install -r requirements-serve.txt.",
+    "serve.packages_missing": "Serving needs some more packages ({package} is missing): make serve, or pip install -r requirements-serve.txt; of an installed tool, install it anew with [serve] behind the folder.",
     "serve.needs_token": "{host} can be reached by other machines, so programs need a token: --token add NAME, then start again.",
     "serve.port_in_use": "Something else listens at {host} port {port}. Close it, or choose another --port.",
     "serve.no_such_host": "This machine has no address {host}. Choose another --host; 127.0.0.1 is this machine alone.",

@@ -32,7 +32,7 @@ SERVING = {
     "serve.leaving": "正在完成手头的请求……",
     "serve.left": "已关闭。回答过的都已存下。",
     "serve.cut_off": "已关闭。{seconds} 秒后仍未完成的请求已放弃，没有存下任何部分。",
-    "serve.packages_missing": "服务还需要一些软件包（缺 {package}）：make serve，或 pip install -r requirements-serve.txt。",
+    "serve.packages_missing": "服务还需要一些软件包（缺 {package}）：make serve，或 pip install -r requirements-serve.txt；装成工具的，请在目录后加 [serve] 重装。",
     "serve.needs_token": "其他机器能连到 {host}，所以程序需要令牌：先 --token add 名字，再启动。",
     "serve.port_in_use": "{host} 的端口 {port} 已被占用。请关闭占用者，或用 --port 换一个。",
     "serve.no_such_host": "这台机器没有地址 {host}。请用 --host 换一个；127.0.0.1 仅限本机。",

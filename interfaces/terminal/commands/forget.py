@@ -44,6 +44,7 @@ def remember(context: CommandContext, argument: str) -> Next:
         context.tell("remember.nothing")
         return None
     context.memory.release([turn.text_id for turn in held])
+    context.conversation.keep_silent()
     for turn in held[:_SHOWN]:
         context.aside.line(_turn_line(context, turn))
     context.tell("remember.done", turns=context.words.count("turn", len(held)))
@@ -101,6 +102,7 @@ def _counts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:
     return {
         "turns": count("turn", len(chosen.turns)),
         "summaries": count("summary", len(chosen.summaries)),
+        "chapters": count("chapter", len(chosen.chapters)),
         "notes": count("note", len(chosen.notes)),
         "facts": count("fact", len(chosen.facts)),
         "versions": count("version", len(chosen.versions)),

@@ -142,6 +142,9 @@ def _search(context: CommandContext, query: str) -> None:
         _show_hit(context, memory, query)
     for other in found.others:
         _show_other(context, other, query)
+    # Whether a memory of others can be read is known only now, and nothing found may mean that none could.
+    for notice in context.memory.others.take_notices() if context.memory.others else ():
+        context.aside.line(context.words.notice(notice), "warning")
 
 
 def _show_hit(context: CommandContext, memory: RecalledTurn | RecalledSummary, query: str) -> None:

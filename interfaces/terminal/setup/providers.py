@@ -23,7 +23,6 @@ class Provider:
 
     name: str
     base: str
-    needs_key: bool = True
     embedding: str = ""
     suggested: str = ""
 
@@ -42,10 +41,10 @@ KNOWN: tuple[Provider, ...] = (
     Provider("OpenRouter", "https://openrouter.ai/api/v1"),
 )
 LOCAL: tuple[Provider, ...] = (
-    Provider("Ollama", "http://127.0.0.1:11434/v1", needs_key=False),
-    Provider("LM Studio", "http://127.0.0.1:1234/v1", needs_key=False),
-    Provider("llama.cpp", "http://127.0.0.1:8080/v1", needs_key=False),
-    Provider("vLLM", "http://127.0.0.1:8000/v1", needs_key=False),
+    Provider("Ollama", "http://127.0.0.1:11434/v1"),
+    Provider("LM Studio", "http://127.0.0.1:1234/v1"),
+    Provider("llama.cpp", "http://127.0.0.1:8080/v1"),
+    Provider("vLLM", "http://127.0.0.1:8000/v1"),
 )
 
 

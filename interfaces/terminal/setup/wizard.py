@@ -131,7 +131,7 @@ class _Wizard:
         context.aside.line(f"  {len(places) + 1}  {context.words.say('setup.other')}")
         chosen = self._choice(len(places) + 1)
         if chosen > len(places):
-            return Provider("", self._base(), needs_key=True), None
+            return Provider("", self._base()), None
         return places[chosen - 1], here.get(places[chosen - 1].name)
 
     def _choice(self, most: int) -> int:

@@ -213,6 +213,30 @@ def test_the_model_says_what_a_session_came_to(tmp_path: Path, settings: dict[st
             assert (life.id, life.rank, life.children_ids) == ("life", 2, (session_id,))
 
 
+def test_the_model_writes_the_chapters_over_sessions_however_many_it_may_read_up_a_day(
+    tmp_path: Path, settings: dict[str, str]
+) -> None:
+    with ScriptedServer() as model:
+        model.answer = friend
+        served = {"OPENAI_API_BASE": model.base, "OPENAI_API_KEY": "k", "CHAT_MODEL": "m"}
+        given = {**settings, **served, "GROUP_SIZE": "2", "IMPORT_CALLS": "0"}
+        with MemorySystem("bot", "life", base_path=tmp_path, settings=given) as system:
+            for day in range(4):
+                session_id = system.start_session()
+                said = datetime(2025, 3, 1 + day, 9, tzinfo=UTC)
+                system.add_memory(f"It is day {day}.", source="user", creation_time=said)
+                system.flush_context()
+                system.summarize_session(session_id)
+            life = system.summarize_long_term_memory()
+            assert life is not None
+            (over,) = life.children_ids
+            chapters = {
+                one[0].id: one[0] for one in system.query(filters=[("rank", "==", 2)], recall_context=False)
+            }
+            assert len(chapters[over].children_ids) == 2
+            assert "It is day 0." in chapters[over].content
+
+
 def test_conversions_go_both_ways(tmp_path: Path, settings: dict[str, str], system: MemorySystem) -> None:
     units = talk(system)
     for number, made in enumerate(

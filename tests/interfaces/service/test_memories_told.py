@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from domain.recollection import RecalledChapter, RecalledTurn, Recollection, Why
+from pathlib import Path
+
+from domain.recollection import RecalledChapter, RecalledOther, RecalledTurn, Recollection, Why
 from domain.records import Turn
 from interfaces.http.page_shapes import recalled_shape, turn_shape
 from interfaces.messages import Words
 from interfaces.service.memories_told import told
+from tests.interfaces.service.opened import opened_service
 
 WHEN = "2025-05-01T10:00:00+00:00"
 WHY = Why("owls", 1.0)
@@ -27,3 +30,38 @@ def test_the_page_is_told_who_said_what_neither_of_the_two_said_and_which_chapte
         turn_shape(Turn(1, "t1", "s1", WHEN, "assistant", "Assistant: Hi.", 1, speaker="Ann")).speaker
         == "Ann"
     )
+
+
+NOTE = RecalledOther("o1", "notes", "garden.md", "", None, "The owl box hangs in the pear tree.", WHY)
+
+
+def test_what_a_memory_of_others_holds_is_told_to_programs_with_the_name_of_its_source() -> None:
+    said = RecalledOther("o2", "Ann", "", WHEN, "user", "I saw an owl.", WHY)
+    note, spoken = told(Recollection((), (), (), others=(NOTE, said)))
+    assert note.text == "[@notes · garden.md] The owl box hangs in the pear tree."
+    assert (note.remembered.kind, note.remembered.date) == ("other", "")
+    assert spoken.text == "[@Ann · 2025-05-01 · its person] I saw an owl."
+
+
+def test_the_page_is_told_which_memory_of_others_something_is_from() -> None:
+    shown = recalled_shape(Words("en"), Recollection((), (), (), others=(NOTE,)))
+    assert [(one.kind, one.speaker, one.marks) for one in shown.memories] == [
+        ("other", "notes", ("garden.md",))
+    ]
+
+
+def test_only_me_is_told_what_memories_of_others_hold(tmp_path: Path, server, clock, new_id) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "keys.md").write_text("The spare key lies under the blue flower pot.")
+    with opened_service(
+        tmp_path, server, clock, new_id, EXTERNAL_MEMORIES=f"notes={tmp_path / 'notes'}"
+    ) as opened:
+        opened.service.remember("I have a sister.", "ann")
+        (found,) = opened.service.recall("Where is the spare key?", "me").memories
+        assert (found.kind, found.text.partition("]")[0]) == (
+            "other",
+            f"[@notes · keys.md · {found.date[:10]}",
+        )
+        assert all(
+            one.kind != "other" for one in opened.service.recall("Where is the spare key?", "ann").memories
+        )

@@ -285,6 +285,29 @@ def test_a_host_and_p_use_the_memory_that_a_server_holds(tmp_path: Path, server:
     assert sorted(said(tmp_path)) == ["By hand.", "Over HTTP.", "Over MCP."]
 
 
+def test_a_chat_takes_the_memory_from_a_server_which_has_it_again_when_the_chat_has_ended(
+    tmp_path: Path, server: ScriptedServer, chat: Chat
+) -> None:
+    settings = connected(server.base, **BUILT_IN)
+    server.script(say("Hello from here."))
+    with program(tmp_path, **settings) as serving:
+        body = {"input": "Over HTTP.", "user_id": "me"}
+        assert serving.ask("POST", "/process", body).status == 200
+        terminal = chat(**settings)
+        terminal.prompt()
+        terminal.say("I am at the keyboard.")
+        terminal.see("Hello from here.")
+        refused = serving.ask("POST", "/process", {**body, "input": "Beside the chat."})
+        assert (refused.status, "retry-after" in map(str.lower, refused.headers)) == (503, True)
+        terminal.prompt()
+        terminal.say("/exit")
+        assert terminal.ended() == 0
+        until(lambda: serving.ask("POST", "/process", {**body, "input": "After it."}).status == 200)
+        assert served_ended(serving)[0] == 0
+    assert said(tmp_path) == ["Over HTTP.", "I am at the keyboard.", "After it."]
+    assert whole(tmp_path)
+
+
 @pytest.mark.torture
 def test_a_server_takes_the_memory_from_a_host_and_both_go_on(tmp_path: Path, server: ScriptedServer) -> None:
     settings = connected(server.base, **BUILT_IN)

@@ -530,7 +530,7 @@ def test_forgetting_names_and_counts_what_was_drawn(asked: Callable[..., str], t
     shown = asked("/forget sister")
     assert "  Ina is a pilot." in shown
     assert "  Of pilot." in shown
-    assert "Erased: 1 turn, 1 summary, 1 note, 1 fact, 0 image versions." in shown
+    assert "Erased: 1 turn, 1 summary, 0 chapters, 1 note, 1 fact, 0 image versions." in shown
     assert "0 found" in shown
     with opened(tmp_path) as memory:
         assert memory.facts_with_ids(["ina"]) == []

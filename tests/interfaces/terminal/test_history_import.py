@@ -40,10 +40,12 @@ def test_an_export_is_brought_along_once_and_found_at_once(tmp_path: Path, expor
     assert (first.code, first.err) == (0, "")
     assert DONE in first.out
     assert "left out: 5 · thoughts of the model" in first.out
+    assert "It is found by its words at once." in first.out
     assert messages(tmp_path) == 40
     again = run(tmp_path, "--import", str(export), **ENGLISH)
     assert "ChatGPT: 0 messages brought along" in again.out
     assert "40 messages were brought along before." in again.out
+    assert "It is found" not in again.out
     assert messages(tmp_path) == 40
     found = run(tmp_path, given="/memory search Lisbon\n", **ENGLISH)
     assert "remind me to ask about the flat with number" in found.err

@@ -63,6 +63,16 @@ def test_a_time_shows_its_chapters_and_its_sessions(chat: Chat) -> None:
     terminal.prompt()
 
 
+def test_what_would_be_forgotten_counts_the_chapters_that_tell_of_it(chat: Chat) -> None:
+    terminal = chat(columns=110, rows=50, TZ="UTC")
+    terminal.prompt()
+    terminal.say("/forget January")
+    terminal.see("1 turn, 1 summary, 2 chapters, 0 notes, 0 facts")
+    terminal.send("y\r")
+    terminal.see("Erased: 1 turn, 1 summary, 2 chapters")
+    terminal.prompt()
+
+
 def test_what_is_written_to_read_tells_the_chapters_the_widest_first(tmp_path: Path) -> None:
     assert run(tmp_path, "--export", str(tmp_path / "all.md"), LANGUAGE="en", TZ="UTC").code == 0
     written = (tmp_path / "all.md").read_text(encoding="utf-8")

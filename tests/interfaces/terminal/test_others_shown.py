@@ -52,6 +52,13 @@ def test_a_source_that_is_missing_is_said_in_one_line_and_the_talk_goes_on(
     assert "shed" in told
 
 
+def test_a_search_by_hand_that_finds_nothing_says_which_source_could_not_be_read(tmp_path: Path):
+    (tmp_path / "broken.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    given = "/memory search flowerpot\n/memory search flowerpot\n"
+    ran = run(tmp_path, given=given, EXTERNAL_MEMORIES=f"broken={tmp_path / 'broken.db'}", LANGUAGE="en")
+    assert (ran.out + ran.err).count("The memory broken is none that can be read") == 1
+
+
 @pytest.mark.parametrize("given", ["notes", "=path", "a=x,a=y", f"{'n' * 41}=x"])
 def test_a_setting_that_names_no_source_is_refused_in_one_line(tmp_path: Path, given: str):
     ran = run(tmp_path, "-p", "Hello", EXTERNAL_MEMORIES=given)

@@ -38,7 +38,7 @@ def test_servers_of_this_machine_are_found_by_asking_their_ports(
     server: ScriptedServer, settings: Settings
 ) -> None:
     silent = f"http://127.0.0.1:{closed_port()}/v1"
-    here = [Provider("Ollama", server.base, needs_key=False), Provider("vLLM", silent, needs_key=False)]
+    here = [Provider("Ollama", server.base), Provider("vLLM", silent)]
     found = found_here(connect, settings, here)
     assert set(found) == {"Ollama"}
     assert found["Ollama"].names == tuple(server.models)

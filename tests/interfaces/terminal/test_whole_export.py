@@ -106,6 +106,21 @@ def test_a_memory_that_only_holds_what_others_said_is_not_taken_for_an_empty_one
     assert "An [owl]" in run(other, given="/memory search owl\n", **ENGLISH).err
 
 
+@pytest.mark.parametrize("way", ["pinned", "written by hand"])
+def test_a_memory_that_only_holds_a_line_of_an_image_keeps_it(tmp_path: Path, lived: Path, way: str) -> None:
+    other = tmp_path / "other"
+    (other / "data" / "persona").mkdir(parents=True)
+    if way == "pinned":
+        assert run(other, given="/pin Call me Captain\n", **ENGLISH).code == 0
+    else:
+        (other / "data" / "persona" / "user_image.txt").write_text("Call me Captain\n", encoding="utf-8")
+    brought = run(other, "--import", str(tmp_path / "all.json"), **ENGLISH)
+    assert "only its conversations are brought along" in brought.out
+    found = run(other, given="/persona user show\n/memory search Momo\n", **ENGLISH)
+    assert "Call me Captain" in found.err + found.out
+    assert "My cat is called [Momo]." in found.err
+
+
 def test_everything_is_written_as_markdown_to_read(tmp_path: Path, lived: Path) -> None:
     assert run(lived, "--export", str(tmp_path / "all.md"), **ENGLISH).code == 0
     written = (tmp_path / "all.md").read_text(encoding="utf-8")
