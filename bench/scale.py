@@ -145,8 +145,8 @@ def _store(memory: Memory, held: Sequence[life.Spoken]) -> None:
 def _recall(asked: argparse.Namespace) -> dict[str, Any]:
     """Recall as before every reply, with the last round and the new input.
 
-    A question that looks for something is searched for twice, alone and with the last round; what only says
-    something is searched for once.
+    A question that looks for something and a remark that only says something are both searched for twice: alone, and
+    with the last round.
     """
     import config
 

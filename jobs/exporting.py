@@ -10,6 +10,7 @@ import json
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
@@ -107,7 +108,8 @@ def copy_to_forest_tables(memory: Memory, folder: Path, chatbot_id: str, ltm_id:
     except OSError as fault:
         raise storage_error(fault, target) from fault
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink()
     return target
 
 
@@ -169,7 +171,7 @@ def _units_above(memory: Memory, nodes: Mapping[str, Node], ltm_id: str) -> dict
     names = {one.session_id for one in memory.recent_sessions(-1)}
     found = {
         node.text_id: _unit_above(node, texts[node.text_id], node.name if node.name in names else "", ltm_id)
-        for node in sorted(nodes.values(), key=lambda node: (-node.rank, node.place))
+        for node in sorted(nodes.values(), key=lambda node: (-node.rank, node.place or 0))
         if node.text_id in texts
     }
     if found and LIFE in nodes:

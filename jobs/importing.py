@@ -39,6 +39,8 @@ _BYTES = 1 << 20
 #: Years of which a time is taken for true.
 YEARS = range(1970, 2900)
 _FAR = timedelta(hours=14)
+#: A title and a name stand in every prompt in which what they belong to is told.
+_LONGEST_TITLE, _LONGEST_NAME = 300, 80
 #: Reasons for which a message is left out here, besides those of the readers.
 _EMPTY = "history.left_out.empty"
 
@@ -195,7 +197,7 @@ def pieces(
 ) -> Iterator[PastPiece]:
     """A conversation, some hundred turns at a time."""
     name = f"{conversation.source}\n{conversation.key}"
-    title = " ".join(clean(conversation.title).split())
+    title = _in_a_line(conversation.title, _LONGEST_TITLE)
     for start in range(0, len(turns), at_once):
         before = turns[start - 1] if start else None
         part = tuple(turns[start : start + at_once])
@@ -226,10 +228,15 @@ def _speaker(message: PastMessage, persona: str, who: Teller) -> tuple[Role, str
         case "person":
             return "user", ""
         case "companion":
-            return "assistant", clean(persona).strip()
+            return "assistant", _in_a_line(persona, _LONGEST_NAME)
         case _ if who.is_me(message.speaker):
             return "user", ""
-    return "assistant", " ".join(clean(message.speaker).split()) or "?"
+    return "assistant", _in_a_line(message.speaker, _LONGEST_NAME) or "?"
+
+
+def _in_a_line(name: str, longest: int) -> str:
+    line = " ".join(clean(name).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def _answers(before: PastTurn, stretch: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from domain import errors
@@ -18,7 +19,10 @@ _FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*\n", re.DOTALL)
 _DATE_IN_FRONT = re.compile(
     r"^(?:date|created)[ \t]*:[ \t]*[\"']?(\S[^\"'\n]*)", re.MULTILINE | re.IGNORECASE
 )
-_HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
+_LONGEST_HEADING = 200
+#: UTF-8, or what Chinese Windows writes.
+_ENCODINGS = ("utf-8-sig", "gb18030")
 
 
 def holds_notes(folder: Path) -> bool:
@@ -65,10 +69,11 @@ def _read(path: Path, folder: Path) -> list[OtherText] | None:
     try:
         if path.stat().st_size > LARGEST_FILE:
             return None
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+        content = path.read_bytes()
+    except OSError:
         return None
-    if "\0" in text:
+    text = _decoded(content)
+    if text is None:
         return None
     name = path.relative_to(folder).as_posix()
     when, body = _dated(path, text), _FRONT.sub("", text, count=1)
@@ -77,6 +82,16 @@ def _read(path: Path, folder: Path) -> list[OtherText] | None:
         for heading, section in _sections(body)
         for piece in pieces(section)
     ]
+
+
+def _decoded(content: bytes) -> str | None:
+    """The text of a note, None for what is none; the ends of lines as one character."""
+    if b"\0" in content:
+        return None
+    for encoding in _ENCODINGS:
+        with suppress(UnicodeDecodeError):
+            return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+    return None
 
 
 def _dated(path: Path, text: str) -> str:
@@ -89,7 +104,10 @@ def _dated(path: Path, text: str) -> str:
 
 def _sections(body: str) -> Iterator[tuple[str, str]]:
     """The text under each heading, with its heading."""
-    starts = [(found.start(), found[2]) for found in _HEADING.finditer(body)]
+    starts = [
+        (found.start(), found[1][:_LONGEST_HEADING].rstrip(" \t#") or "#")
+        for found in _HEADING.finditer(body)
+    ]
     before = body[: starts[0][0]] if starts else body
     if before.strip():
         yield "", before

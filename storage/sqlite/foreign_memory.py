@@ -46,17 +46,27 @@ def read_memory(path: Path, sleep: Callable[[float], object] = time.sleep) -> So
             raise errors.StorageError("others.broken", reason=str(fault)) from fault
 
 
-def _settled(path: Path, sleep: Callable[[float], object]) -> bytes:
+def _settled(path: Path, sleep: Callable[[float], object]) -> bytearray:
     """The bytes of a database between two writes of its owner."""
     if path.stat().st_size > LARGEST_COPY:
         raise errors.StorageError("others.too_large", megabytes=path.stat().st_size // 1_000_000)
     for _ in range(_TRIES):
         before = _state(path)
-        content = path.read_bytes()
+        content = _content(path)
         if before is not None and before == _state(path):
-            return content[: _JOURNAL_KIND.start] + _PLAIN + content[_JOURNAL_KIND.stop :]
+            content[_JOURNAL_KIND] = _PLAIN
+            return content
         sleep(_PAUSE)
     raise errors.StorageError("others.busy")
+
+
+def _content(path: Path) -> bytearray:
+    """All bytes of a file, held once."""
+    content = bytearray(path.stat().st_size)
+    with path.open("rb", buffering=0) as file:
+        read = file.readinto(content)
+    del content[read:]
+    return content
 
 
 def _state(path: Path) -> tuple[int, int, bytes] | None:

@@ -7,7 +7,7 @@ transaction, or part of the one that its caller is in.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from domain.imports import (
@@ -97,15 +97,25 @@ class ImportTables(ReadingUpTables):
             for name in names:
                 sql("UPDATE import_source SET name = '' WHERE name = ?", (name,))
 
-    def _untitle(self, sessions: Iterable[str]) -> None:
-        """Let no later session of the conversations of these have their title, which may tell what went."""
-        marked = (
-            "INSERT OR IGNORE INTO imported_message SELECT DISTINCT m.conversation, '', 0, m.source"
-            " FROM imported_message m JOIN conversation c ON c.seq = m.turn WHERE c.session_id = ?"
+    def _untitle(self, sessions: Collection[str]) -> list[str]:
+        """Let no other session of the conversations of these have their title, which may tell what went.
+
+        Neither one that is there, nor one that a newer export brings. Returns what is gone.
+        """
+        stands = "FROM imported_message m JOIN conversation c ON c.seq = m.turn"
+        of_these = f"{stands} WHERE c.session_id = ?"
+        marked = "INSERT OR IGNORE INTO imported_message SELECT DISTINCT m.conversation, '', 0, m.source "
+        titled = (
+            "SELECT session_id FROM summary WHERE upto_round = 0 AND session_id IN (SELECT c.session_id"
+            f" {stands} WHERE m.conversation IN (SELECT m.conversation {of_these}))"
         )
+        gone: list[str] = []
         with self._database.write() as sql:
             for session_id in sessions:
-                sql(marked, (session_id,))
+                sql(marked + of_these, (session_id,))
+                for (other,) in self._read(titled, session_id):
+                    gone += [] if other in sessions else self._lose_summary(self.summary(other))
+        return gone
 
     def _untitled(self, conversation: str) -> bool:
         query = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"

@@ -212,7 +212,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         turns = self.turns_with_ids(text_ids)
         gone = [turn.text_id for turn in turns]
         with self._database.write():
-            self._untitle({turn.session_id for turn in turns})
+            gone += self._untitle({turn.session_id for turn in turns})
             self._unindex_turns(turns)
             self._set_withheld(turns, True)
             for session_id in {turn.session_id for turn in turns}:

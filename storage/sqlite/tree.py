@@ -48,6 +48,11 @@ _TURNS = (
     "SELECT text_id AS name, text_id, text, role, timestamp AS start, timestamp AS ending, chapter, withheld, standin,"
     " speaker FROM conversation"
 )
+#: Sessions in a chapter of which nothing is left, or nothing that may be told.
+_SILENT = (
+    "FROM session s WHERE s.chapter IS NOT NULL AND s.status = 'archived'"
+    " AND NOT EXISTS (SELECT 1 FROM conversation t WHERE t.session_id = s.session_id AND NOT t.withheld)"
+)
 #: A chapter of less is none.
 _LEAST = 2
 
@@ -223,7 +228,10 @@ class TreeTables(VisitTables):
                 sql("UPDATE chapter SET text = '' WHERE seq = ? AND text <> ''", (number,))
 
     def _drop_small(self) -> None:
-        """Let go of chapters that have too little under them; what is left of it may be grouped again."""
+        """Let go of chapters that have too little under them; what is left of it may be grouped again.
+
+        A session of which nothing may be told any more stands in none: a chapter would wait for its summary for ever.
+        """
         query = (
             "SELECT seq, text_id FROM chapter c WHERE text = '' AND"
             " (SELECT count(*) FROM session WHERE chapter = c.seq)"
@@ -231,6 +239,8 @@ class TreeTables(VisitTables):
             f" + (SELECT count(*) FROM chapter WHERE parent = c.seq) < {_LEAST}"
         )
         with self._database.write() as sql:
+            self._void([int(row[0]) for row in self._read(f"SELECT DISTINCT chapter {_SILENT}")])
+            sql(f"UPDATE session SET chapter = NULL WHERE session_id IN (SELECT session_id {_SILENT})")
             while small := self._read(query):
                 for row in small:
                     sql("DELETE FROM chapter WHERE seq = ?", (row["seq"],))

@@ -17,7 +17,9 @@ GUARDED = {name: one for name, one in vars(cues).items() if isinstance(one, Guar
 FORMS = [*pleas._EARNEST, *pleas._HAN_EARNEST]
 #: How many texts are drawn for each pattern; ``make torture`` draws more.
 _EXAMPLES = int(os.environ.get("GUARDED_EXAMPLES", "40"))
-TRIED = settings(max_examples=_EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+TRIED = settings(
+    max_examples=_EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 
 
 @pytest.mark.parametrize("name", GUARDED)

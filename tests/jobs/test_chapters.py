@@ -296,3 +296,25 @@ def test_chapters_of_the_past_are_among_the_calls_of_the_day_and_those_of_today_
             assert max(counted) <= 3
             assert len(mind.asked("chapter")) == 4
             assert len(server.chats) - before == sum(counted) + 1, "that over the past and the present"
+
+
+@pytest.mark.parametrize("how", ["erased", "withheld"])
+def test_a_session_of_which_nothing_may_be_told_any_more_holds_up_no_chapter(
+    tmp_path: Path, clock, new_id, log, how: str
+) -> None:
+    with ScriptedServer() as server, house(tmp_path, server, clock, new_id, log, GROUP_SIZE="3") as home:
+        Mind(server)
+        for drink in ("tea", "coffee", "cocoa"):
+            home.say(f"I like {drink}.")
+            home.save()
+            home.settle()
+        chosen = home.memory.scope_of_words("tea")
+        if how == "erased":
+            home.memory.erase(chosen)
+        else:
+            home.memory.withhold([turn.text_id for turn in chosen.turns])
+        list(Chapters(home.memory, home.llm).run(Stop()))
+        (chapter,) = home.memory.tree.chapters()
+        assert chapter.text == "A chapter\nI like coffee. | I like cocoa."
+        home.memory.erase(home.memory.scope_of_words("coffee"))
+        assert home.memory.tree.chapters() == []

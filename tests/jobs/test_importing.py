@@ -177,6 +177,16 @@ def test_the_name_of_who_spoke_is_told_in_recalled_memories(opened, tmp_path):
         assert '"speaker": "Ann", "text": "The key lies under the blue pot."' in recalled
 
 
+def test_a_name_and_a_title_take_no_more_room_than_a_name_and_a_title(home):
+    bring(
+        home.memory, talk("k", "X" * 30_000 + ": My zebra is called Momo.", "P: Ah.", title="zebra " * 5_000)
+    )
+    (turn, _) = home.memory.turns_of(home.memory.recent_sessions(-1)[-1].session_id)
+    (summary,) = home.memory.summaries()
+    assert (len(turn.speaker), len(summary.summary)) == (80, 300)
+    assert turn.words == "My zebra is called Momo."
+
+
 def test_what_somebody_said_is_found_by_their_name(home):
     bring(home.memory, talk("chat", "Ann: Are you coming?", "Bob: No.", "Eve: Why?"), me="Bob")
     found = home.memory.search("Ann", home.settings.recall_limits)
@@ -206,6 +216,24 @@ def test_a_title_that_went_with_what_was_forgotten_does_not_come_back_with_a_new
     titles = [home.memory.summary(one.session_id) for one in home.memory.recent_sessions(-1)]
     assert [one.summary for one in titles if one] == ["Else"]
     assert [one.messages for one in home.memory.past.imports()] == [4, 2]
+
+
+@pytest.mark.parametrize("how", ["erased", "withheld"])
+def test_a_title_goes_from_every_session_of_a_talk_of_which_something_was_forgotten(home, how):
+    cats = talk(
+        "cats", "P: My cat is called Momo.", "... 9h later", "P: What a day.", title="The fur of my cat"
+    )
+    bring(home.memory, cats, talk("dogs", "P: My dog is called Rex.", title="The fur of my dog"))
+    first = next(
+        one for one in home.memory.recent_sessions(-1) if "Momo" in str(home.memory.turns_of(one.session_id))
+    )
+    if how == "erased":
+        home.memory.start()
+        home.memory.erase(home.memory.scope_of_session(first.session_id))
+    else:
+        home.memory.withhold([turn.text_id for turn in home.memory.turns_of(first.session_id)])
+    assert [one.summary for one in home.memory.summaries()] == ["The fur of my dog"]
+    assert ["u: What a day."] in told(home.memory)
 
 
 def test_words_that_stand_in_the_name_of_a_file_alone_are_erased_there_in_any_case(home):

@@ -21,6 +21,7 @@ from memory import Memory, back_up
 from prompts import TEMPLATES
 from recall.embedding import HashedEmbedder
 from recall.others import LEGEND, Offered, Others, cost_of, within
+from storage.others.note_files import read_notes
 from tests.house import House, Mind, friend, house
 from tests.server import ScriptedServer
 
@@ -238,6 +239,19 @@ def test_what_is_left_out_of_a_source_is_said(notes, tmp_path, log):
     with closing(reading({"shed": notes}, tmp_path / "own", log)) as others:
         (notice,) = others.take_notices()
     assert (notice.key, notice.details["left_out"]) == ("others.left_out", 2)
+
+
+def test_a_note_of_chinese_windows_is_read_as_it_was_written(notes, tmp_path, clock, log):
+    (notes / "船屋.txt").write_text("# 船屋\r\n\r\n备用钥匙放在第三个花盆底下。\r\n", "gb18030", newline="")
+    texts, left_out = read_notes(notes).texts, read_notes(notes).left_out
+    assert ("船屋\n备用钥匙放在第三个花盆底下。", 0) in [(text.text, left_out) for text in texts]
+
+
+def test_a_heading_of_nothing_but_marks_is_read_as_fast_as_any(tmp_path):
+    (tmp_path / "x.md").write_text("# " + "# " * 100_000 + "x\n\nGreen.\n", "utf-8")
+    (tmp_path / "y.md").write_text("## Boats ##  \n\nBlue.\n", "utf-8")
+    texts = [(text.text.split("\n")[-1], text.place[:12]) for text in read_notes(tmp_path).texts]
+    assert sorted(texts) == [("Blue.", "y.md · Boats"), ("Green.", "x.md · #")]
 
 
 def test_notes_that_say_nothing_to_a_question_are_not_told_because_they_are_few(notes, tmp_path, clock, log):
