@@ -51,7 +51,7 @@ serve: .venv/.ready-serve
 	@$(BIN)/python main.py --serve $(ARGS)
 
 test: .venv/.ready-dev
-	@$(BIN)/python -m pytest -n auto $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 check: .venv/.ready-dev
 	@$(BIN)/python -m ruff check .

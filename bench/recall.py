@@ -39,7 +39,7 @@ from recall.weights import WITH_HASHED, WITH_SENTENCES, WITH_VECTORS
 if TYPE_CHECKING:
     from bench.recall_orders import Scores
 
-_VECTORS = ("dense", "dense_near", "dense_session", "dense_session_best")
+_VECTORS = ("dense", "dense_near", "dense_answering", "dense_session", "dense_session_best")
 _FACTS = ("facts", "fact_named")
 #: What the ablation takes out, one after the other.
 ABLATION: Mapping[str, tuple[str, ...]] = {
@@ -50,7 +50,7 @@ ABLATION: Mapping[str, tuple[str, ...]] = {
     "facts": _FACTS,
     "what facts name": ("fact_named",),
     "all vectors": _VECTORS,
-    "vectors of neighbours and session": ("dense_near", "dense_session", "dense_session_best"),
+    "vectors of neighbours and session": _VECTORS[1:],
     "times": ("near",),
     "who is meant": ("meant", "by_user", "you_said"),
     "length": ("length", "length_own"),

@@ -10,6 +10,7 @@ import json
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
@@ -107,7 +108,8 @@ def copy_to_forest_tables(memory: Memory, folder: Path, chatbot_id: str, ltm_id:
     except OSError as fault:
         raise storage_error(fault, target) from fault
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink()
     return target
 
 

@@ -36,7 +36,8 @@ Numbers = npt.NDArray[np.int64]
 
 #: The parts that say something of what stands around a turn.
 _AROUND = frozenset(
-    ("window", "session", "session_best", "summary", "dense_near", "dense_session", "dense_session_best")
+    ("window", "session", "session_best", "summary")
+    + ("dense_near", "dense_answering", "dense_session", "dense_session_best")
 )
 #: So much correlation of turns that follow each other is chance; so much more, and they are wholly akin.
 _BY_CHANCE, _AKIN = 0.07, 0.1
@@ -44,8 +45,9 @@ _BY_CHANCE, _AKIN = 0.07, 0.1
 _FEW_TO_COMPARE = 24
 #: The newest sessions, about so many, are hardly told apart by their age.
 _LATELY = 8.0
-#: What those one and two turns before a turn lend to it, and those after it: an answer follows what it answers.
-_LENT_BY_EARLIER, _LENT_BY_LATER = (0.7, 0.25), (0.4, 0.1)
+#: What neighbours one and two turns away lend to a turn; and the same of those before it, and of those after it, where
+#: an answer follows what it answers.
+_LENT, _LENT_BY_EARLIER, _LENT_BY_LATER = (0.5, 0.25), (0.7, 0.25), (0.4, 0.1)
 
 
 @dataclass(frozen=True)
@@ -186,8 +188,9 @@ def _of_vectors(e: Evidence) -> dict[str, Floats]:
     if e.similarity is not None:
         sessions = len(e.session_lengths)
         found["dense"] = z(e.similarity)
-        near = from_neighbours(e.similarity - e.similarity.mean(), e.joined, _LENT_BY_EARLIER, _LENT_BY_LATER)
-        found["dense_near"] = z(near)
+        above = e.similarity - e.similarity.mean()
+        found["dense_near"] = z(from_neighbours(above, e.joined, _LENT))
+        found["dense_answering"] = z(from_neighbours(above, e.joined, _LENT_BY_EARLIER, _LENT_BY_LATER))
         found["dense_session"] = z(over_sessions(e.similarity, e.of_session, sessions, "mean")[e.of_session])
         found["dense_session_best"] = z(
             over_sessions(e.similarity, e.of_session, sessions, "max")[e.of_session]

@@ -170,7 +170,7 @@ WITH_SENTENCES: WeightTable = {
         "early": -0.36,
         "dense": 0.29,
         "dense_apart": 0.67,
-        "dense_near": 0.47,
+        "dense_answering": 0.47,
         "dense_session_best": 0.22,
         "facts": 0.25,
         "fact_named": 0.25,

@@ -15,7 +15,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
@@ -50,8 +50,9 @@ def write_portable(folder: Path, target: Path, clock: Callable[[], datetime]) ->
     except OSError as fault:
         raise storage_error(fault, target) from fault
     finally:
-        copy.unlink(missing_ok=True)
-        unfinished.unlink(missing_ok=True)
+        for rest in (copy, unfinished):
+            with suppress(OSError):
+                rest.unlink()
     return written
 
 

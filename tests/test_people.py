@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -331,3 +332,18 @@ def test_many_who_come_at_once_are_written_down_together(tmp_path: Path, clock) 
             thread.join(PATIENCE)
         assert sorted(registry.persons()) == sorted(f"person {at}" for at in range(20))
         assert commits() - before == 2
+
+
+def test_who_shows_a_token_waits_for_nobody_who_is_written_down(tmp_path: Path, clock) -> None:
+    path = registry_in(tmp_path)
+    with closing(Registry(path, clock)) as registry, closing(sqlite3.connect(path)) as other:
+        secret = registry.add_token("phone", "me")
+        other.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor(1) as threads:
+            meeting = threads.submit(registry.meet, "ann")
+            time.sleep(0.2)
+            assert registry.token_of(secret) is not None
+            assert not meeting.done()
+            other.rollback()
+            meeting.result(PATIENCE)
+        assert registry.knows("ann")

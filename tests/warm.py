@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = str(ROOT / "main.py")
 _LIBRARIES = (
     "lancedb", "main", "numpy", "openai.resources.chat.completions", "pyarrow.dataset", "lance_namespace", "rich.text",
-    "rich.table", "prompt_toolkit.shortcuts", "Stemmer",
+    "rich.table", "prompt_toolkit.shortcuts", "Stemmer", "interfaces.http.app", "interfaces.http.serving", "uvicorn",
 )  # fmt: skip
 #: What the environment of the loaded process says to Python, and so that of every run that it begins.
 _OF_PYTHON = {"PYTHONUTF8": "1", "PYTHONWARNINGS": "ignore"}

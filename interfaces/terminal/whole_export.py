@@ -10,7 +10,8 @@ into that one only its conversations are brought along.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -48,15 +49,32 @@ def elsewhere(given: str) -> Elsewhere | None:
 
 def write_elsewhere(copy: Elsewhere, memory: Memory, words: Words, screen: Screen) -> Exit:
     """Write the memory for another program. Raises StorageError."""
-    if copy.kind in _FORESTS:
-        path = _FORESTS[copy.kind](memory, Path(copy.target), _CHATBOT, _LIFE)
-        screen.line(words.say("export.forest_done", path=path), "good")
-        return Exit.OK
-    copied, waiting = _TEXTS[copy.kind](memory, copy.target)
+    with _faults_of(Path(copy.target)):
+        if copy.kind in _FORESTS:
+            path = _FORESTS[copy.kind](memory, Path(copy.target), _CHATBOT, _LIFE)
+            screen.line(words.say("export.forest_done", path=path), "good")
+            return Exit.OK
+        copied, waiting = _TEXTS[copy.kind](memory, copy.target)
     screen.line(words.say("export.texts_done", path=copy.target, texts=f"{copied:,}"), "good")
     if waiting:
         screen.line(words.say("export.texts_waiting", texts=f"{waiting:,}"), "warning")
     return Exit.OK
+
+
+@contextmanager
+def _faults_of(target: Path) -> Iterator[None]:
+    """What cannot be written there is no fault of the data folder."""
+    place = target.expanduser().absolute()
+    try:
+        yield
+    except errors.StorageError as fault:
+        where = Path(str(fault.details.get("path", "")))
+        if fault.key not in ("storage.failed", "storage.read_only") or where.parent not in (
+            place,
+            place.parent,
+        ):
+            raise
+        raise errors.StorageError("export.failed", path=target, reason=fault.details.get("reason")) from fault
 
 
 _TEXTS: Mapping[str, Callable[[Memory, str], tuple[int, int]]] = {
@@ -73,7 +91,8 @@ def write_rows(
     target: Path, folder: Path, words: Words, screen: Screen, clock: Callable[[], datetime]
 ) -> Exit:
     """Write the memory of a data directory as JSON, also while another program chats with it."""
-    rows = write_portable(folder, target.expanduser().absolute(), clock)
+    with _faults_of(target):
+        rows = write_portable(folder, target.expanduser().absolute(), clock)
     screen.line(words.say("export.rows_done", path=target, rows=f"{rows:,}"), "good")
     return Exit.OK
 
@@ -132,7 +151,7 @@ def bring_back(
     from histories.own_export import whole_export
     from histories.streaming import JsonError
 
-    if not path.is_file():
+    if not path.is_file() or not _can_be_read(path):  # whoever reads it as talk says so
         return False
     with whole_export(path) as whole:
         if whole is None:
@@ -148,3 +167,11 @@ def bring_back(
             raise errors.Damaged("import.whole_damaged", path=str(path), reason=reason) from fault
     screen.line(words.say("import.whole_done", path=path), "good")
     return True
+
+
+def _can_be_read(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return bool(file.read(1))
+    except OSError:
+        return False

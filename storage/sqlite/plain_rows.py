@@ -80,10 +80,10 @@ def fill(path: Path, rows: Iterable[tuple[str, PlainRow]]) -> None:
 
 
 def _write(connection: sqlite3.Connection, path: Path, table: str, row: PlainRow) -> None:
-    if table == _SEQUENCE:  # SQLite has begun to write it already
-        connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (row.get("name"),))
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
     try:
+        if table == _SEQUENCE:  # SQLite has begun to write it already
+            connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (row.get("name"),))
         connection.execute(f'INSERT INTO "{table}" ({columns}) VALUES ({marks})', list(row.values()))
     except _REFUSED as fault:
         raise errors.Damaged(path=str(path), reason=str(fault)) from fault

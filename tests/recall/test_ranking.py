@@ -115,7 +115,7 @@ def test_vectors_of_an_embedder_that_finds_all_alike_do_not_count():
 def test_what_stood_before_lends_a_turn_more_than_what_came_after_it():
     alike = np.array([0.1, 0.1, 0.9, 0.1, 0.1, 0.1], np.float32)
     one_session = {"joined": np.ones(5, np.bool_), "of_session": np.zeros(6, np.int64)}
-    near = parts(_evidence(similarity=alike, **one_session))["dense_near"]
+    near = parts(_evidence(similarity=alike, **one_session))["dense_answering"]
     assert near[3] > near[1] > near[5]
     assert near[4] > near[0]
 

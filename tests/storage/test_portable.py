@@ -86,6 +86,7 @@ def test_it_takes_the_place_of_a_memory_that_stays_beside_it(tmp_path, written, 
         ("meta", {"key": "k", "value": ["a", "list"]}),
         ("meta", {"key": "k", "value": 10**30}),
         ("meta", {"key": "k", "value": "\ud800"}),
+        ("sqlite_sequence", {"name": 10**30, "seq": 1}),
         ("session", {}),
     ],
 )  # fmt: skip

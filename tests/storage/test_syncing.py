@@ -23,6 +23,8 @@ from tests.torture import stops
 QUIET = logging.Logger("quiet", logging.CRITICAL)
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 STAMP = NOW.isoformat()
+#: A kill before every fifth write, and in the torture before each of them.
+EVERY = pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.torture)])
 
 
 @pytest.fixture(autouse=True)
@@ -95,10 +97,10 @@ def test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_
 
 
 def killed_everywhere(
-    base: Path, play: Callable[[SqliteStore], object], judge: Callable[[SqliteStore], None]
+    base: Path, play: Callable[[SqliteStore], object], judge: Callable[[SqliteStore], None], step: int
 ) -> int:
-    """Do something to a copy of a database, killed before each of its writes; returns how often."""
-    for point in range(1, 1_000):
+    """Do something to a copy of a database, killed before every so-manieth of its writes; returns how often."""
+    for number, point in enumerate(range(1, 1_000, step)):
         folder = base.with_name("try")
         shutil.copytree(base, folder)
         where = folder  # a name of its own for each trial
@@ -113,7 +115,7 @@ def killed_everywhere(
             judge(opened)
         shutil.rmtree(folder)
         if not ended.at:
-            return point - 1
+            return number
     raise AssertionError("it never came to its end")
 
 
@@ -130,19 +132,24 @@ def base(tmp_path: Path) -> Path:
     return folder
 
 
-def test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls(base: Path) -> None:
+@EVERY
+def test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls(
+    base: Path, step: int
+) -> None:
     def judge(opened: SqliteStore) -> None:
         stored = len(opened.rounds("s1")) == 2
         assert (opened.in_flight("s1") is None) == stored
         assert (opened.stages("s1") == {}) == stored
 
-    assert (
-        killed_everywhere(base, lambda opened: opened.store_round("s1", turns(2), "stop", STAMP), judge) > 5
-    )
+    def play(opened: SqliteStore) -> object:
+        return opened.store_round("s1", turns(2), "stop", STAMP)
+
+    assert killed_everywhere(base, play, judge, step) > 5
 
 
+@EVERY
 def test_p4_a_round_that_is_asked_again_is_the_old_one_or_the_new_one_wherever_a_kill_falls(
-    base: Path,
+    base: Path, step: int
 ) -> None:
     def again(opened: SqliteStore) -> Round:
         last = opened.rounds("s1")[-1]
@@ -151,4 +158,4 @@ def test_p4_a_round_that_is_asked_again_is_the_old_one_or_the_new_one_wherever_a
     def judge(opened: SqliteStore) -> None:
         assert [spoken.user.words for spoken in opened.rounds("s1")] in (["said 1"], ["said 2"])
 
-    assert killed_everywhere(base, again, judge) > 5
+    assert killed_everywhere(base, again, judge, step) > 5

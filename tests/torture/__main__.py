@@ -67,7 +67,7 @@ PROMISES = (
         "P2",
         "kill -9 loses at most the round in flight",
         killed("round", "turn", "fold"),
-        ("tests/test_any_order.py",),
+        ("tests/test_any_order.py", "tests/storage/test_syncing.py -k p2"),
     ),
     Promise(
         "P3", "a reply that was cut off is never presented as complete", (), ("tests/test_promises.py -k p3",)
@@ -78,6 +78,7 @@ PROMISES = (
         (),
         (
             "tests/test_promises.py -k p4",
+            "tests/storage/test_syncing.py -k p4",
             "tests/models/test_faults.py",
             "tests/interfaces/terminal/test_faults.py -k 'not embeddings and not always_fails'",
         ),

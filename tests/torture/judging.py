@@ -26,7 +26,6 @@ def contents(folder: Path) -> Contents:
 
 def remembered(stage: Stage) -> Contents:
     """Everything, without ids and times, in a form that can be compared."""
-    read = stage.read
     queries = {
         "sessions": "SELECT number, status, end_timestamp IS NULL, current_conv_count FROM session ORDER BY number",
         "turns": "SELECT s.number, c.role, c.text, c.round, c.finish, c.folded FROM conversation c"
@@ -43,7 +42,7 @@ def remembered(stage: Stage) -> Contents:
         "words": "SELECT tokens FROM turn_words ORDER BY tokens",
         "summary words": "SELECT tokens FROM summary_words ORDER BY tokens",
     }
-    found = {name: [tuple(row) for row in read(query)] for name, query in queries.items()}
+    found = dict(zip(queries, stage.read_all(queries.values()), strict=True))
     found["files"] = [(stage.memory.image(image),) for image in ("self", "user")]
     return found
 
@@ -77,7 +76,6 @@ def astray(stage: Stage) -> Iterator[str]:
 def unsound(stage: Stage) -> Iterator[str]:
     """What must hold at any moment."""
     yield from stage.memory.problems()
-    read = stage.read
     never = {
         "a round with half its turns": "SELECT 1 FROM conversation GROUP BY session_id, round HAVING count(*) <> 2",
         "a wrong count": "SELECT 1 FROM session s WHERE current_conv_count <> (SELECT count(*) FROM conversation c"
@@ -93,7 +91,8 @@ def unsound(stage: Stage) -> Iterator[str]:
         "more or less than one active session": "SELECT 1 FROM (SELECT count(*) AS n FROM session"
         " WHERE status = 'active') WHERE n <> 1",
     }
-    yield from (what for what, query in never.items() if read(query))
+    found = zip(never, stage.read_all(never.values()), strict=True)
+    yield from (what for what, rows in found if rows)
 
 
 def _judge_round(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:

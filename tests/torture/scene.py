@@ -9,7 +9,7 @@ import logging
 import sqlite3
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -117,8 +117,12 @@ class Stage:
 
     def read(self, query: str) -> list[tuple[Any, ...]]:
         """What SQL finds in the database, read past the memory."""
+        return self.read_all([query])[0]
+
+    def read_all(self, queries: Iterable[str]) -> list[list[tuple[Any, ...]]]:
+        """What each of several queries finds, on one connection."""
         with closing(sqlite3.connect(self.memory.folder / "memory.db", timeout=60)) as connection:
-            return connection.execute(query).fetchall()
+            return [connection.execute(query).fetchall() for query in queries]
 
     def close(self) -> None:
         """Leave."""

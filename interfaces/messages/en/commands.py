@@ -155,6 +155,7 @@ COMMANDS = {
     "weighed.dense": "meaning",
     "weighed.dense_apart": "meaning, by itself",
     "weighed.dense_near": "meaning beside it",
+    "weighed.dense_answering": "meaning before it",
     "weighed.dense_session": "its session's meaning",
     "weighed.dense_session_best": "best meaning of its session",
     "weighed.near": "time",

@@ -155,6 +155,7 @@ COMMANDS = {
     "weighed.dense": "语义",
     "weighed.dense_apart": "自身的语义",
     "weighed.dense_near": "前后的语义",
+    "weighed.dense_answering": "前文的语义",
     "weighed.dense_session": "所在会话的语义",
     "weighed.dense_session_best": "会话中最佳语义",
     "weighed.near": "时间",

@@ -93,6 +93,13 @@ def test_a_file_that_is_no_export_is_refused_in_one_line_and_the_others_are_brou
     assert told.out.splitlines()[1].startswith("ChatGPT: 40 messages")
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="only Linux has a file that cannot be read")
+def test_a_file_that_the_disk_does_not_hand_out_is_said(tmp_path: Path) -> None:
+    told = run(tmp_path, "--import", "/proc/self/mem", **ENGLISH)
+    assert told.code == 1
+    assert told.out.startswith("/proc/self/mem ")
+
+
 WHATSAPP = """\
 [14/10/2025, 15:34:09] Ann: Are you coming?
 [14/10/2025, 15:35:10] Bob Müller: No, my train

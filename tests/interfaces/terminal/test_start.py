@@ -21,7 +21,7 @@ HEAVY = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _from_the_very_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is loaded when a chat begins."""
     monkeypatch.setenv("COLD_START", "1")
@@ -60,6 +60,7 @@ def test_nothing_heavy_is_loaded_before_the_first_prompt(tmp_path: Path, chat: C
     assert set((tmp_path / "loaded").read_text().split()) & HEAVY == set()
 
 
+@pytest.mark.usefixtures("_from_the_very_start")
 def test_a_new_session_is_one_line_and_the_stand_in_says_so(chat: Chat) -> None:
     terminal = chat(columns=120)
     terminal.prompt()

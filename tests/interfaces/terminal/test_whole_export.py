@@ -171,3 +171,16 @@ def test_what_cannot_be_written_for_another_program_is_said_in_one_line(
     assert refused.code != 0
     assert len(refused.err.strip().splitlines()) == 1
     assert (tmp_path / "old_friend.db").read_text("utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    "where", ["nowhere/all.json", "{}/file/all.json", "lancedb:{}/file/table", "memforest:{}/file/forest"]
+)
+def test_a_place_that_cannot_be_written_is_not_taken_for_the_data_folder(
+    tmp_path: Path, lived: Path, where: str
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    told = run(lived, "--export", where.format(tmp_path), **ENGLISH)
+    assert (told.code, told.out) == (1, "")
+    assert told.err.endswith("Give another name.\n")
+    assert "data folder" not in told.err
