@@ -36,7 +36,8 @@ Numbers = npt.NDArray[np.int64]
 
 #: The parts that say something of what stands around a turn.
 _AROUND = frozenset(
-    "window session session_best summary dense_near dense_answering dense_session dense_session_best".split()
+    ("window", "session", "session_best", "summary")
+    + ("dense_near", "dense_answering", "dense_session", "dense_session_best")
 )
 #: So much correlation of turns that follow each other is chance; so much more, and they are wholly akin.
 _BY_CHANCE, _AKIN = 0.07, 0.1
