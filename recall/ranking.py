@@ -36,9 +36,11 @@ Numbers = npt.NDArray[np.int64]
 
 #: The parts that say something of what stands around a turn.
 _AROUND = frozenset(
-    ("window", "session", "session_best", "summary")
-    + ("dense_near", "dense_answering", "dense_session", "dense_session_best")
-)
+    (
+        "window", "session", "session_best", "summary",
+        "dense_near", "dense_answering", "dense_session", "dense_session_best",
+    )
+)  # fmt: skip
 #: So much correlation of turns that follow each other is chance; so much more, and they are wholly akin.
 _BY_CHANCE, _AKIN = 0.07, 0.1
 #: In fewer turns nothing can be said of it.
