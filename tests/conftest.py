@@ -34,9 +34,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Half as many again as there are cores: a third of the time a test waits, for a thread, a program or a pause."""
-    return max(1, len(os.sched_getaffinity(0)) * 3 // 2)
+    """Half as many again as there are cores: a test waits a part of its time, for a thread, a program or a pause."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores * 3 // 2)
 
 
 class SetClock:
