@@ -35,10 +35,8 @@ Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 
 #: The parts that say something of what stands around a turn.
-_AROUND = frozenset(
-    ("window", "session", "session_best", "summary")
-    + ("dense_near", "dense_answering", "dense_session", "dense_session_best")
-)
+_BY_WORDS = ("window", "session", "session_best", "summary")
+_AROUND = frozenset((*_BY_WORDS, "dense_near", "dense_answering", "dense_session", "dense_session_best"))
 #: So much correlation of turns that follow each other is chance; so much more, and they are wholly akin.
 _BY_CHANCE, _AKIN = 0.07, 0.1
 #: In fewer turns nothing can be said of it.
