@@ -197,7 +197,7 @@ def test_many_people_at_once_cost_a_handful_of_threads(tmp_path, clock, new_id):
         )
 
     with ThreadPoolExecutor(8) as threads:
-        # A thread that has just ended is still counted for a moment, so thrice the 13 that there may be: fewer than people.
+        # A thread that has just ended is still counted for a moment, so thrice the 13 that there may be.
         assert max(threads.map(live, range(40))) < 40
     for number in range(40):
         with town.people.companion(f"p{number}") as companion:
