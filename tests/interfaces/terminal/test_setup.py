@@ -42,7 +42,7 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     chat: Chat, server: ScriptedServer, tmp_path: Path
 ) -> None:
     server.models = ["chat-large", "chat-small", "text-embed-1"]
-    terminal = chat(columns=110, rows=40)
+    terminal = chat(columns=150, rows=40)
     other(terminal, server.base.removesuffix("/v1"))
     terminal.see("Key (not shown")
     terminal.send(f"{KEY}\r")
@@ -93,7 +93,7 @@ def test_what_is_set_already_is_kept_by_enter_and_the_question_says_so(
     (tmp_path / "data/persona").mkdir(parents=True)
     (tmp_path / "data/persona/self_image.txt").write_text("Calm.\n", encoding="utf-8")
     say = Words(language).say
-    terminal = chat(columns=110, rows=40)
+    terminal = chat(columns=150, rows=40)
     terminal.prompt()
     terminal.say("/setup")
     terminal.see(say("setup.choose", default=1))
@@ -120,7 +120,7 @@ class ListsAnywhere(ScriptedServer):
 
 def test_an_address_that_lists_models_and_does_not_chat_is_tried_with_v1(chat: Chat, tmp_path: Path) -> None:
     with ListsAnywhere() as server:
-        terminal = chat(columns=110, rows=40)
+        terminal = chat(columns=150, rows=40)
         other(terminal, server.base.removesuffix("/v1"))
         for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?"):
             terminal.see(question)
@@ -137,7 +137,7 @@ def test_ctrl_c_at_any_question_leaves_nothing_half_written(
     chat: Chat, server: ScriptedServer, tmp_path: Path, after: str
 ) -> None:
     (tmp_path / "env").write_text("MAX_CONV_NUM=17\n")
-    terminal = chat(columns=110)
+    terminal = chat(columns=150)
     terminal.prompt()
     terminal.say("/setup")
     steps = [
@@ -162,7 +162,7 @@ def test_ctrl_c_at_any_question_leaves_nothing_half_written(
 
 def test_settings_that_stood_in_the_file_are_kept(chat: Chat, server: ScriptedServer, tmp_path: Path) -> None:
     (tmp_path / "env").write_text("MAX_CONV_NUM=7\nREFRESH_EVERY_CONV_NUM=3\nOTHER_PROGRAM='its value'\n")
-    terminal = chat(columns=110)
+    terminal = chat(columns=150)
     other(terminal, server.base)
     for question in (
         "Key (not shown",
@@ -188,7 +188,7 @@ def test_a_model_that_does_not_answer_is_asked_again_and_written_only_after_a_ye
 ) -> None:
     missing = status(404, "The model `x` does not exist", error_code="model_not_found")
     server.script(missing, missing)
-    terminal = chat(columns=110)
+    terminal = chat(columns=150)
     other(terminal, server.base)
     terminal.see("Key (not shown")
     terminal.send("\r")
@@ -220,7 +220,7 @@ class AsksForAKey(ScriptedServer):
 
 def test_a_wrong_key_is_said_in_one_sentence_and_asked_again(chat: Chat, tmp_path: Path) -> None:
     with AsksForAKey() as server:
-        terminal = chat(columns=110, rows=40)
+        terminal = chat(columns=150, rows=40)
         other(terminal, server.base)
         terminal.see("Key (not shown")
         terminal.send("sk-wrong-0123456789\r")
@@ -290,7 +290,7 @@ def test_a_server_of_its_own_for_embeddings_stays(chat: Chat, server: ScriptedSe
     kept = {"EMBEDDING_MODEL": "mine", "EMBEDDING_API_BASE": server.base, "EMBEDDING_API_KEY": "sk-own-12345"}
     (tmp_path / "env").write_text("".join(f"{name}={value}\n" for name, value in kept.items()))
     server.models = ["chat-large", "text-embed-1"]
-    terminal = chat(columns=110, rows=40)
+    terminal = chat(columns=150, rows=40)
     other(terminal, server.base)
     for question in ("Key (not", "Model [", "What is your companion", "What should it call", "Who is it?"):
         terminal.see(question)
@@ -307,7 +307,7 @@ def test_a_server_of_its_own_for_embeddings_stays(chat: Chat, server: ScriptedSe
 def test_whether_anything_is_written_stays_as_it_was_through_setup(
     chat: Chat, server: ScriptedServer, tmp_path: Path, flags: tuple[str, ...], switch: str, writes: bool
 ) -> None:
-    terminal = chat(*flags, columns=110)
+    terminal = chat(*flags, columns=150)
     terminal.prompt()
     terminal.say(f"/incognito {switch}")
     terminal.see("Writing begins again." if writes else "from now on nothing is written")
