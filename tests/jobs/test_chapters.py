@@ -308,6 +308,7 @@ def test_a_session_of_which_nothing_may_be_told_any_more_holds_up_no_chapter(
             home.say(f"I like {drink}.")
             home.save()
             home.settle()
+            home.talk.background.wait()
         chosen = home.memory.scope_of_words("tea")
         if how == "erased":
             home.memory.erase(chosen)
