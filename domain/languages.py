@@ -14,6 +14,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Literal
 
+from domain.patterns import pattern_of
 from domain.text import day_of
 
 Language = Literal["en", "zh"]
@@ -23,12 +24,12 @@ UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_RUN = re.compile(f"[{UNSPACED}]+")
-_CHINESE = re.compile("[\u3400-\u9fff]+")
-_LATIN = re.compile("[A-Za-z]+")
-_DIGITS = re.compile(r"[0-9]+")
-_MARKS = re.compile(r"[!-/:-@\[-`{-~]+")
-_SPACE = re.compile(r"\s+", re.ASCII)
+_RUN = pattern_of(f"[{UNSPACED}]+")
+_CHINESE = pattern_of("[\u3400-\u9fff]+")
+_LATIN = pattern_of("[A-Za-z]+")
+_DIGITS = pattern_of(r"[0-9]+")
+_MARKS = pattern_of(r"[!-/:-@\[-`{-~]+")
+_SPACE = pattern_of(r"\s+", re.ASCII)
 _PER_UNSPACED, _PER_DIGIT, _PER_MARK, _PER_LETTER, _PER_OTHER = 0.7, 0.4, 0.5, 0.24, 0.5
 
 #: What a chat template adds around each message.
@@ -262,17 +263,17 @@ def when_in(language: Language, timestamp: str, now: datetime | None = None) -> 
 # -- names
 
 
-_NAME = re.compile(r"(?<![A-Za-zÀ-ÿ0-9'’])[A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*")
-_FIRST_WORD = re.compile(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*)")
-_USED_AS_NAME = re.compile(
+_NAME = pattern_of(r"(?<![A-Za-zÀ-ÿ0-9'’])[A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*")
+_FIRST_WORD = pattern_of(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*)")
+_USED_AS_NAME = pattern_of(
     r"[\w-]+(?:['’]s?\b|, | and [A-ZÀ-Þ]| (?:is|was|has|had|will|would|can|does|did|told|said|went|came|got|met"
     r"|gave|took|left|ran|made|and|who)\b| (?!as\b|his\b|its\b|this\b|less\b)[a-z]+(?:s|ed)\b)"
 )
-_OPENING = re.compile(r"^\W*\w+")
-_CALLED = re.compile(
+_OPENING = pattern_of(r"^\W*\w+")
+_CALLED = pattern_of(
     r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做|[全本大小真原]名|[外花]号)([\u4e00-\u9fff]{2})"
 )
-_POSSESSED = re.compile(r"['’]s?$")
+_POSSESSED = pattern_of(r"['’]s?$")
 _CALENDAR = frozenset(
     """
     monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays

@@ -15,10 +15,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, unspaced_length
+from domain.patterns import pattern_of
 from domain.records import PREFIX, Round
 from domain.text import without_quotations
-
-# The patterns are compiled when a plea is first listened for: most take longer than all the rest of this file.
 
 #: What a message says beside its plea counts as something of its own from this length on.
 _SUBSTANCE, _SUBSTANCE_UNSPACED = 60, 25
@@ -41,8 +40,8 @@ class Plea:
     lately: bool = False
 
 
-_QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|「[^」\n]{0,300}」|『[^』\n]{0,300}』|‘[^’\n]{3,300}’')
-_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？\n]*")
+_QUOTED = pattern_of(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|「[^」\n]{0,300}」|『[^』\n]{0,300}』|‘[^’\n]{3,300}’')
+_SENTENCE = pattern_of(r"[^.!?。！？\n]+[.!?。！？\n]*")
 
 # --- English
 
@@ -149,7 +148,7 @@ _HAN_WITHDRAWN = r"算了|没关系|不重要|无所谓|我是说|我的意思|[
 # --- what a plea names
 
 #: Where the order ends and a reason or a remark begins.
-_ASIDE = re.compile(
+_ASIDE = pattern_of(
     r"[;:—–(；：（]|,? (?:because|since|as i|before|unless)\b|因为"
     r"|, ?(?:and |but |or |so )?(?:it|that|this|i|i'm|you|he|she|we|they|wipe|erase|delete|please|okay|ok|thanks?)\b"
     r"|[、，](?:我不|我是|千万)|(?:,|\band) (?:never|don't|do not)\b(?! (?:ever )?(?:mention|bring|speak|talk|raise))"
@@ -166,31 +165,31 @@ _ORDER = (
     r"|stupid|silly|dumb|embarrassing|terrible|awful|tonight|today|yesterday|evening|morning|night|afternoon|week|earlier"
     r"|ago|minutes?|moments?|right|away|immediately|conversation|chat|talk|anyone|again|mean|serious|mine|might|story)"
 )
-_EMPTY = re.compile(rf"\b{_ORDER}\b", re.IGNORECASE)
-_HAN_EMPTY = re.compile(
+_EMPTY = pattern_of(rf"\b{_ORDER}\b", re.IGNORECASE)
+_HAN_EMPTY = pattern_of(
     r"请你?|求求你?|求你|拜托你?|麻烦你?|我?希望你?|我?想让你|我?要你|能不能|必须|一定要|让你|[跟和对]你|永远|再也|赶快|赶紧|现在|立刻|马上|彻底"
     r"|忘掉|忘了|忘记|忘光|忘干净|删掉|删除|删了|抹掉|抹去|擦掉|擦除|清除|清掉|去掉|移除|消除|(?:记忆库?|记录|脑子|脑海|大脑|存档)(?:里面?|中|当中)?"
     r"|关于|有关|对于|刚才|刚刚|昨天|今天|前天|晚上|早上|上次|之前|以前|上面|前面|以上|一切|所有|全部|任何|千万|不要|不用|不许|不准|请?勿"
     r"|告诉|[说讲提]过?|的?[话事]情?|秘密|对话|消息|内容|[这那][些段件句个]?|那件|记住|记下来?|记着|记到|记在|记得|保存|存下|存进|留在"
     r"|[我你它们把将从给刚别再全都吧了的]|就(?=$|\s)|[句件段]"
 )
-_AND = re.compile(r"\s*(?:,|\band\b|\bor\b|[、，,])\s*")
-_ABOUT = re.compile(
+_AND = pattern_of(r"\s*(?:,|\band\b|\bor\b|[、，,])\s*")
+_ABOUT = pattern_of(
     r"\b(?:about|regarding|concerning|(?:memory|memories|mind|head|notes) of)\s+(?!it\b|this\b|that\b)",
     re.IGNORECASE,
 )
-_LEADING = re.compile(
+_LEADING = pattern_of(
     r"^(?:(?:i|you|your|do|not|don't|never|that|of|to|from|out|with|in|up)\b\s*)+", re.IGNORECASE
 )
 #: What is pointed at rather than named.
-_POINTS = re.compile(
+_POINTS = pattern_of(
     r"\b(?:it|this|these|those|just|last|previous)\b|\bthat\b(?! (?:i|my|the|we|he|she|they)\b)"
     r"|(?:what|everything|anything|all|whatever|things?)(?: that)? i(?:'ve| have)?(?: just| ever)? [a-z]+"
     r"(?!.*\b(?:about|regarding|concerning)\b)"
     r"|刚|[这那](?:些|句|段|个|件事(?!情?的))|它|上面|以上"
 )
 #: What was said a little while ago is meant, and nothing older.
-_LATELY = re.compile(
+_LATELY = pattern_of(
     r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|\b(?:moments?|minutes?|seconds?) ago\b"
     r"|\b(?:i|we)(?:'ve| have)? just\b|\bjust now\b|\b(?:last|previous) (?:message|sentence|thing)"
     r"|刚|今[天晚早]|上面|以上"
@@ -200,17 +199,17 @@ _SOMEBODY = (
     r"\b(?:he|she|him|her|his|hers|they|them|their)\b|^\s*(?:then|and|after(?:wards)?|later|because)\b"
     r"|[他她]|对方|人家|^\s*(?:后来|然后|结果|于是|而且|因为|接着)"
 )
-_LEANS_ON_SOMEBODY = re.compile(_SOMEBODY)
-_LEANS = re.compile(
+_LEANS_ON_SOMEBODY = pattern_of(_SOMEBODY)
+_LEANS = pattern_of(
     rf"{_SOMEBODY}|\b(?:it|that|this|those|these|one|both)\b|^\s*(?:so|but|also)\b|[它这那其]|^\s*(?:但|所以|还)"
 )
 #: Characters that join others and are seldom part of a word; some stop characters are ("address", "allergy").
 _JOINING = STOP_CHARACTERS - frozenset("地过会可能对向果因得")
-_BEGINS_LEANING = re.compile(
+_BEGINS_LEANING = pattern_of(
     r"\W*(?:(?:and|then|but|so|because|yes|no)\b\W*)?(?:he|she|they|it|that|his|her|their)\b|[他她它这那]"
 )
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_HAN_RUN = re.compile(f"[{UNSPACED}]+")
+_WORD = pattern_of(r"[^\W_]+(?:'[^\W_]+)?")
+_HAN_RUN = pattern_of(f"[{UNSPACED}]+")
 
 
 def _named(order: str) -> list[str]:

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from domain import errors
+from domain.patterns import pattern_of
 from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
 from domain.records import Quoted, Turn
 
 #: The longest message taken from a person, in bytes of UTF-8.
 MAX_INPUT_BYTES = 1_000_000
 
-_TAG = re.compile(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{0,8}/?>", re.IGNORECASE)
+_TAG = pattern_of(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{0,8}/?>", re.IGNORECASE)
 #: The longest text that may still become a tag, so that a splitter never holds back more.
 _LONGEST_TAG = 320
 
@@ -35,7 +36,7 @@ _SURROGATES = range(0xD800, 0xE000)
 _CLEAN = dict.fromkeys(_CONTROLS) | dict.fromkeys(_SURROGATES, "�")
 _INERT = _CLEAN | dict.fromkeys(_BIDI | _INVISIBLE | _TAG_CHARACTERS)
 
-_SECRET = re.compile(
+_SECRET = pattern_of(
     r"(?P<lead>(?:bearer|basic)\s+|[?&](?:api[-_]?key|key|token|access_token)=|api[-_]key['\"]?\s*[:=]\s*['\"]?)"
     r"(?P<value>[^\s'\"&,}]{4,})"
     r"|\b(?:sk|rk|pk|gsk|xai|hf|ghp|AIza)[-_]?[A-Za-z0-9_-]{16,}"
@@ -213,11 +214,11 @@ class QuotationSplitter:
 # --- quoting
 
 _ZERO_WIDTH = dict.fromkeys((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x200C, 0x200D, 0x3164, 0xFFA0))
-_CONTROL_TOKEN = re.compile(
+_CONTROL_TOKEN = pattern_of(
     r"<[|｜][^<>|｜]{0,80}[|｜]>|\[/?INST\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk|(?:start|end)_of_turn)>",
     re.IGNORECASE,
 )
-_ANY_TAG = re.compile(
+_ANY_TAG = pattern_of(
     r"</?[A-Za-z!][^<>]{0,300}>|<[|｜][^<>|｜]{0,80}[|｜]>|\[/?INST\]|<</?SYS>>", re.IGNORECASE
 )
 _BRACKETS = str.maketrans("<>[]", "‹›［］")
@@ -314,7 +315,7 @@ def _one_line(encoded_text: str) -> str:
 # -- quotations of a reply, checked against the memories that were recalled for it
 
 
-_NOT_WORDS = re.compile(r"[\W_]+")
+_NOT_WORDS = pattern_of(r"[\W_]+")
 #: A quotation shorter than this fits too many memories to say which one it is.
 _SHORTEST = 2
 

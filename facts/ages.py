@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 
+from domain.patterns import pattern_of
 from facts.dates import MONTH_NAMES
 from facts.numbers import may_mention, value_of
 
@@ -27,7 +28,7 @@ _NOT_THEN = r"(?!\s?(?:时|那年|的时候|起|开始|以?前|就))"
 _OLD = r"(?:[ -]years?[ -]old|[ -]year[ -]old)"
 _END = r"(?=[\s,.;!?)]|$)"
 #: Where a text tells somebody's age: "I'm 34", "Pickle is fifteen", "Birgit, 71,", "aged 6", 三十二岁.
-_TELLS = re.compile(
+_TELLS = pattern_of(
     r"\b(?:i'm|i am|is|he's|she's|it's|are|aged|age|turned|turns|turning|been|age of)\s+(?:now |only |about |just )?"
     rf"(?P<be>{_WORD}){_END}"
     rf"|(?<=[a-z]),\s(?P<comma>{_WORD})(?=[\s,.;!?)]|$)|\b(?P<old>{_WORD}){_OLD}\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
@@ -35,17 +36,17 @@ _TELLS = re.compile(
 )
 
 #: The same where a statement need not be about an age at all: then a bare number is one only at the end of a clause.
-_TELLS_OF_SOMEBODY = re.compile(
+_TELLS_OF_SOMEBODY = pattern_of(
     rf"\b(?:is|are|who's|aged|now) (?P<be>{_WORD})(?=\s*(?:[,.;!?)]|$)| and\b| until\b)"
     rf"|(?<=[a-z]),\s(?P<comma>{_WORD})(?=[,.;!?)]|$)|\b(?P<old>{_WORD}){_OLD}\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
     re.IGNORECASE,
 )
-_TELLS_PLAINLY = re.compile(
+_TELLS_PLAINLY = pattern_of(
     rf"\b(?P<old>{_WORD}){_OLD}\b|\baged (?P<aged>{_WORD})\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
     re.IGNORECASE,
 )
 #: An age that somebody will have, or had at a time that is told.
-_OF_OTHER_TIMES = re.compile(
+_OF_OTHER_TIMES = pattern_of(
     r"\b(?:turns|turning|will be|was|were|when|since|at the age)\b"
     r"|(?:将|要|快|满|就)[满到]?[\d一二三四五六七八九十]+周?岁",
     re.IGNORECASE,
@@ -65,14 +66,14 @@ _WHO_IT_IS = frozenset(
         "neighbour",
     }
 )
-_END_OF_STATEMENT = re.compile(r"[.!。！]?$")
+_END_OF_STATEMENT = pattern_of(r"[.!。！]?$")
 
-_BIRTHDAY = re.compile(r"\bbirthday\b|\buntil\b|\bturns?\b|生日", re.IGNORECASE)
-_BORN = re.compile(
+_BIRTHDAY = pattern_of(r"\bbirthday\b|\buntil\b|\bturns?\b|生日", re.IGNORECASE)
+_BORN = pattern_of(
     r"\bborn\b[^.;]*\b(?:19|20)\d\d\b|(?:19|20)\d\d年?[^，。；]{0,8}(?:出生|生(?!日))|(?:生于|出生于)",
     re.IGNORECASE,
 )
-_DAY = re.compile(
+_DAY = pattern_of(
     rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{'|'.join(MONTH_NAMES)})\b(?! \d{{4}})"
     r"|(?<![年\d])(?P<han>\d{1,2}|[一二三四五六七八九十]{1,2})月(?P<han_day>\d{1,2}|[一二三四五六七八九十]{1,3})[日号]",
     re.IGNORECASE,
@@ -82,34 +83,34 @@ _Rule = tuple[re.Pattern[str], Callable[[re.Match[str], str], str]]
 _UNTIL = r"(?P<until> until (?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z][a-z]+)?"
 _ENGLISH: tuple[_Rule, ...] = (
     (
-        re.compile(rf"\b(?:is|are)(?: now| about| currently)? (?P<age>{_WORD}){_OLD}\b"),
+        pattern_of(rf"\b(?:is|are)(?: now| about| currently)? (?P<age>{_WORD}){_OLD}\b"),
         lambda found, born: f"was born {born}",
     ),
     (
-        re.compile(rf"\b[Aa]n? (?P<age>{_WORD}){_OLD} (?P<what>[^,.;()]+\w)", re.IGNORECASE),
+        pattern_of(rf"\b[Aa]n? (?P<age>{_WORD}){_OLD} (?P<what>[^,.;()]+\w)", re.IGNORECASE),
         lambda found, born: f"{'an' if found['what'][0] in 'aeiou' else 'a'} {found['what']} born {born}",
     ),
-    (re.compile(rf"(?<=\w )\((?P<age>{_WORD})\)"), lambda found, born: f"(born {born})"),
-    (re.compile(rf"\b[Aa]ged? (?P<age>{_WORD}){_END}"), lambda found, born: f"born {born}"),
-    (re.compile(rf"\bAge: ?(?P<age>{_WORD}){_END}"), lambda found, born: f"Born: {born}"),
+    (pattern_of(rf"(?<=\w )\((?P<age>{_WORD})\)"), lambda found, born: f"(born {born})"),
+    (pattern_of(rf"\b[Aa]ged? (?P<age>{_WORD}){_END}"), lambda found, born: f"born {born}"),
+    (pattern_of(rf"\bAge: ?(?P<age>{_WORD}){_END}"), lambda found, born: f"Born: {born}"),
     (
-        re.compile(
+        pattern_of(
             rf"(?P<who>\b{_WHO}) (?:is|turned)(?: now| about| just)? (?P<age>{_WORD}){_UNTIL}(?=[.,;)]|$| and )"
         ),
         lambda found, born: f"{found['who']} was born {born}",
     ),
     (
-        re.compile(rf"(?P<who>\b[A-ZÀ-Þ][\w'’-]*), (?P<age>{_WORD}){_UNTIL}(?=[.,;)]|$)"),
+        pattern_of(rf"(?P<who>\b[A-ZÀ-Þ][\w'’-]*), (?P<age>{_WORD}){_UNTIL}(?=[.,;)]|$)"),
         lambda found, born: f"{found['who']}, born {born}",
     ),
-    (re.compile(rf"\b(?P<age>{_WORD}){_OLD}\b"), lambda found, born: f"born {born}"),
+    (pattern_of(rf"\b(?P<age>{_WORD}){_OLD}\b"), lambda found, born: f"born {born}"),
 )
 _CHINESE: tuple[_Rule, ...] = (
     (
-        re.compile(rf"(?:今年|现在|现年|年龄[:：]?\s?|年约)?(?P<age>{_HAN})\s?周?岁{_NOT_THEN}"),
+        pattern_of(rf"(?:今年|现在|现年|年龄[:：]?\s?|年约)?(?P<age>{_HAN})\s?周?岁{_NOT_THEN}"),
         lambda found, born: born,
     ),
-    (re.compile(rf"年龄[:：]\s?(?P<age>{_HAN})(?!\d)"), lambda found, born: born),
+    (pattern_of(rf"年龄[:：]\s?(?P<age>{_HAN})(?!\d)"), lambda found, born: born),
 )
 
 

@@ -11,33 +11,34 @@ from collections.abc import Collection, Iterable, Sequence
 
 from domain.facts import Stance
 from domain.languages import whole_names
+from domain.patterns import pattern_of
 from facts.guarded import Guarded
 
-_SENTENCE = re.compile(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
-_CLAUSE = re.compile(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
+_SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
+_CLAUSE = pattern_of(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
 #: A denial behind an "and" is one of its own, where what stands before it is a clause as well.
-_DENIED_BESIDES = re.compile(
+_DENIED_BESIDES = pattern_of(
     r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no)\b|\w+n't\b|cannot\b))",
     re.IGNORECASE,
 )
 _SHORTEST_CLAUSE = 5
 #: Quoted words are somebody's own: a title, a name, a form of words.
-QUOTED = re.compile(
+QUOTED = pattern_of(
     r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
 )
 
-_QUOTE = re.compile('["“「『《‘]')
+_QUOTE = pattern_of('["“「『《‘]')
 
 # --- asking
 
-_TAG = re.compile(
+_TAG = pattern_of(
     r",\s*(?:right|ok|okay|did i say|you know|would you|will you|could you|can you|isn't it|don't you think|remember|eh|huh"
     r"|promise|i think|aren't i|haven't i|do you remember)\s*\?+$"
     r"|[,，]?\s*(?:行吗|好吗|可以吗|行不行|好不好|可以不|对吧|是吧|对吗|是吗|怎么样|知道吗|你说呢|好吧|行吧)\s*[?？]+$",
     re.IGNORECASE,
 )
-_ASKS = re.compile(r"[?？][\"”’」』)）]*$")
-_ASKS_HAN = re.compile(r"(?:吗|呢|什么来着|怎么说的来着)[。！]*$")
+_ASKS = pattern_of(r"[?？][\"”’」』)）]*$")
+_ASKS_HAN = pattern_of(r"(?:吗|呢|什么来着|怎么说的来着)[。！]*$")
 
 
 def sentences(text: str) -> tuple[str, ...]:
@@ -134,7 +135,7 @@ def hedges(statement: str) -> bool:
     return _HEDGES.search(statement) is not None or stance_of(statement) in ("joked", "supposed")
 
 
-_BIRTHDAY = re.compile(
+_BIRTHDAY = pattern_of(
     r"\bbirthday (?:is|was|falls)\b|\bborn\b|生日(?:[是为在：:]|农历|阴历|阳历)|出生|生于", re.IGNORECASE
 )
 
@@ -149,7 +150,7 @@ def tells_birthday(statement: str) -> bool:
     return _BIRTHDAY.search(plain) is not None and not _PLANNED.search(plain)
 
 
-_PROMISES = re.compile(r"\bi(?:'ll| will| promise)\b|我(?:会|答应|一定|替你)")
+_PROMISES = pattern_of(r"\bi(?:'ll| will| promise)\b|我(?:会|答应|一定|替你)")
 
 
 def promises(sentence: str) -> bool:
@@ -242,7 +243,7 @@ def _unquoted(text: str) -> str:
 
 # --- agreeing
 
-_AGREES = re.compile(
+_AGREES = pattern_of(
     r"^\W*(?:yes|yeah|yep|yup|right|exactly|correct|true|indeed|sure|definitely|absolutely|that's (?:right|it|true)|of course"
     r"|you're right|spot on|it is|i do|i did|she is|he is|she does|he does|deal|agreed|that's the one)\b(?!\W+but\b)"
     r"|^\W*(?:对|是的|是啊|是呀|嗯+|没错|当然|正是|就是|可不是|确实|说得对|一言为定|说定了|就这么定|行啊?|好的?|可以|有啊?|是)(?=$|[，。！,.!~～\s的啊呀])(?!不)",
@@ -261,7 +262,7 @@ def agrees(text: str) -> bool:
 
 # --- pointing
 
-_OWN = re.compile(
+_OWN = pattern_of(
     r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]"
 )
 #: "You" that means anybody: behind the place, the time or the thing that lets one do something.
@@ -273,9 +274,9 @@ _ANYBODY = Guarded(
     r"|(?<![望让等说问想盼怕信得给])你(?:都|就)?(?:能|可以|会)?(?:看到|看见|看得到|看得见|听到|听见|听得到|听得见|闻到|闻得到|望见|望到)",
     any_case=True,
 )
-_SOMEBODY = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im)\b|[他她](?![们的乡人])")
-_SEVERAL = re.compile(r"\b(?:[Tt]hey|[Tt]hem)\b|[他她]们(?!的)")
-_SOMEBODYS = re.compile(r"\b(?:[Hh]is|[Hh]er|[Hh]ers|[Tt]heir|[Tt]heirs)\b|[他她]们?(?=的)")
+_SOMEBODY = pattern_of(r"\b(?:[Hh]e|[Ss]he|[Hh]im)\b|[他她](?![们的乡人])")
+_SEVERAL = pattern_of(r"\b(?:[Tt]hey|[Tt]hem)\b|[他她]们(?!的)")
+_SOMEBODYS = pattern_of(r"\b(?:[Hh]is|[Hh]er|[Hh]ers|[Tt]heir|[Tt]heirs)\b|[他她]们?(?=的)")
 #: One of these, or a character of them, stands in whatever points at somebody.
 _POINTERS = frozenset(
     """
@@ -284,8 +285,8 @@ _POINTERS = frozenset(
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
 _POINTERS_HAN = frozenset("我你您咱他她")
-_LETTERS = re.compile("[A-Za-z]+")
-_POINTS_FIRST = re.compile(
+_LETTERS = pattern_of("[A-Za-z]+")
+_POINTS_FIRST = pattern_of(
     r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)"
 )
 _RELATIVE = Guarded(
@@ -299,7 +300,7 @@ _RELATIVE = Guarded(
 )
 
 
-_DATE_BEHIND = re.compile(r"\s?[,，]?\s?[(（][^()（）]{0,20}\d[^()（）]{0,20}[)）]")
+_DATE_BEHIND = pattern_of(r"\s?[,，]?\s?[(（][^()（）]{0,20}\d[^()（）]{0,20}[)）]")
 
 
 def points_away(statement: str, named: Sequence[str]) -> bool:
@@ -331,7 +332,7 @@ def _without_you(found: re.Match[str]) -> str:
     return re.sub(r"\byou\b|你", "one", found[0], flags=re.IGNORECASE)
 
 
-_POINTER = re.compile(
+_POINTER = pattern_of(
     r"(?P<before>[\w'’]+ |\w?)(?P<it>\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]ers?|[Tt]hey|[Tt]hem|[Tt]heirs?)\b|[他她]们?)"
 )
 

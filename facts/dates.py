@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
+from domain.patterns import pattern_of
 from facts.guarded import holds_any
 from facts.numbers import value_of
 from recall.periods import DISTANT, windows, without_distances
@@ -287,15 +288,15 @@ def _of_months(plain: str, said: date) -> Iterator[Days]:
 
 
 _COUNT = r"\d{1,3}|couple of|few|几|[a-z]+(?:-[a-z]+)?|[一二两三四五六七八九十百]{1,4}"
-_LUNAR = re.compile(
+_LUNAR = pattern_of(
     r"(?:农历|阴历|旧历)[正一二三四五六七八九十冬腊]{1,2}月(?:初|廿)?[一二三四五六七八九十]{0,3}"
 )
-_HAN_MONTH = re.compile(
+_HAN_MONTH = pattern_of(
     r"(?<![个\d一二三四五六七八九十])(?P<month>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?!前|后)"
 )
 _NAME_OF_MONTH = rf"(?:{'|'.join(MONTH_NAMES)})"
-_A_MONTH = re.compile(rf"\b{_NAME_OF_MONTH}\b")
-_DAY_OF_MONTH = re.compile(
+_A_MONTH = pattern_of(rf"\b{_NAME_OF_MONTH}\b")
+_DAY_OF_MONTH = pattern_of(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th)\b|\b(\d{{1,2}})(?= (?:(?:to|and|until|or) \d{{1,2}} )?{_NAME_OF_MONTH}\b)"
     rf"|\b{_NAME_OF_MONTH} (\d{{1,2}})\b|(\d{{1,2}}|[一二三四五六七八九十]{{1,3}})[日号]"
 )
@@ -303,45 +304,45 @@ _DAY_OF_MONTH = re.compile(
 _RULES: tuple[
     tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str], date], Iterator[Days]]], ...
 ] = (
-    (("tomorrow", "明"), re.compile(r"\btomorrow\b|明[天日晚早]"), _after(1)),
-    (("tomorrow", "后天"), re.compile(r"\bday after tomorrow\b|(?<!大)后天"), _after(2)),
-    (("大后天",), re.compile(r"大后天"), _after(3)),
-    (("yesterday", "last night", "昨"), re.compile(r"\byesterday\b|\blast night\b|昨[天日晚夜]"), _after(-1)),
-    (("yesterday", "前"), re.compile(r"\bday before yesterday\b|(?<!大)前[天晚]"), _after(-2)),
-    (("大前天",), re.compile(r"大前天"), _after(-3)),
+    (("tomorrow", "明"), pattern_of(r"\btomorrow\b|明[天日晚早]"), _after(1)),
+    (("tomorrow", "后天"), pattern_of(r"\bday after tomorrow\b|(?<!大)后天"), _after(2)),
+    (("大后天",), pattern_of(r"大后天"), _after(3)),
+    (("yesterday", "last night", "昨"), pattern_of(r"\byesterday\b|\blast night\b|昨[天日晚夜]"), _after(-1)),
+    (("yesterday", "前"), pattern_of(r"\bday before yesterday\b|(?<!大)前[天晚]"), _after(-2)),
+    (("大前天",), pattern_of(r"大前天"), _after(-3)),
     (
         ("day", "week", "month", "year"),
-        re.compile(rf"(?:\ba )?\b(?P<count>a|an|{_COUNT})[ -](?P<unit>day|week|month|year)s?\b"),
+        pattern_of(rf"(?:\ba )?\b(?P<count>a|an|{_COUNT})[ -](?P<unit>day|week|month|year)s?\b"),
         _distance,
     ),
     (
         ("天", "周", "星期", "礼拜", "个月", "年"),
-        re.compile(
+        pattern_of(
             r"(?P<count>\d{1,3}|几|[一二两三四五六七八九十百]{1,4})(?P<unit>天|周|个?星期|个?礼拜|个月|年)"
         ),
         _distance,
     ),
     (
         ("day",),
-        re.compile(rf"\b(?:(?P<which>last|next|this|coming|on|past) )?(?P<day>{'|'.join(DAY_NAMES)})s?\b"),
+        pattern_of(rf"\b(?:(?P<which>last|next|this|coming|on|past) )?(?P<day>{'|'.join(DAY_NAMES)})s?\b"),
         _weekday,
     ),
     (
         ("周", "星期", "礼拜"),
-        re.compile(r"(?P<which>[上下]+个?|[这本]个?)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天末])"),
+        pattern_of(r"(?P<which>[上下]+个?|[这本]个?)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天末])"),
         _han_weekday,
     ),
     (
         ("next", "coming", "this"),
-        re.compile(r"\b(?P<which>next|coming|this) (?P<unit>weekend|week|month|year)\b"),
+        pattern_of(r"\b(?P<which>next|coming|this) (?P<unit>weekend|week|month|year)\b"),
         _next_unit,
     ),
-    (("下",), re.compile(r"(?P<which>下+)个?(?P<unit>周|星期|礼拜|月)"), _next_unit),
-    (("年",), re.compile(r"(?P<which>[今明后])(?P<unit>年)"), _next_unit),
-    (("底", "末"), re.compile(r"(?P<which>[上下]个?)?(?P<unit>月|年)[底末]"), _end_of),
+    (("下",), pattern_of(r"(?P<which>下+)个?(?P<unit>周|星期|礼拜|月)"), _next_unit),
+    (("年",), pattern_of(r"(?P<which>[今明后])(?P<unit>年)"), _next_unit),
+    (("底", "末"), pattern_of(r"(?P<which>[上下]个?)?(?P<unit>月|年)[底末]"), _end_of),
     (
         ("christmas", "boxing", "new year", "halloween", "valentine", "元旦", "一", "国庆", "圣诞", "清明"),
-        re.compile(
+        pattern_of(
             r"\b(?:christmas eve|christmas(?: day)?|boxing day|new year'?s eve|new year'?s day|halloween)\b"
             r"|\bvalentine'?s(?: day)?\b|元旦|五一|六一|国庆|十一黄金|圣诞|清明|双十一"
         ),
@@ -355,11 +356,11 @@ _FEASTS = {
 }  # fmt: skip
 
 _MONTH_NAME = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_ANY_YEAR = re.compile(r"(?:19|20)\d\d")
+_ANY_YEAR = pattern_of(r"(?:19|20)\d\d")
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 #: Dates with a year, as they are written out.
 _WRITTEN = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    pattern_of(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?<!\d){_YEAR}\s?[-/.年]\s?(?P<month>\d{{1,2}})\s?[-/.月]\s?(?P<day>\d{{1,2}})(?!\d)[日号]?",
         rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME},? {_YEAR}\b",

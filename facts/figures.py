@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import cached_property
 
+from domain.patterns import pattern_of
 from facts.ages import birth_years
 from facts.dates import DAY_NAMES, MONTH_NAMES, Days, derivable, span_of, told_days, weekday_of, written_dates
 from facts.evidence import Source
@@ -14,29 +15,29 @@ from facts.guarded import holds_any
 from facts.numbers import asserted, mentioned, value_of
 
 _NAMES = "|".join(MONTH_NAMES)
-_DAY_AND_MONTH = re.compile(
+_DAY_AND_MONTH = pattern_of(
     rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_NAMES})\b"
     rf"|\b(?P<month2>{_NAMES}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b"
     r"|(?P<month3>\d{1,2}|[一二三四五六七八九十]{1,2})月(?P<day3>\d{1,2}|[一二三四五六七八九十]{1,3})[日号]?",
     re.IGNORECASE,
 )
-_MONTH = re.compile(
+_MONTH = pattern_of(
     rf"\b(?:in|of|since|until|till|by|from|during|early|late|mid|to|for)[ -](?P<month>{_NAMES})\b"
     r"|(?<![\d个一二三四五六七八九十])(?P<han>\d{1,2}|[一二三四五六七八九十]{1,2})月(?!\d)",
     re.IGNORECASE,
 )
-_WEEKDAY = re.compile(
+_WEEKDAY = pattern_of(
     rf"\b(?P<day>{'|'.join(DAY_NAMES)})s?\b|(?:周|星期|礼拜)(?P<han>[一二三四五六日天])", re.IGNORECASE
 )
 _HAN_DAYS = {**{c: n for n, c in enumerate("一二三四五六")}, "日": 6, "天": 6}
 #: A text without any of these holds no figure.
-_A_FIGURE = re.compile(r"[\d一二两三四五六七八九十百千零〇月周日天]")
+_A_FIGURE = pattern_of(r"[\d一二两三四五六七八九十百千零〇月周日天]")
 _PARTS = (
     "day", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twel", "teen",
     "hundred", "thousand", "million", *MONTH_NAMES,
 )  # fmt: skip
-_TENS = re.compile(r"ty\b")
-_LUNAR = re.compile(
+_TENS = pattern_of(r"ty\b")
+_LUNAR = pattern_of(
     r"(?:农历|阴历|旧历)[正一二三四五六七八九十冬腊]{1,2}月(?:初|廿)?[一二三四五六七八九十]{0,3}"
     r"|[正一二三四五六七八九十冬腊]{1,2}月(?:[初廿][一二三四五六七八九十]|[一二三四五六七八九十]{1,3})(?![一二三四五六七八九十日号])"
 )

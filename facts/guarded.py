@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
 
 class Guarded:
@@ -23,7 +24,12 @@ class Guarded:
         self._ascii = tuple(part for part in parts if part.isascii())
         self._other = tuple(part for part in parts if not part.isascii())
         self._any_case = any_case
-        self.pattern = re.compile(pattern, re.IGNORECASE if any_case else 0)
+        self._written = pattern
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern itself, compiled when it is first looked for."""
+        return re.compile(self._written, re.IGNORECASE if self._any_case else 0)
 
     def search(self, text: str) -> re.Match[str] | None:
         """Where it is found first."""

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
+from domain.patterns import pattern_of
 from facts.guarded import holds_any
 
 _HAN = {character: value for value, character in enumerate("零一二三四五六七八九")} | {
@@ -36,14 +37,14 @@ _WORDS = {
 }
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _ANY_WORD = "|".join([*_WORDS, *_SCALES])
-_ENGLISH = re.compile(rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
-_DIGITS = re.compile(r"(?<![\w.])?\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
-_SCALED = re.compile(
+_ENGLISH = pattern_of(rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
+_DIGITS = pattern_of(r"(?<![\w.])?\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+_SCALED = pattern_of(
     r"(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)\s?(?P<scale>[k千万亿]|thousand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])"
 )
-_HAN_NUMBER = re.compile(r"[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
+_HAN_NUMBER = pattern_of(r"[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
 #: Words in which these characters count nothing.
-_NO_NUMBER = re.compile(
+_NO_NUMBER = pattern_of(
     "万一|十分|千万|一般|一起|一直|一样|一定|一些|一点|一下|一边|一旦|一切|一致|统一|唯一|第一次|一会|一共|一向|万分|再三|三番|四川|三亚|"
     "九寨|五一|六一|七夕|双十一|十一黄金|百分|老百姓|千里|三观|二手|二维|二胡|一面|一路|一方面|星期[一二三四五六]|周[一二三四五六]|礼拜[一二三四五六]"
 )
@@ -52,20 +53,20 @@ _COUNTED = (
     "件种度折张站篇首部户支居室%％"
 )
 #: 八两 is a weight: there 两 is no two.
-_OUNCES = re.compile("(?<=[一二三四五六七八九])两")
-_HALF = re.compile(r"\bhalf\b|半")
-_A_FIGURE = re.compile(r"[\d零〇一二两三四五六七八九十百千万亿俩仨半]")
+_OUNCES = pattern_of("(?<=[一二三四五六七八九])两")
+_HALF = pattern_of(r"\bhalf\b|半")
+_A_FIGURE = pattern_of(r"[\d零〇一二两三四五六七八九十百千万亿俩仨半]")
 #: In every English word for a number stands one of these.
 _PARTS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twel",
     "teen", "ty", "hundred", "thousand", "million", "half", "dozen",
 )  # fmt: skip
-_LETTER = re.compile("[a-z]")
-_BETWEEN = re.compile(r"[\s-]+")
+_LETTER = pattern_of("[a-z]")
+_BETWEEN = pattern_of(r"[\s-]+")
 #: Digits up to which a number is worked with exactly.
 _EXACT = 28
-_DOZEN = re.compile(r"\bdozen\b")
-_EVENING = re.compile(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
+_DOZEN = pattern_of(r"\bdozen\b")
+_EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
 
 
 def mentioned(text: str) -> frozenset[str]:

@@ -18,6 +18,7 @@ from typing import Literal
 
 from domain.facts import LineEvidence
 from domain.languages import STOP_WORDS, Language, estimate, names_in, unspaced_length
+from domain.patterns import pattern_of
 from domain.records import Turn
 from facts.ages import without_ages
 from facts.cues import ends_or_denies, hedges, stance_of
@@ -34,10 +35,10 @@ Deed = Literal["add", "change", "end", "correct", "drop"]
 _LONGEST_LINE = 400
 #: Two lines that share so much say the same.
 _ALIKE = 0.85
-_BULLET = re.compile(r"^\s*(?:[-*•·]\s+|#{1,4}\s+|\d{1,2}[.)、]\s+)?")
-_GRAMMAR = re.compile("[的了是在有和与于不就也都着过被把从到]")
-_LATIN_WORD = re.compile(r"[A-Za-z]+")
-_ENDED = re.compile(r"\((?:until|ended) [^()]*\)$|（(?:至|止于)[^（）]*）$")
+_BULLET = pattern_of(r"^\s*(?:[-*•·]\s+|#{1,4}\s+|\d{1,2}[.)、]\s+)?")
+_GRAMMAR = pattern_of("[的了是在有和与于不就也都着过被把从到]")
+_LATIN_WORD = pattern_of(r"[A-Za-z]+")
+_ENDED = pattern_of(r"\((?:until|ended) [^()]*\)$|（(?:至|止于)[^（）]*）$")
 _END_MARK: Mapping[Language, str] = {"en": "{} (until {})", "zh": "{}（至{}）"}
 
 

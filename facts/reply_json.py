@@ -11,15 +11,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from domain.patterns import pattern_of
+
 #: Of a longer reply only so much is read; no window comes to as much.
 _LONGEST = 400_000
-_THOUGHT = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_OPEN_THOUGHT = re.compile(r"^.*?</(?:think|thinking|reasoning|thought)>", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
-_START = re.compile(r"[\[{]")
-_RANGE = re.compile(r"(\d+)\s*(?:-|–|~|to|到|至)\s*(\d+)")
-_INTEGER = re.compile(r"\d+")
-_BETWEEN = re.compile(r"[,，、;；|]")
+_THOUGHT = pattern_of(r"<(think|thinking|reasoning|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_OPEN_THOUGHT = pattern_of(r"^.*?</(?:think|thinking|reasoning|thought)>", re.DOTALL | re.IGNORECASE)
+_FENCE = pattern_of(r"```[a-zA-Z]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
+_START = pattern_of(r"[\[{]")
+_RANGE = pattern_of(r"(\d+)\s*(?:-|–|~|to|到|至)\s*(\d+)")
+_INTEGER = pattern_of(r"\d+")
+_BETWEEN = pattern_of(r"[,，、;；|]")
 #: A span of turns longer than this is no evidence but "all of it".
 _LONGEST_SPAN = 40
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from domain.facts import About, Slot
 from domain.languages import is_unspaced, latin_names
+from domain.patterns import pattern_of
 
 #: The subjects that stand for the two who talk.
 PERSON, COMPANION = "person", "companion"
@@ -141,13 +142,13 @@ def _singular(word: str) -> str:
     return word
 
 
-_POINTING = re.compile(
+_POINTING = pattern_of(
     r"^(?:the |a |an |my |his |her |their |current |present |new |我的?|现在的?|目前的?|当前的?)+(?=\S)"
 )
-_FAVOURITE = re.compile(
+_FAVOURITE = pattern_of(
     r"favou?rite (?P<what>.+)|最(?:喜欢|爱|喜爱)(?:的|喝的|吃的|看的|听的)?(?P<han>.+)|(?P<behind>.+) (?:preference|favou?rite)"
 )
-_MEASURED = re.compile(
+_MEASURED = pattern_of(
     r"(?:best |running |current )?(?P<what>\d+ ?k|half marathon|marathon)(?: run(?:ning)?)? (?:time|pb|best|record|result)"
 )
 _THINGS = {
@@ -322,7 +323,7 @@ _ASKED = (
     (r"\bwhere\b.*\bclimb\b|\bwhere\b.*\bwork out\b|在哪[里儿]?(?:健身|锻炼|攀岩)", "gym"),
     (r"\bwhere\b.*\bcome from\b|\bwhere\b.*\bgrow up\b|哪里人|在哪[里儿]长大", "hometown"),
 )
-_ATTRIBUTES = tuple((re.compile(pattern), name) for pattern, name in _ASKED)
+_ATTRIBUTES = tuple((pattern_of(pattern), name) for pattern, name in _ASKED)
 #: Names of matters that are common words besides.
 _COMMON = frozenset({
     "has", "can", "like", "plan", "planned", "event", "meeting", "position", "role", "condition", "interest",
@@ -334,15 +335,15 @@ _COMMON = frozenset({
 _ALSO_CALLED = _also_called(_HAN_KIN)
 _HAN = "|".join(sorted((name for name in _ALSO_CALLED if not name.isascii()), key=len, reverse=True))
 #: Who is named as somebody of the person's: "my sister", 我姐姐.
-_MINE = re.compile(rf"\bmy ({'|'.join(sorted(_KIN))})\b|[我咱](?:的|们的?|家的?)?({_HAN})")
-_PERSON = re.compile(r"\b(?:i|i'm|i've|my|mine|me)\b|[我咱俺]")
-_COMPANION = re.compile(
+_MINE = pattern_of(rf"\bmy ({'|'.join(sorted(_KIN))})\b|[我咱](?:的|们的?|家的?)?({_HAN})")
+_PERSON = pattern_of(r"\b(?:i|i'm|i've|my|mine|me)\b|[我咱俺]")
+_COMPANION = pattern_of(
     r"\byour\b|\b(?:do|did|are|have|were|can) you\b(?! (?:remember|know|recall|think|tell))|你(?!还?记得|知道|说|告诉)"
 )
-_FAVOURITE_ASKED = re.compile(
+_FAVOURITE_ASKED = pattern_of(
     r"favou?rite [a-z]+|最(?:喜欢|爱|喜爱)的[\u4e00-\u9fff]{1,4}?(?=[是叫有还呢吗啊]|什么|哪|$|[^\u4e00-\u9fff])"
 )
-_NO_WORD = re.compile(r"[^\w]+")
+_NO_WORD = pattern_of(r"[^\w]+")
 
 
 def slots_asked(question: str) -> tuple[Slot, ...]:

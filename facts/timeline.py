@@ -14,11 +14,12 @@ from functools import lru_cache
 from typing import Protocol
 
 from domain.facts import Change, Fact, NewFact
+from domain.patterns import pattern_of
 from facts.cues import takes_back
 from facts.evidence import telling
 from facts.numbers import mentioned
 
-_PAST = re.compile(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
+_PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,7 @@ def same_matter(one: ToldValue, other: ToldValue) -> bool:
     return equal and takes_back(one.restatement) == takes_back(other.restatement)
 
 
-_MARKS = re.compile(r"[\W_]+")
+_MARKS = pattern_of(r"[\W_]+")
 #: So many values are read once: each is compared with several others.
 _VALUES_HELD = 512
 

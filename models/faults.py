@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from domain import errors
+from domain.patterns import pattern_of
 from domain.text import mask, one_line
 from models.fault_table import Failure, error_of
 
@@ -27,7 +28,7 @@ class Place:
     secrets: tuple[str, ...] = ()
 
 
-_LIMITS = re.compile(
+_LIMITS = pattern_of(
     r"(?:maximum (?:context|model) length (?:is|of)|context size[^0-9]{0,30}|n_ctx\"?:)\s{0,4}\(?(\d{2,9})",
     re.IGNORECASE,
 )

@@ -15,6 +15,7 @@ from typing import Any
 from domain import errors
 from domain import text as texts
 from domain.events import ReasoningDelta, Reply, ReplyEvent, TextDelta
+from domain.patterns import pattern_of
 from domain.records import Finish
 from models import fault_table, faults
 
@@ -22,8 +23,8 @@ from models import fault_table, faults
 MAX_REPLY = 4_000_000
 #: The longest summary that is taken, in characters: it stands in every prompt.
 _LONGEST_SUMMARY = 40_000
-_SENTENCE_END = re.compile(r"[.!?。！？…\n](?=\s|$)|[。！？…]")
-_CODE_FENCE = re.compile(r"\A```[a-z]{0,20}\n(.*)\n```\Z", re.DOTALL)
+_SENTENCE_END = pattern_of(r"[.!?。！？…\n](?=\s|$)|[。！？…]")
+_CODE_FENCE = pattern_of(r"\A```[a-z]{0,20}\n(.*)\n```\Z", re.DOTALL)
 #: Fields by which a server tells of an error in place of a reply.
 _OF_AN_ERROR = ("object", "error", "detail", "code", "type", "message")
 
@@ -214,7 +215,7 @@ class Collected:
         return shown
 
 
-_HALVES = re.compile("[\ud800-\udfff]")
+_HALVES = pattern_of("[\ud800-\udfff]")
 _HIGH = range(0xD800, 0xDC00)
 
 
@@ -251,10 +252,10 @@ def _repaired(text: str) -> str:
     return texts.clean(text)
 
 
-_OPENING = re.compile(r"\s*<(think|thinking)>", re.IGNORECASE)
+_OPENING = pattern_of(r"\s*<(think|thinking)>", re.IGNORECASE)
 _LONGEST_OPENING = len("<thinking>")
 #: A closing tag alone on its line: some servers put the opening one into the prompt, and it never comes back.
-_STRAY_CLOSING = re.compile(r"(?:^|\n)[ \t]*</(?:think|thinking)>[ \t]*(?:\n|$)", re.IGNORECASE)
+_STRAY_CLOSING = pattern_of(r"(?:^|\n)[ \t]*</(?:think|thinking)>[ \t]*(?:\n|$)", re.IGNORECASE)
 
 
 class ThinkingSplitter:

@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx2
 
+from domain.patterns import pattern_of
 from domain.pleas import heard
 from models.search_prompts import SEARCH_TEMPLATES
 
@@ -28,19 +29,19 @@ _MOST_SENTENCES = 40
 _LONGEST_SENTENCE = 300
 #: Shorter statements ("Yes.", "好的。") say nothing once they stand alone.
 _SHORTEST_SENTENCE = 6
-_CJK = re.compile("[\u3400-\u9fff]")
+_CJK = pattern_of("[\u3400-\u9fff]")
 #: A sentence ends at its mark and what closes after it; a full stop only before a space, and not after a title.
-_SENTENCE = re.compile(
+_SENTENCE = pattern_of(
     r".+?(?:[。！？…]+[”’\"'」』）)]*"
     r"|(?<!\bMr)(?<!\bDr)(?<!\bSt)(?<!\bMs)(?<!\bMrs)[.!?]+[”’\"')]*(?=\s|$)|$)",
     re.MULTILINE,
 )
-_ENDED = re.compile(r"[.!?。！？…][”’\"'」』）)]*$")
-_QUESTION = re.compile(r"[?？][”’\"'」』）)!！]*$")
+_ENDED = pattern_of(r"[.!?。！？…][”’\"'」』）)]*$")
+_QUESTION = pattern_of(r"[?？][”’\"'」』）)!！]*$")
 #: The mark of a day, before the words that were said on it.
-_DAY = re.compile(r"\A\[[^\[\]\n]*\d{4}-\d{2}-\d{2}[^\[\]\n]*\]\n")
-_ATTRIBUTED = re.compile(r"(\d{4}-\d{2}-\d{2}) (.{1,80}?)(?: said: |说：)(.+)")
-_OF_THE_OTHER = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
+_DAY = pattern_of(r"\A\[[^\[\]\n]*\d{4}-\d{2}-\d{2}[^\[\]\n]*\]\n")
+_ATTRIBUTED = pattern_of(r"(\d{4}-\d{2}-\d{2}) (.{1,80}?)(?: said: |说：)(.+)")
+_OF_THE_OTHER = pattern_of(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
 #: Marks of quotation inside of what is quoted.
 _INNER_MARKS = str.maketrans('“”"', "‘’'")
 _COMMON_WORDS = frozenset(

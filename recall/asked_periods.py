@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
+from domain.patterns import pattern_of
 from recall import periods, words
 from recall.periods import Period
 from recall.questions import OVERVIEW
@@ -62,18 +63,18 @@ _FROM_TO = (
     r"(?:,? (?:of )?(?P<year>20\d\d))?\b"
 )
 _LATE = r"\b(?:lately|recently|these days)\b|最近|近来|近期|这阵子|这段时间|这些日子|这些天"
-_SINCE = re.compile(r"\b(?:ever )?since\b|(?:以来|至今|到现在|到今天)|自从|打从|之后到现在", re.IGNORECASE)
-_UPTO = re.compile(
+_SINCE = pattern_of(r"\b(?:ever )?since\b|(?:以来|至今|到现在|到今天)|自从|打从|之后到现在", re.IGNORECASE)
+_UPTO = pattern_of(
     r"\bfrom\b.+\b(?:to|till|until|through)\b|\bbetween\b.+\band\b|.+(?:到|至).+月", re.IGNORECASE
 )
-_EVENT = re.compile(
+_EVENT = pattern_of(
     r"\b(?P<how>since|after|before|until)\s+(?P<event>[^?.!,]+)"
     r"|(?:自从|打从|从|自)?(?P<zh_event>[^，。？！,?!、自从]{2,16}?)(?P<zh_how>以来|之后|以后|以前|之前|至今|到现在)",
     re.IGNORECASE,
 )
 _BEFORE = ("before", "until", "以前", "之前")
 #: What a question for a stretch may hold besides, without asking for anything of its own.
-_NEUTRAL = re.compile(
+_NEUTRAL = pattern_of(
     r"\b(?:year|years|month|months|week|weeks|time|times|period|life|things?|stuff|everything|topics?|main|mainly|most|mostly"
     r"|important|biggest|big|highlights?|events?|please|remember|recall|together|whole|entire|all|overall|general(?:ly)?|kind"
     r"|short|brief(?:ly)?|quick(?:ly)?|far|really|actually|basically|old|friend|hey|so|then|now|back|two|us|both"
@@ -85,7 +86,7 @@ _NEUTRAL = re.compile(
     re.IGNORECASE,
 )
 
-_PLAIN = re.compile(r"(?P<year>(?:19|20)\d\d)年?(?:[-/.](?P<month>\d{1,2})|)")
+_PLAIN = pattern_of(r"(?P<year>(?:19|20)\d\d)年?(?:[-/.](?P<month>\d{1,2})|)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _COUNTS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,

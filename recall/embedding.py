@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
 from domain.languages import unspaced_length, unspaced_share
+from domain.patterns import pattern_of
 from domain.records import Role, Summary, Turn
 from recall.weights import SENTENCE_MODEL
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 #: The built-in embedder's vectors have this many dimensions.
 DIMENSION = 1024
 
-_RUN = re.compile(r"[^\W\d_]+|\d+")
-_UNSPACED = re.compile(
+_RUN = pattern_of(r"[^\W\d_]+|\d+")
+_UNSPACED = pattern_of(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 )
 #: Scripts and stop words of its own, fewer than in ``domain.languages``: with those a question in fifty of the small

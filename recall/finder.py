@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.languages import is_unspaced, unspaced_share
+from domain.patterns import pattern_of
 from domain.recollection import MissingPart, RecallLimits, Recollection
 from recall import questions, ranking, word_search, words
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
@@ -51,7 +52,7 @@ _NEAR_ACROSS = 0.1
 #: The share of a question's weight in rare words that a turn must hold to speak of what was asked.
 _RARE = 0.4
 
-_SMALL_TALK = re.compile(
+_SMALL_TALK = pattern_of(
     r"(?:good (?:night|morning|evening|afternoon)|ok(?:ay)?|yes|yeah|yep|no|nope|sure|thx|ty|cool|nice|great|good"
     r"|thanks?(?: you| a lot| so much)?|perfect|awesome|wow|lol|haha+|hi|hello|hey|bye|goodbye|see you|got it|i see"
     r"|alright|fine|right|go on|continue"
@@ -60,17 +61,17 @@ _SMALL_TALK = re.compile(
     r"[\s,.!?~，。！？、啊呀啦吧哈呢了]*",
     re.IGNORECASE,
 )
-_PERSONAL = re.compile(
+_PERSONAL = pattern_of(
     r"\b(?:i|i'm|i've|my|mine|me|we|our|us|you|your|yours|he|she|his|her|they|their|again|remember|last|ago|before"
     r"|earlier|previous(?:ly)?|yesterday)\b"
     r"|[我你您咱他她]|上次|之前|以前|曾经|记得|还是|昨|前天|去年|刚才",
     re.IGNORECASE,
 )
-_OURSELVES = re.compile(
+_OURSELVES = pattern_of(
     r"\b(?:i|i'm|i've|my|mine|me|we|our|us|you|your|yours)\b|[我你您咱俺]|记得|想起|回忆",
     re.IGNORECASE,
 )
-_ORDER = re.compile(
+_ORDER = pattern_of(
     r"^\s*(?:please\s+)?(?:write|code|implement|create|generate|translate|calculate|compute|explain|define|convert"
     r"|sort|solve|summari[sz]e|list)\b"
     r"|^\s*(?:请|帮忙)?(?:写|编|画|翻译|计算|算|解释|实现|生成|列出|证明|求)",

@@ -18,28 +18,29 @@ from datetime import date
 from typing import Literal
 
 from domain.languages import STOP_WORDS
+from domain.patterns import pattern_of
 from domain.settings import Planning
 from recall import periods, words
 
-_ASKS = re.compile(
+_ASKS = pattern_of(
     r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how)\b|什么|谁|哪|几|多少|怎|吗|呢|是否",
     re.IGNORECASE,
 )
-_END = re.compile(r"[.!?。！？\n]")
-_SEEKS = re.compile(
+_END = pattern_of(r"[.!?。！？\n]")
+_SEEKS = pattern_of(
     r"(?:^|[.!?]\s+|\band\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|(?<!\bi )\b(?:remember|recall)\b"
     r"|^\s*(?:did|does|do|is|are|was|were|has|have|had|would|could|can|will|should)\b"
     r"|(?<!没)(?<!没有)(?<!些)(?:什么|谁|哪[里儿]?)(?!都|也)|几[个天岁点次号年月]|多少|(?<!我)记得|曾经",
     re.IGNORECASE,
 )
-_ADVICE = re.compile(
+_ADVICE = pattern_of(
     r"\bwhat if\b|\b(?:what|how|where|which|who|when|why)\b[^.?!]{0,40}?\b(?:should|shall|can|can't|could) (?:i|we)\b"
     r"|怎么办|该怎么|应该|(?:可以|能|要)(?:做|吃|玩|去|看|帮)[^，。]{0,6}什么|什么好",
     re.IGNORECASE,
 )
-_WHEN = re.compile(r"^\s*when\b|什么时候|哪天|几号|what (?:date|day|month|year)", re.IGNORECASE)
-_MANY = re.compile(r"how (?:many|much|long|old|often)|多少|几|多久|多大", re.IGNORECASE)
-_YOU_SAID = re.compile(
+_WHEN = pattern_of(r"^\s*when\b|什么时候|哪天|几号|what (?:date|day|month|year)", re.IGNORECASE)
+_MANY = pattern_of(r"how (?:many|much|long|old|often)|多少|几|多久|多大", re.IGNORECASE)
+_YOU_SAID = pattern_of(
     r"\byou(?:'ve)?\s+(?:\w+ )?"
     r"(?:recommend|suggest|told|tell|said|say|mention|give|gave|advise|propose|explain|introduce)"
     r"|你.{0,6}(?:推荐|建议|告诉|说过|提到|介绍|给我)",
@@ -47,7 +48,7 @@ _YOU_SAID = re.compile(
 )
 _ASKING = r"(?:what|when|where|who|whom|whose|which|why|how)"
 #: Several questions in one, things compared, counted or gathered, a change over time.
-_SEVERAL = re.compile(
+_SEVERAL = pattern_of(
     rf"\b{_ASKING}\b[^?？]*(?:\band\b|[,;?？])\s*(?:and |also )?{_ASKING}\b"
     r"|\b(?:compared?|difference|differ|in common|both|respectively|altogether|how many|how often)\b"
     r"|\b(?:all|every|everything|everybody|everyone)\b[^?？]{0,60}\b(?:i|we|my|our|he|she|they)\b"
@@ -57,20 +58,20 @@ _SEVERAL = re.compile(
     r"|比较|相比|区别|不同|共同|分别|各自|一共|总共|哪些|哪几|几次|多少次|所有|每次|全部|怎么变|有什么变化",
     re.IGNORECASE,
 )
-_TELL = re.compile(
+_TELL = pattern_of(
     r"^\s*(?:please )?(?:tell|remind) me\b|^\s*(?:please )?list\b|^(?:请)?(?:告诉我|说说|列出|列举)",
     re.IGNORECASE,
 )
-_OF_US = re.compile(
+_OF_US = pattern_of(
     r"\b(?:i|i'm|i've|my|mine|me|we|our|us)\b|\b(?:remember|recall)\b|[我咱俺]|记得|想起|回忆", re.IGNORECASE
 )
-_NO_FACT = re.compile(
+_NO_FACT = pattern_of(
     r"^\s*(?:can|could|will|would|should|shall|may)\b|\byou (?:think|feel|like)\b"
     r"|[能可]以?[^，。]{0,4}[吗么]|你(?:觉得|认为|看)",
     re.IGNORECASE,
 )
 #: What asks what went on, as a whole.
-OVERVIEW = re.compile(
+OVERVIEW = pattern_of(
     r"\b(?:what(?:'s| is| was| has| have| had| did| were| are)?|which (?:topics|things))\b"
     r"(?:\s+(?:we|i|you and i|all|both|mostly|mainly|really|ever|else|been|the|my|our|main|biggest|important|big"
     r"|have|has|had|did|were|was|are|do|kinds?|sorts?|of|topics?|things?|events?|subjects?|in|life|with|me|us))*"
@@ -203,39 +204,39 @@ _LONGEST = 2000
 MentionKind = Literal["person", "thing", "place"]
 
 _PRONOUNS: tuple[tuple[MentionKind, re.Pattern[str]], ...] = (
-    ("person", re.compile(r"\b(?:he|she|him|her|his|hers|they|them|their)\b|[他她]", re.IGNORECASE)),
+    ("person", pattern_of(r"\b(?:he|she|him|her|his|hers|they|them|their)\b|[他她]", re.IGNORECASE)),
     (
         "place",
-        re.compile(
+        pattern_of(
             r"\bthere\b(?!\s+(?:is|are|was|were|be|has|have|any|a|an|will)\b)|那里|那儿|那边", re.IGNORECASE
         ),
     ),
     (
         "thing",
-        re.compile(
+        pattern_of(
             r"\b(?:it|its|this one|that one|that|those|these)\b|[它]|这个|那个|这件|那件|这本|那本|这部|那部",
             re.IGNORECASE,
         ),
     ),
 )
-_QUOTED = re.compile(
+_QUOTED = pattern_of(
     r"[“\"]([^“”\"\n]{2,60})[”\"]|《([^》\n]{1,40})》|「([^」\n]{1,40})」|『([^』\n]{1,40})』|‘([^‘’\n]{2,60})’"
 )
-_CAPITALISED = re.compile(r"(?<![.!?:]\s)(?<!^)(?<=[\s(,“\"'])([A-Z][\w'’-]*[a-z](?:\s+[A-Z][\w'’-]*[a-z])*)")
-_PLACE = re.compile(
+_CAPITALISED = pattern_of(r"(?<![.!?:]\s)(?<!^)(?<=[\s(,“\"'])([A-Z][\w'’-]*[a-z](?:\s+[A-Z][\w'’-]*[a-z])*)")
+_PLACE = pattern_of(
     r"\b(?:in|at|to|from|near|around|visit(?:ed|ing)?)\s+(?:the\s+)?([A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*)"
 )
-_CHINESE_PLACE = re.compile(
+_CHINESE_PLACE = pattern_of(
     r"[在去到从回]((?!了)[\u4e00-\u9fff]{2,4}?)(?=[，。！？、\s工作上住玩旅出读学的]|$)"
 )
 _RELATION = (
     "mother|mom|mum|father|dad|sister|brother|son|daughter|wife|husband|girlfriend|boyfriend|partner|uncle|aunt|cousin|"
     "grandmother|grandma|grandfather|grandpa|boss|teacher|friend|colleague|roommate|neighbou?r|dog|cat|puppy|kitten"
 )
-_ENGLISH_RELATION = re.compile(
+_ENGLISH_RELATION = pattern_of(
     rf"\b(?:my|your|our|his|her|their|the)\s+((?:\w+\s+)?(?:{_RELATION}))\b", re.IGNORECASE
 )
-_CHINESE_RELATION = re.compile(
+_CHINESE_RELATION = pattern_of(
     "妈妈|爸爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|儿子|女儿|妻子|老婆|丈夫|老公|女朋友|男朋友|奶奶|爷爷|外婆|外公|姥姥|姥爷|舅舅|叔叔|阿姨|姑姑|姑妈|"
     "老板|老师|同事|同学|室友|邻居|朋友|小狗|小猫"
 )
@@ -244,12 +245,12 @@ _CHINESE_CALLED = (
     r"[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文]"
     r"[\u4e00-\u9fff]{1,2}?)"
 )
-_CHINESE_NAME = re.compile(
+_CHINESE_NAME = pattern_of(
     rf"(?:叫|是|和|跟|找|见|给|问|帮|陪)({_CHINESE_CALLED}(?=[，。！？、\s的了说在去和跟是]|$))"
 )
 #: A name that a question opens with, as "周婷是哪里人".
-_CHINESE_SUBJECT = re.compile(rf"(?:^|[，。！？、\s])({_CHINESE_CALLED}(?=[的是在去有会喜爱怎为什多几哪]))")
-_THING = re.compile(
+_CHINESE_SUBJECT = pattern_of(rf"(?:^|[，。！？、\s])({_CHINESE_CALLED}(?=[的是在去有会喜爱怎为什多几哪]))")
+_THING = pattern_of(
     r"\b(?:my|a|an|the|this|that|new)\s+((?:[a-z]+\s+)?[a-z]{3,})(?=[\s.,!?]|$)", re.IGNORECASE
 )
 

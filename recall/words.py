@@ -30,45 +30,46 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced, unspaced_length
+from domain.patterns import pattern_of
 
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff\u20d0-\u20ff"
-_PIECE = re.compile(
+_PIECE = pattern_of(
     rf"(?P<unspaced>[{UNSPACED}]+)"
     r"|(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
     r"|(?P<code>[a-z](?:\+\+|\#))"
     rf"|(?P<word>(?:(?![{UNSPACED}])[^\W\d])(?:(?![{UNSPACED}])[\w{_MARKS}]|['’](?=[^\W\d_]))*)"
 )
 #: The same where there are no other letters than those of ASCII, in half the time.
-_PLAIN_PIECE = re.compile(
+_PLAIN_PIECE = pattern_of(
     r"(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
     r"|(?P<code>[a-z](?:\+\+|\#))|(?P<word>[^\W\d](?:\w|'(?=[^\W\d_]))*)",
     re.ASCII,
 )
-_WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\w'’+#.,-])*(?:(?![{UNSPACED}])[\w+#])")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_IDENTIFIER = re.compile(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
-_HUMP = re.compile("[a-z0-9][A-Z]")
-_ACCENTS = re.compile("[\u0300-\u036f]")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?:\D|$))")
+_WORD = pattern_of(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\w'’+#.,-])*(?:(?![{UNSPACED}])[\w+#])")
+_CAMEL = pattern_of(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_IDENTIFIER = pattern_of(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
+_HUMP = pattern_of("[a-z0-9][A-Z]")
+_ACCENTS = pattern_of("[\u0300-\u036f]")
+_THOUSANDS = pattern_of(r"(?<=\d),(?=\d{3}(?:\D|$))")
 
 #: Marks: the text asks, speaks of a time, holds a number, names its speaker; and what begins the speaker's
 #: mark.
 ASKS, TIME, NUMBER, NAMED, SPEAKER = "@asks", "@time", "@number", "@named", "@:"
-_LABEL = re.compile(r"\s*([^\W\d_][\w.'’-]{0,24}(?: [^\W\d_][\w.'’-]{0,24}){0,2})[:：]\s")
-_TIME = re.compile(
+_LABEL = pattern_of(r"\s*([^\W\d_][\w.'’-]{0,24}(?: [^\W\d_][\w.'’-]{0,24}){0,2})[:：]\s")
+_TIME = pattern_of(
     r"\b(?:19|20)\d\d\b|\b(?:last|next|this|past) (?:week|weekend|month|year|night|spring|summer|fall|autumn|winter)\b"
     r"|\b(?:yesterday|today|tonight|tomorrow|ago|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
     r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\bmay \d"
     r"|[昨今明前后]天|[上下这]个?(?:周|星期|礼拜|月)|[去今明前]年|\d{1,2}[月号日]|星期[一二三四五六日天]|周[一二三四五六日末]",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(
+_NUMBER = pattern_of(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|once|twice)\b|[一二两三四五六七八九十百千万]",
     re.IGNORECASE,
 )
 
 #: Chinese words that only ask: what a neighbour makes with one of them stands in no memory.
-_ASKING = re.compile(
+_ASKING = pattern_of(
     "什么时候|什么|怎么样|怎么|怎样|为什么|为何|哪里|哪儿|哪些|哪个|哪|谁|多少|是不是|有没有|能不能|可不可以|请问|是否|[吗呢]"
 )
 
@@ -307,7 +308,7 @@ LONG = 600
 _READ = 40_000
 #: The longest piece that is kept or left out as one.
 _LONGEST_PIECE = 240
-_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
+_END = pattern_of(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 #: What a word that was found already still counts, and what a piece gains by standing first or beside one that is kept.
 _AGAIN, _FIRST, _BESIDE = 0.25, 0.35, 0.3
 

@@ -20,6 +20,7 @@ from typing import Literal
 
 from domain.facts import Change, Decided, Fact, Slot
 from domain.languages import is_name, is_unspaced
+from domain.patterns import pattern_of
 
 #: What can happen to a fact after it was learned. The last three are done by a person.
 Happened = Literal[
@@ -168,11 +169,11 @@ _CALLED = frozenset(
     """.strip().split(",")
 )
 #: What tells that a name was only written or heard wrong.
-_MISNAMED = re.compile(
+_MISNAMED = pattern_of(
     r"\b(?:called|names?|named|spel(?:t|led|ling)|autocorrect\w*|misheard|typo)\b|[叫名字]|打错|写错|听错",
     re.IGNORECASE,
 )
-_BEHIND_NAME = re.compile(r"\s*[,，;；(（].*")
+_BEHIND_NAME = pattern_of(r"\s*[,，;；(（].*")
 #: Two spellings that are so much alike are of one name.
 _ALIKE = 0.6
 

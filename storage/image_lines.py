@@ -9,7 +9,6 @@ as it was: a person must not lose what nobody asked to lose.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,13 +16,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from domain.languages import is_unspaced
+from domain.patterns import pattern_of
 from domain.records import ImageVersion, Turn
 
 #: Cuts a text into words, without those that say nothing; marks begin with ``@``.
 Tokens = Callable[[str], Sequence[str]]
 Words = frozenset[str]
 
-_SENTENCE = re.compile(
+_SENTENCE = pattern_of(
     r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\b[A-Z]\.)[ \t]+"
     r"|(?<=[;|])[ \t]+|(?<=[。！？；])"
 )

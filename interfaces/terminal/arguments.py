@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
 from domain import errors
+from domain.patterns import pattern_of
 from interfaces.messages import Words
 from people import ME
 
@@ -163,12 +164,12 @@ class _Parser(argparse.ArgumentParser):
 
 #: What argparse says, and the message that says it in the person's language.
 _WRONG = {
-    "usage.bare": re.compile(r"unrecognized arguments: ([^-].*)", re.DOTALL),
-    "usage.unknown": re.compile(r"unrecognized arguments: (.*)", re.DOTALL),
-    "usage.needs_value": re.compile(r"argument (\S+): expected (?:at least )?one argument"),
-    "usage.port": re.compile(r"argument --port: (?!expected)(.*)", re.DOTALL),
-    "usage.tools": re.compile(r"argument --tools: invalid choice: '?(.*?)'? \(.*", re.DOTALL),
-    "usage.no_value": re.compile(r"argument (\S+): ignored explicit argument .*", re.DOTALL),
+    "usage.bare": pattern_of(r"unrecognized arguments: ([^-].*)", re.DOTALL),
+    "usage.unknown": pattern_of(r"unrecognized arguments: (.*)", re.DOTALL),
+    "usage.needs_value": pattern_of(r"argument (\S+): expected (?:at least )?one argument"),
+    "usage.port": pattern_of(r"argument --port: (?!expected)(.*)", re.DOTALL),
+    "usage.tools": pattern_of(r"argument --tools: invalid choice: '?(.*?)'? \(.*", re.DOTALL),
+    "usage.no_value": pattern_of(r"argument (\S+): ignored explicit argument .*", re.DOTALL),
 }
 
 

@@ -15,17 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain import errors
+from domain.patterns import pattern_of
 from domain.text import clean, inert
 
 #: Bytes that a file may have.
 MOST = 200_000
 _OFFERED = 200
 _START = r"(?<![A-Za-z0-9._%+\-\\@/])@"
-_MENTION = re.compile(_START + r'(?:"(?P<quoted>[^"\n]{1,300})"|(?P<bare>[^\s"@]{1,300}))')
-_BEGUN = re.compile(_START + r'("[^"\n]*|[^\s"@]*)$')
-_ATTACHED = re.compile(r"^--- .+ ---\n`{3,}\n", re.MULTILINE)
+_MENTION = pattern_of(_START + r'(?:"(?P<quoted>[^"\n]{1,300})"|(?P<bare>[^\s"@]{1,300}))')
+_BEGUN = pattern_of(_START + r'("[^"\n]*|[^\s"@]*)$')
+_ATTACHED = pattern_of(r"^--- .+ ---\n`{3,}\n", re.MULTILINE)
 #: A name that can only be meant as a file's.
-_LIKE_A_PATH = re.compile(r"[\w./~-]*(?:/[\w.-]+|\w\.[A-Za-z]{1,4})")
+_LIKE_A_PATH = pattern_of(r"[\w./~-]*(?:/[\w.-]+|\w\.[A-Za-z]{1,4})")
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from domain.patterns import pattern_of
 from domain.text import inert
 from interfaces.terminal.style import Span, cells_of
 
 #: Letters of a stem that must be the same: "stories" is found by "stori".
-_LATIN = re.compile(r"[a-z0-9À-ɏ'’]+\Z", re.IGNORECASE)
+_LATIN = pattern_of(r"[a-z0-9À-ɏ'’]+\Z", re.IGNORECASE)
 _MARKS = ("[", "]")
 
 

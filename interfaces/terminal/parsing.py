@@ -17,8 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-_COMMAND = re.compile(r"[/／、]([A-Za-zＡ-Ｚａ-ｚ]{1,20})(?:[\s\u3000]+(.*))?", re.DOTALL)
-_ESCAPED = re.compile(r"(?:[/／]){2}")
+from domain.patterns import pattern_of
+
+_COMMAND = pattern_of(r"[/／、]([A-Za-zＡ-Ｚａ-ｚ]{1,20})(?:[\s\u3000]+(.*))?", re.DOTALL)
+_ESCAPED = pattern_of(r"(?:[/／]){2}")
 _HELP = ("help", "?", "/?", "？", "/？", "／?", "／？", "、?", "、？", "帮助")
 _BLOCK_MARK = '"""'
 #: Other names of commands, and what each stands for.

@@ -5,11 +5,12 @@ All else here speaks of meanings, never of colours, so the look is changed here 
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Literal
 
 from rich.style import Style
+
+from domain.patterns import pattern_of
 
 Meaning = Literal[
     "words", "strong", "emphasis", "struck", "heading", "code", "link", "bullet", "quotation", "quiet", "title",
@@ -43,7 +44,7 @@ STYLES: dict[Meaning, str] = {
     "comment": "dim",
     "name": "bold",
 }
-_ASCII = re.compile(r"[\x20-\x7e]*")
+_ASCII = pattern_of(r"[\x20-\x7e]*")
 
 
 @cache

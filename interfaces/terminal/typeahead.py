@@ -15,14 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from domain.patterns import pattern_of
 from domain.text import clean
 
 #: Shift-Enter and Ctrl-Enter as terminals send them: CSI-u and xterm's modifyOtherKeys.
 NEW_LINE_SEQUENCES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
-_NEW_LINE = re.compile("|".join(map(re.escape, ("\x1b\r", *NEW_LINE_SEQUENCES))))
-_PASTE = re.compile(r"\x1b\[200~(.*?)(?:\x1b\[201~|\Z)", re.DOTALL)
+_NEW_LINE = pattern_of("|".join(map(re.escape, ("\x1b\r", *NEW_LINE_SEQUENCES))))
+_PASTE = pattern_of(r"\x1b\[200~(.*?)(?:\x1b\[201~|\Z)", re.DOTALL)
 #: Escape sequences of arrows and function keys; then a lone escape with its letter.
-_SEQUENCES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
+_SEQUENCES = pattern_of(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 #: What is kept at the most, in bytes.
 _MOST = 1_000_000
 _ERASE, _ERASE_WORD, _ERASE_LINE = "\x7f\x08", "\x17", "\x15"

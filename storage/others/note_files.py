@@ -9,17 +9,18 @@ from contextlib import suppress
 from pathlib import Path
 
 from domain import errors
+from domain.patterns import pattern_of
 from storage.others.other_texts import LARGEST_FILE, MOST_TEXTS, OtherText, SourceTexts, pieces, stamp
 
 _ENDINGS = (".md", ".markdown", ".txt")
 #: So many files are looked at.
 _MOST_FILES = 50_000
-_DAY_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*\n", re.DOTALL)
-_DATE_IN_FRONT = re.compile(
+_DAY_IN_NAME = pattern_of(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+_FRONT = pattern_of(r"\A---[ \t]*\n(.*?)\n---[ \t]*\n", re.DOTALL)
+_DATE_IN_FRONT = pattern_of(
     r"^(?:date|created)[ \t]*:[ \t]*[\"']?(\S[^\"'\n]*)", re.MULTILINE | re.IGNORECASE
 )
-_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
+_HEADING = pattern_of(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _LONGEST_HEADING = 200
 #: UTF-8, or what Chinese Windows writes.
 _ENCODINGS = ("utf-8-sig", "gb18030")

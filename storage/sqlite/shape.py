@@ -12,7 +12,6 @@ however much is remembered.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from domain import errors
+from domain.patterns import pattern_of
 from storage.sqlite import migrations
 
 #: Tables that grow with what is remembered; the others are read through at each start.
@@ -35,7 +35,7 @@ _DRAWN = ("embedding", "pending")
 #: Large, drawn from texts, and read by the program in a way that takes any value: examined in a backup only.
 _NUMBERS = ("fact_turn", "note_turn", "line_turn", "turn_length", "summary_length", "fact_length")
 
-_CHECK = re.compile(r"CHECK \((?:[^()]|\([^()]*\))*\)")
+_CHECK = pattern_of(r"CHECK \((?:[^()]|\([^()]*\))*\)")
 _KINDS = {"TEXT": "text", "INTEGER": "integer", "BLOB": "blob"}
 _TO_THE_SECOND = "[12][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]"
 _OFFSET = "[+-][01][0-9]:[0-5][0-9]"

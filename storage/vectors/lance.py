@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from domain import errors
 from domain.files import PRIVATE_FILE, PRIVATE_FOLDER
+from domain.patterns import pattern_of
 from domain.text import one_line
 from domain.vectors import VectorRow
 from storage.vectors.in_memory import normalised
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: An id may stand in a predicate only when it looks like this.
-_ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
+_ID = pattern_of(r"[0-9A-Za-z_.:-]{1,128}")
 #: What LanceDB takes in no part of a path.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = pattern_of(r"[\x00-\x1f\x7f]")
 #: The key of the one fault that will never pass by itself.
 HOPELESS = "index.folder_name"
 _INDEX_CACHE = 128 << 20

@@ -5,12 +5,12 @@ Promises: in a terminal a list fits one screen and says how much more there is; 
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from domain.facts import About, Fact
+from domain.patterns import pattern_of
 from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.memory_view import speaker
 from interfaces.terminal.commands.one_fact import KEEP, WRONG, change_fact, show_fact
@@ -19,7 +19,7 @@ from interfaces.terminal.session_view import day_here
 from interfaces.terminal.style import Meaning
 
 _PAST, _ALL = "past", "all"
-_NUMBER = re.compile(r"[#＃]?(\d{1,12})")
+_NUMBER = pattern_of(r"[#＃]?(\d{1,12})")
 #: Rows of a screen that a list leaves to what stands around it.
 _ROWS_LEFT = 6
 #: What is ever so long a list without a limit has.

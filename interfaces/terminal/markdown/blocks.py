@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from domain.patterns import pattern_of
 from interfaces.terminal.markdown.inline import settled
 from interfaces.terminal.style import Meaning, Meanings, Span, style
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _CONTEXT = 24
 #: A line longer than this is not coloured.
 _LONGEST = 2_000
-_DELIMITER = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)*\s*:?-*:?\s*\|?\s*$")
-_SEPARATOR = re.compile(r"(?<!\\)\|")
+_DELIMITER = pattern_of(r"\s*\|(?:\s*:?-+:?\s*\|)*\s*:?-*:?\s*\|?\s*$")
+_SEPARATOR = pattern_of(r"(?<!\\)\|")
 
 
 class CodeBlock:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from domain.patterns import pattern_of
 from interfaces.terminal.style import Meanings, Span, cells_of
 
 #: A stretch that cannot be broken inside, a space, or one character of any other kind.
-_TOKEN = re.compile(r"[!-~]+|\s|.", re.DOTALL)
+_TOKEN = pattern_of(r"[!-~]+|\s|.", re.DOTALL)
 #: Marks that may not begin a row, and marks that may not end one.
 _CLOSING = frozenset("，。、！？；：）」』】》〉〕…—～·’”,.!?;:)]}%％’”")
 _OPENING = frozenset("（「『【《〈〔‘“([{")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from domain.patterns import pattern_of
 from interfaces.terminal.style import Meaning, Meanings, Span
 
 #: How far a partner is looked for, in characters. So long, at most, is text held back while it streams.
@@ -17,9 +18,9 @@ HOLD = 300
 #: How many candidates for a partner are tried, so that a line of nothing but marks stays cheap.
 _CANDIDATES = 12
 
-_PLAIN = re.compile(r"[^\\`*_~\[!]+")
-_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\(([^()\s]{1,2000})(?:\s+\"[^\"]{0,300}\")?\)")
-_PERHAPS_LINK = re.compile(r"!?\[[^\[\]]{0,300}(?:\](?:\([^()]{0,2000})?)?$")
+_PLAIN = pattern_of(r"[^\\`*_~\[!]+")
+_LINK = pattern_of(r"!?\[([^\[\]]{0,300})\]\(([^()\s]{1,2000})(?:\s+\"[^\"]{0,300}\")?\)")
+_PERHAPS_LINK = pattern_of(r"!?\[[^\[\]]{0,300}(?:\](?:\([^()]{0,2000})?)?$")
 _MARKS: tuple[tuple[str, Meaning], ...] = (
     ("**", "strong"),
     ("__", "strong"),

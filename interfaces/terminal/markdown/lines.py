@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
+from domain.patterns import pattern_of
+
 LineKind = Literal["text", "blank", "heading", "item", "quote", "rule", "quoting", "row"]
 
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+")
-_ITEM = re.compile(r"(\s{0,40})([-*+•]|\d{1,9}[.)])(\s{1,4})")
-_QUOTE = re.compile(r" {0,3}(?:> ?)+")
-_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_FENCE = re.compile(r"\s{0,40}(`{3,}|~{3,})([^`]*)$")
-_SPACE = re.compile(r"\s*")
+_HEADING = pattern_of(r" {0,3}(#{1,6})\s+")
+_ITEM = pattern_of(r"(\s{0,40})([-*+•]|\d{1,9}[.)])(\s{1,4})")
+_QUOTE = pattern_of(r" {0,3}(?:> ?)+")
+_RULE = pattern_of(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_FENCE = pattern_of(r"\s{0,40}(`{3,}|~{3,})([^`]*)$")
+_SPACE = pattern_of(r"\s*")
 #: Beginnings that may still become something else than text.
-_UNCERTAIN = re.compile(
+_UNCERTAIN = pattern_of(
     r"\s*(?:#{1,6}|[-*_+•][-*_ \t]*|\d{1,9}[.)]?|`{1,3}[^`]*|~{1,3}[^~]*|(?:> ?)+|\|.*)?$"
 )
 
