@@ -14,8 +14,9 @@ from __future__ import annotations
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import TypedDict
 
 from domain.facts import Fact, Note, Relation
@@ -67,6 +68,7 @@ class Eraser:
     tokens: Tokens
     scrubbers: Sequence[Scrub] = ()
     besides: Sequence[Path] = ()
+    _one_at_a_time: Lock = field(default_factory=Lock)
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
@@ -213,19 +215,32 @@ class Eraser:
             yield from turns
             last = turns[-1].seq
 
-    # -- taking out --------------------------------------------------------------------------------------------
+    # -- taking out, cleaning and proving ----------------------------------------------------------------------
+
+    def erase(self, chosen: ErasureScope) -> Proof:
+        """Erase what was chosen: in one commit, then out of every file, then proven.
+
+        Whoever finishes what is unfinished waits: the proof is of this one, and of what was left before it.
+        """
+        with self._one_at_a_time:
+            self.store.take_out(chosen)
+            return self._finish()
 
     def take_out(self, chosen: ErasureScope) -> None:
         """Remove all that was chosen, in one commit, with a note that the files have still to be cleaned."""
-        self.store.take_out(chosen)
-
-    # -- cleaning and proving ----------------------------------------------------------------------------------
+        with self._one_at_a_time:
+            self.store.take_out(chosen)
 
     def unfinished(self) -> bool:
         """Whether an erasure was committed and its files have still to be cleaned."""
         return self.store.erasure_note() is not None
 
-    def finish(self) -> Proof:
+    def finish(self) -> Proof | None:
+        """Finish what is unfinished; None when nothing is."""
+        with self._one_at_a_time:
+            return self._finish() if self.unfinished() else None
+
+    def _finish(self) -> Proof:
         """Clean every file of what was taken out, and prove it. Safe to repeat.
 
         The note goes last, when all other files are clean: until then a start finds it and cleans again.

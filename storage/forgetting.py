@@ -58,12 +58,11 @@ class Forgetting(MemoryReader):
 
     def erase(self, chosen: ErasureScope) -> Proof:
         """Erase what was chosen: in one commit, then out of every file, then proven."""
-        self.eraser.take_out(chosen)
-        return self.eraser.finish()
+        return self.eraser.erase(chosen)
 
     def finish_erasing(self) -> Proof | None:
         """Finish an erasure that was cut short by a crash; None when there is none."""
-        return self.eraser.finish() if self.eraser.unfinished() else None
+        return self.eraser.finish()
 
     def make_summary_anew(self, renewal: Renewal, text: str, upto: int) -> bool:
         """Store a summary that was to be made anew, dated as the one before; with "" there is none.

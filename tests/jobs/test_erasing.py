@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -73,6 +75,27 @@ def test_everything_that_holds_a_word_goes_from_every_file(tmp_path, server, clo
         ]
     debug.close()
     assert holding(tmp_path) == []
+
+
+def test_what_finishes_erasures_waits_for_one_that_is_under_way_so_that_its_proof_is_of_it(
+    tmp_path, server, clock, new_id, log
+):
+    begun, go_on = Event(), Event()
+
+    def scrub(_: object) -> None:
+        begun.set()
+        assert go_on.wait(60)
+
+    with house(tmp_path, server, clock, new_id, log) as first, ThreadPoolExecutor(2) as threads:
+        first.say(f"My word is {MARKER}.")
+        first.settle()
+        first.memory.eraser.scrubbers = (scrub,)
+        erasing = threads.submit(first.memory.erase, first.memory.scope_of_words(MARKER))
+        assert begun.wait(60)
+        finishing = threads.submit(first.memory.finish_erasing)
+        go_on.set()
+        assert finishing.result(60) is None, "nothing was left for it"
+        assert erasing.result(60).searched > 0
 
 
 def test_what_was_made_from_it_is_made_anew_from_what_is_left_and_images_without_a_model(
