@@ -295,9 +295,11 @@ def test_upkeep_leaves_few_files_and_all_rows(vectors: Vectors) -> None:
     for at in range(0, 240, 2):
         vectors.upsert(stored[at : at + 2])
     assert vectors.versions() > 100
-    # A version of the last millisecond is left to the next upkeep, with the files it names.
-    time.sleep(0.02)
-    vectors.upkeep()
+    for _ in range(
+        2
+    ):  # What the first one itself has just replaced may be left to the second, with its files.
+        time.sleep(0.02)
+        vectors.upkeep()
     assert vectors.versions() <= 2
     assert sum(path.is_file() for path in vectors.folder.rglob("*")) < 20
     assert vectors.ids().tolist() == sorted(row.text_id.encode() for row in stored)
