@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from domain import errors
@@ -57,6 +57,19 @@ def mounted(disk: Path) -> Iterator[Path | None]:
         subprocess.run(["umount", "-l", str(disk)], check=False)
 
 
+@contextmanager
+def crowded(disk: Path, room_kb: int) -> Iterator[None]:
+    """Fill a disk until ``room_kb`` are left, and give the room back afterwards.
+
+    A program at work there may take some of the room while it is being filled; then less is left, down to none.
+    """
+    with tempfile.TemporaryFile(dir=disk, buffering=0) as ballast:
+        with suppress(OSError):
+            while (over := shutil.disk_usage(disk).free - room_kb * 1024) > 0:
+                ballast.write(bytes(min(over, 1 << 20)))
+        yield
+
+
 def full(step_kb: int = 12) -> Tried:
     """Say something with less and less room, until there is none."""
     tried = Tried("full disk")
@@ -79,18 +92,15 @@ def _full_once(base: Path, disk: Path, room: int) -> Iterator[str]:
     shutil.copytree(base, folder)
     stage = Stage(folder)
     before = remembered(stage)
-    ballast = disk / "ballast"
-    free = shutil.disk_usage(disk).free
-    ballast.write_bytes(bytes(max(0, free - room * 1024)))
     stored = False
-    try:
-        stage.say(TYPED)
-        stored = True
-    except errors.DiskFull:
-        pass
-    except errors.OldFriendError as error:
-        yield f"said {error}"
-    ballast.unlink()
+    with crowded(disk, room):
+        try:
+            stage.say(TYPED)
+            stored = True
+        except errors.DiskFull:
+            pass
+        except errors.OldFriendError as error:
+            yield f"said {error}"
     yield from unsound(stage)
     after = remembered(stage)
     if not stored and after["turns"] != before["turns"]:
@@ -128,9 +138,7 @@ def _index_full_once(folder: Path, disk: Path, room: int) -> Iterator[str]:
     """The conversation goes on and is kept; with room again the index holds everything."""
     stage = Stage(folder, index=True)
     said = [TYPED, "He keeps bees.", "The bees are black.", "They winter in the attic."]
-    with tempfile.TemporaryFile(dir=disk) as ballast:
-        ballast.write(bytes(max(0, shutil.disk_usage(disk).free - room * 1024)))
-        ballast.flush()
+    with crowded(disk, room):
         for line in said:
             try:
                 stage.say(line)

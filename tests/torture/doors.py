@@ -12,7 +12,6 @@ import http.client
 import importlib
 import json
 import logging
-import shutil
 import socket
 import sqlite3
 import sys
@@ -28,7 +27,7 @@ from typing import Any
 import config
 from llm import Llm
 from people import ME, People, Registry, registry_in
-from tests.torture.disks import NO_MOUNT, small_disk
+from tests.torture.disks import NO_MOUNT, crowded, small_disk
 from tests.torture.kills import Scene, Tried, every_point, scene_process, tell_points
 from tests.torture.power import Played, every_cut
 from tests.torture.scene import new_id, now
@@ -199,19 +198,15 @@ def full(rooms_kb: tuple[int, ...] = (0, 8, 16, 32, 64, 128)) -> Tried:
 
 def _full_once(disk: Path, room: int) -> Iterator[str]:
     folder = disk / "home"
-    ballast = disk / "ballast"
     with serving(folder) as server:
         server.ask(Door("/process", "", {"input": "Hello.", "user_id": ME}))
-        free = shutil.disk_usage(disk).free
-        ballast.write_bytes(bytes(max(0, free - room * 1024)))
-        answered = [door.word for door in DOORS if server.answers(door)]
-        refused = [
-            server.ask(door)[0] for door in DOORS if door.word not in answered and not door.body.get("stream")
-        ]
-        yield from (f"status {status}" for status in refused if status not in (200, 507))
-        yield from _stored_as_answered(folder, answered)
-        ended = server.answers(END)
-        ballast.unlink()
+        with crowded(disk, room):
+            answered = [door.word for door in DOORS if server.answers(door)]
+            unanswered = [door for door in DOORS if door.word not in answered and not door.body.get("stream")]
+            refused = [server.ask(door)[0] for door in unanswered]
+            yield from (f"status {status}" for status in refused if status not in (200, 507))
+            yield from _stored_as_answered(folder, answered)
+            ended = server.answers(END)
     yield from judge(folder)
     if ended and not _read(folder, "SELECT 1 FROM session WHERE status = 'archived'"):
         yield "an ended session is not archived"
