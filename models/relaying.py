@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from domain import errors
-from domain.events import Stop
 from domain.text import clean
+from domain.workers import Stop
 from models import faults
 from models.client import Client, Line
 from models.replies import MAX_REPLY, ThinkingSplitter, finish_of, without_stray_thinking

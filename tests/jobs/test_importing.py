@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from domain import errors
-from domain.events import Stop
 from domain.histories import Unread
 from domain.imports import Look
+from domain.workers import Stop
 from jobs.importing import Importing, Teller, look
 from tests.house import house
 from tests.past import BEGAN, Handmade, bring, continued, talk, told

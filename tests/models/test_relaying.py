@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 from models.client import Client
 from models.relaying import Answer, Heard, Relay
 from tests.server import ScriptedServer, answer, delta, hang, say, stream, whole
