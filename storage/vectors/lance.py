@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from domain import errors
 from domain.files import PRIVATE_FILE, PRIVATE_FOLDER
-from domain.patterns import pattern_of
-from domain.text import one_line
+from domain.text import one_line, pattern_of
 from domain.vectors import VectorRow
 from storage.vectors.in_memory import normalised
 
