@@ -21,12 +21,12 @@ from domain.events import Notice, Reply, ReplyEvent, StreamEvent
 from domain.languages import Language, age_in, day_in, language_of, weekday_in, whole_day_in
 from domain.recollection import Recollection
 from domain.records import Role, Round
-from domain.settings import Settings
+from domain.settings import Described, Settings, described
 from domain.vectors import Embedder
 from domain.workers import Stop
 from facts.slots import NOBODY, Names
 from models.chat import ChatModel, Message, Patience, kept_reply, merged
-from models.client import Described, connect, described, model_names
+from models.client import connect
 from models.embeddings import remote_embedder
 from models.memories import Telling, notes_on, records
 from models.note_tasks import NotingTasks
@@ -332,7 +332,7 @@ class Llm(NotingTasks):
 
     def models(self) -> list[str]:
         """The names of the models that the chat server offers, sorted. Raises ModelError."""
-        return model_names(self._client, self.describe().model, self.clock)
+        return self._chat.names()
 
     def relay(self, *, vectors: bool = False) -> Relay:
         """What passes requests of other programs on to the chat server; for ``vectors`` to theirs, if there is one."""

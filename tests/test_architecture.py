@@ -231,7 +231,8 @@ def followed() -> Iterator[dict[str, set[str]]]:
 def test_one_turn_can_be_followed_through_a_bounded_number_of_files(
     tmp_path: Path, server: ScriptedServer, clock, new_id, log, request: pytest.FixtureRequest
 ) -> None:
-    with house(tmp_path, server, clock, new_id, log) as home:
+    # With the embedder that a person has who sets none.
+    with house(tmp_path, server, clock, new_id, log, EMBEDDING_MODEL="") as home:
         home.say("My cat Momo broke the blue vase.")
         home.say("She is hiding under the sofa now.")
         home.save()
