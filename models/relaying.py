@@ -124,6 +124,8 @@ class Relay:
 
         An ``Answer`` alone comes where the server refuses. Raises ModelError where it breaks, Interrupted.
         """
+        from models.body import lines
+
         line = Line(streams=True)
         with (
             self._errors(stop),
@@ -135,7 +137,7 @@ class Relay:
                 yield Answer(came.status_code, _told(came.headers), came.read())
                 return
             yield b""
-            yield from (event for event in _events(came.iter_lines()) if event != b"[DONE]")
+            yield from (event for event in _events(lines(came.iter_bytes())) if event != b"[DONE]")
 
     @contextmanager
     def _errors(self, stop: Stop) -> Iterator[None]:
@@ -149,16 +151,16 @@ class Relay:
             raise faults.from_exception(fault, self._place, self._clock) from fault
 
 
-def _events(lines: Iterable[str]) -> Iterator[bytes]:
-    held: list[str] = []
+def _events(lines: Iterable[bytes]) -> Iterator[bytes]:
+    held: list[bytes] = []
     for line in lines:
-        if line.startswith("data: "):
-            held.append(line.removeprefix("data: "))
+        if line.startswith(b"data: "):
+            held.append(line.removeprefix(b"data: "))
         elif held:
-            yield "".join(held).encode()
+            yield b"".join(held)
             held = []
     if held:
-        yield "".join(held).encode()
+        yield b"".join(held)
 
 
 def _told(headers: Mapping[str, str]) -> dict[str, str]:
