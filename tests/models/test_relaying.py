@@ -75,6 +75,16 @@ def test_a_refusal_keeps_its_status_its_body_and_when_to_come_again(
     assert relay.send("POST", "/chat/completions", BODY, Stop()).status == 429
 
 
+def test_a_refusal_that_repeats_our_key_is_told_without_it(relay: Relay, server: ScriptedServer) -> None:
+    refusal = {"error": {"message": "no such key: sk-relay", "code": "invalid_api_key"}}
+    server.script(answer(refusal, 401), answer(refusal, 401))
+    (streamed,) = relay.stream("/chat/completions", {**BODY, "stream": True}, Stop())
+    assert isinstance(streamed, Answer)
+    for came in (streamed, relay.send("POST", "/chat/completions", BODY, Stop())):
+        assert json.loads(came.body)["error"]["message"] == "no such key: [secret]"
+        assert came.status == 401
+
+
 def test_a_call_of_a_tool_is_no_reply(relay: Relay, server: ScriptedServer) -> None:
     message = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}
     body = whole("") | {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
