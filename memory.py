@@ -125,7 +125,7 @@ class Memory(Knowing):
             raise
         self.tree = Tree(self._store, clock, new_id)
         self._images = Images(folder / "persona", self._store, clock, log)
-        self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_taken_along)
+        self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_lost)
         self.others = Others(external, folder, embedder, log) if external else None
         besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
         self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)

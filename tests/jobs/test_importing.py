@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from domain import errors
+from domain.facts import ImageDraft, LineEvidence
 from domain.histories import Unread
 from domain.imports import Look
 from domain.workers import Stop
@@ -301,6 +302,39 @@ def test_a_whole_import_is_taken_back_and_may_come_again(home):
     for table in ("imported_message", "imported_session"):
         assert home.rows(table) == []
     assert bring(home.memory, CATS).messages == 4
+
+
+def drawn(home: Any, *texts: str) -> None:
+    """Versions of the image of the person, each with what its lines rest on: a word of their own, one of the past."""
+    session = home.talk.session.session_id
+    (past,) = [one for one in home.memory.recent_sessions(-1) if one.door]
+    own, brought = (home.memory.turns_of(one)[0].text_id for one in (session, past.session_id))
+    lines = (LineEvidence("Sings.", (own,)), LineEvidence("Has a cat.", (brought,)))
+    home.memory.archive(session, "What was said.", {"user": ImageDraft(texts[0], lines)})
+    for text in texts[1:]:
+        home.memory.write_image("user", text, "model")
+
+
+@pytest.mark.parametrize("now", ["Sings.\nHas a cat.", "Sings."])
+def test_what_an_import_taught_goes_with_it_out_of_the_image_and_of_all_that_it_was_before(home, now):
+    home.say("I sing.")
+    bring(home.memory, CATS)
+    drawn(home, "Sings.\nHas a cat.", "Has a cat.\nSings. Loudly.", now)
+    file = home.settings.data_dir / "persona" / "user_image.txt"
+    assert file.read_text().strip() == now
+    list(home.memory.past.take_back(1))
+    assert [one.text for one in home.memory.image_versions("user")] == ["Sings.", "Sings. Loudly.", "Sings."]
+    assert home.memory.image("user") == file.read_text().strip() == "Sings."
+    assert [row["line"] for row in home.rows("line_evidence")] == ["Sings."]
+
+
+def test_a_line_that_a_person_pinned_outlives_the_import_that_it_was_drawn_from(home):
+    home.say("I sing.")
+    bring(home.memory, CATS)
+    drawn(home, "Has a cat.")
+    home.memory.pin("user", "Has a cat.")
+    list(home.memory.past.take_back(1))
+    assert [one.text for one in home.memory.image_versions("user")] == ["Has a cat."]
 
 
 def test_taking_one_import_back_leaves_what_another_brought_into_the_same_talk(home):
