@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from domain.facts import About, Slot
 from domain.languages import is_unspaced, latin_names
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 
 #: The subjects that stand for the two who talk.
 PERSON, COMPANION = "person", "companion"
