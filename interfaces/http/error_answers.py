@@ -167,7 +167,8 @@ class Problems:
             status = _USAGE.get(fault.key, 422)
             return Problem(status, fault.key, self._words.error(fault), error=fault)
         row = next(row for row in _TABLE if isinstance(fault, row.kind))
-        if isinstance(fault, errors.StorageError) or row.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        broken = isinstance(fault, errors.StorageError) and not isinstance(fault, errors.DataInUse)
+        if broken or row.status == HTTPStatus.INTERNAL_SERVER_ERROR:
             self._log.error("%s", fault, exc_info=fault)
         wait = fault.retry_after if isinstance(fault, errors.ModelError) else None
         if wait is None and row.soon:
