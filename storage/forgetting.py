@@ -131,7 +131,9 @@ class Forgetting(MemoryReader):
 
     def _ever_resting_on(self, turns: Sequence[str]) -> dict[Image, set[str]]:
         """The lines that ever rested on these turns; one that a person pinned rests on their own word."""
-        pinned = {line.strip() for image in IMAGES for pin in self._store.pins(image) for line in pin.split("\n")}
+        pinned = {
+            line.strip() for image in IMAGES for pin in self._store.pins(image) for line in pin.split("\n")
+        }
         return {image: set(self._store.lines_ever_resting_on(image, turns)) - pinned for image in IMAGES}
 
     def _tell_index(self, gone: Sequence[str]) -> None:
