@@ -15,7 +15,7 @@ from typing import Any, Protocol
 CHUNK = 1 << 18
 #: The longest value, in characters, that is read at once: no conversation is that long, and no memory should be.
 LONGEST = 1 << 27
-#: So many lists and objects in one another are no export: a talk of a hundred thousand messages, each in the one before.
+#: So many lists and objects in one another are no export: those of a talk whose messages lie in each other are fewer.
 DEEPEST = 200_000
 
 _SPACE = re.compile(r"[ \t\n\r]*")
