@@ -18,11 +18,11 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from domain.events import Stop
 from domain.histories import HistoryFile, PastConversation, PastMessage, Unread
 from domain.imports import Look, PastPiece, PastTurn
 from domain.records import Role
 from domain.text import clean
+from domain.workers import Stop
 from memory import Memory
 
 #: A conversation that rested for so long went on as another one.

@@ -11,10 +11,10 @@ import pytest
 
 from domain import errors
 from domain import text as texts
-from domain.events import Stop
 from domain.languages import estimate, language_of
 from domain.recollection import Recollection
 from domain.text import MAX_INPUT_BYTES, mask
+from domain.workers import Stop
 from interfaces.terminal.reply import QuotedStream, stream_for
 from interfaces.terminal.screen import Screen
 from models.chat import MAX_PROMPT

@@ -15,9 +15,10 @@ from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Query, Requ
 from pydantic import BaseModel, Field, Strict
 
 from domain import errors
-from domain.events import Reply, Stop
+from domain.events import Reply
 from domain.records import Finish
 from domain.text import clean
+from domain.workers import Stop
 from interfaces.http.callers import Calling
 from interfaces.http.limits import spend
 from interfaces.service.chat_memory import ChatAsked, ChatMemory, ListedMemory

@@ -20,7 +20,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.http.callers import Caller, Calling, Leaving
 from interfaces.http.error_answers import Problem, Problems
 from interfaces.http.limits import spend

@@ -16,11 +16,11 @@ from typing import TypeVar
 
 from domain import errors
 from domain.errors import Exit
-from domain.events import Stop
 from domain.histories import HistoryFile, Unread
 from domain.imports import Look
 from domain.records import IMAGES
 from domain.settings import Settings
+from domain.workers import Stop
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from domain import errors
-from domain.events import Stop
 from domain.facts import ImageDraft, LineEvidence
 from domain.histories import Unread
 from domain.imports import Look
+from domain.workers import Stop
 from jobs.importing import Importing, Teller, look
 from tests.histories.exports import read, written
 from tests.histories.test_gemini import entry
