@@ -15,6 +15,8 @@ from domain.histories import Unread
 from domain.imports import Look
 from domain.workers import Stop
 from jobs.importing import Importing, Teller, look
+from tests.histories.exports import read, written
+from tests.histories.test_gemini import entry
 from tests.house import house
 from tests.past import BEGAN, Handmade, bring, continued, talk, told
 from tests.server import ScriptedServer, say
@@ -289,6 +291,32 @@ def test_what_was_said_in_a_role_is_found_and_never_read_for_what_is_known(home)
     assert home.memory.unread(session.session_id) == []
     assert home.memory.past.due() == []
     assert [turn.text for turn in home.memory.search("captain", home.settings.recall_limits).turns]
+
+
+def gemini(folder: Any, *prompts: tuple[int, str]) -> list[Any]:
+    """What is read of a log with these prompts, each so many minutes after nine; the newest stands first there."""
+    log = [
+        entry(f"2026-03-02T09:{at:02d}:00.000Z", f"Prompted {said}", "<p>Yes.</p>") for at, said in prompts
+    ]
+    return read(written(folder / "MyActivity.json", log[::-1])).talks
+
+
+def test_a_log_that_lost_its_oldest_entries_brings_only_what_is_new(home, tmp_path):
+    bring(home.memory, *gemini(tmp_path, (0, "One"), (20, "Two"), (40, "Three")))
+    again = bring(home.memory, *gemini(tmp_path, (20, "Two"), (40, "Three"), (50, "Four")), sha256="2")
+    assert (again.messages, again.known, again.sessions) == (2, 4, 0)
+    assert [line for line in told(home.memory)[0] if line.startswith("u:")] == [
+        "u: One",
+        "u: Two",
+        "u: Three",
+        "u: Four",
+    ]
+
+
+def test_a_log_that_was_brought_before_its_entries_were_known_by_themselves_is_known_again(home, tmp_path):
+    talks = gemini(tmp_path, (0, "One"), (20, "Two"))
+    bring(home.memory, *(replace(one, log="") for one in talks))
+    assert bring(home.memory, *talks, sha256="2").messages == 0
 
 
 def test_a_whole_import_is_taken_back_and_may_come_again(home):
