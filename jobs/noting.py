@@ -323,9 +323,14 @@ def _gives_name(work: _Work, fact: FactDraft) -> bool:
 
 
 def _called(subject: str, told: Mapping[str, str]) -> str:
-    """A subject by the name that is known for it; a first name stands for the whole one."""
-    known = (word for name, word in told.items() if subject in (name, name.split()[0]))
-    return next(known, subject)
+    """A subject by the name that is known for it, or for whose it is; a first name stands for the whole one."""
+    for name, word in told.items():
+        for own in (name, name.split()[0]):
+            if subject == own:
+                return word
+            if subject.startswith((f"{own}'s ", f"{own}的")):
+                return word + subject[len(own) :]
+    return subject
 
 
 def _of_others_assistant(checked: Checked) -> Checked:

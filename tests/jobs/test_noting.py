@@ -359,6 +359,25 @@ def test_a_name_that_no_fact_tells_is_the_persons_where_they_gave_it(opened, min
 
 
 @pytest.mark.parametrize(
+    ("said", "mother", "whose"),
+    [
+        ("I'm Nora Vance. My mum lives in Lyon.", "Nora's mum", "mum"),
+        ("我叫陈岚，我妈妈住在里昂。", "陈岚的妈妈", "妈妈"),
+    ],
+)
+def test_whose_somebody_is_does_not_make_another_of_them(opened, mind, said, mother, whose):
+    lives = (f"{mother} lives in Lyon.", "Lyon") if said.isascii() else (f"{mother}住在里昂。", "里昂")
+    name = "Nora Vance" if said.isascii() else "陈岚"
+    called = {**fact(1, said.partition(".")[0].partition("，")[0], "name", name), "subject": name}
+    at_home = {**fact(1, lives[0], "home", lives[1]), "subject": mother, "about": "other"}
+    mind.answers("notes", notes(noted(called, at_home)))
+    with opened() as home:
+        home.say(said)
+        saved(home)
+        assert [one.slot.subject for one in home.memory.facts() if one.slot.attribute == "home"] == [whose]
+
+
+@pytest.mark.parametrize(
     ("said", "name"), [("My sister is Nora Vance.", "Nora Vance"), ("我姐姐叫陈岚。", "陈岚")]
 )
 def test_a_name_that_is_given_of_somebody_else_is_not_the_persons(opened, mind, said, name):
