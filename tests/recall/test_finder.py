@@ -22,8 +22,7 @@ from storage.store import NewSummary, NewTurn
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LIMITS = RecallLimits(sessions=3, turns=4, tokens=4000)
-LOG = logging.Logger("test")
-LOG.addHandler(logging.NullHandler())
+LOG = logging.Logger("test", logging.CRITICAL)
 
 OLD = (
     ("Hi there!", "Hello, how are you?"),
