@@ -101,7 +101,13 @@ _DOCUMENTED = (400, 401, 403, 404, 405, 408, 413, 415, 421, 422, 429, 500, 502, 
 
 def documented(model: type[BaseModel] = Detail) -> dict[int | str, dict[str, Any]]:
     """The ``responses`` of a door whose errors have this form."""
-    return {status: {"model": model, "description": HTTPStatus(status).phrase} for status in _DOCUMENTED}
+    # FastAPI makes a validator of every ``model``, of every route anew: one brings the form into the description.
+    first, *others = _DOCUMENTED
+    referred = {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+    return {
+        first: {"model": model, "description": HTTPStatus(first).phrase},
+        **{status: {"description": HTTPStatus(status).phrase, "content": referred} for status in others},
+    }
 
 
 class Problems:
