@@ -21,9 +21,8 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from domain import errors
-from domain.events import Notice, Recalled, Replied, Retrying, TextDelta, TurnEvent
+from domain.events import Notice, Recalled, Replied, Reply, Retrying, TextDelta, TurnEvent
 from domain.workers import Stop
-from domain.events import Notice, Recalled, Replied, Reply, Retrying, Stop, TextDelta, TurnEvent
 from interfaces.http.error_answers import Problems
 from interfaces.http.page_shapes import recalled_shape, turn_shape
 from interfaces.messages import Words
