@@ -87,6 +87,11 @@ def depends_on(slot: Slot) -> frozenset[str]:
     return frozenset(_DEPENDENTS.get(slot.attribute, ()))
 
 
+def is_kin(subject: str) -> bool:
+    """Whether a subject is somebody by what they are to the person, 妈妈 or "sister", and by no name."""
+    return folded(subject) in _ALSO_CALLED
+
+
 def folded(text: str) -> str:
     """Text as names and values are compared: NFKC, no case, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

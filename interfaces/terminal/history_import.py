@@ -170,7 +170,8 @@ class HistoryImport:
         assert isinstance(brought, Brought)
         self.messages += brought.messages
         count = self.words.count
-        self._tell("import.done", "good", source=self._source(brought.source), **{
+        done = "import.done" if brought.messages or not brought.known else "import.nothing_new"
+        self._tell(done, "good", source=self._source(brought.source), **{
             "number": brought.number,
             "messages": count("message", brought.messages),
             "sessions": count("session", brought.sessions),

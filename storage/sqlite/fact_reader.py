@@ -279,12 +279,23 @@ class ImageReader(Tables):
 
     def lines_resting_on(self, image: Image, turns: Sequence[str]) -> list[str]:
         """The lines of an image as it is now that rest on any of these turns."""
+        if not self._any_line_rests_on(turns):
+            return []
+        return [one.line for one in self.line_evidence(image) if not set(turns).isdisjoint(one.turns)]
+
+    def lines_ever_resting_on(self, image: Image, turns: Sequence[str]) -> list[str]:
+        """The lines of any version of an image that rest on any of these turns."""
+        if not self._any_line_rests_on(turns):
+            return []
+        told = dict.fromkeys(line for version in self.versions(image) for line in lines_of(version.text))
+        known = self._newest_evidence(image, list(told))
+        return [line for line, one in known.items() if not set(turns).isdisjoint(one.turns)]
+
+    def _any_line_rests_on(self, turns: Sequence[str]) -> bool:
         query = (
             "SELECT 1 FROM line_turn t JOIN conversation c ON c.seq = t.turn WHERE c.text_id IN ({}) LIMIT 1"
         )
-        if not self._read_parts(query, turns):
-            return []
-        return [one.line for one in self.line_evidence(image) if not set(turns).isdisjoint(one.turns)]
+        return bool(self._read_parts(query, turns))
 
     def _newest_evidence(
         self, image: Image, lines: Sequence[str], before: int | None = None

@@ -8,7 +8,7 @@ that the line rests on nothing any more. Rows stay as long as any version holds 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from domain.facts import ImageDraft, LineEvidence
 from domain.records import IMAGES, Image, ImageVersion, Origin
@@ -51,6 +51,13 @@ class ImageTables(ImageReader):
 
 class EvidenceTables(ImageTables):
     """Writes the tables ``line_evidence`` and ``line_turn``."""
+
+    def lose_lines(self, image: Image, lines: Collection[str]) -> None:
+        """Leave these lines out of every version of an image; the versions stay."""
+        left = [(version, without(version.text, set(), lines)) for version in self.versions(image)]
+        with self._database.write():
+            self._leave_of_versions((version, text) for version, text in left if text != version.text)
+            self._leave_of_evidence(())
 
     def _add_draft(self, image: Image, draft: ImageDraft | str, now: str, session_id: str | None) -> int:
         """A version that a model made, with what its lines rest on. Returns its number."""
