@@ -7,8 +7,7 @@ Any mix of languages goes through one door:
   https://snowballstem.org/algorithms/english/stemmer.html) and English stop words are left out;
 * scripts without spaces (Han, Kana, Thai, Lao, Khmer, Burmese) and Hangul give single characters and pairs of
   neighbours inside one run, which finds two-character words without a dictionary;
-* numbers lose leading zeros, separators and ordinal endings, and also join the character that counts
-  (``5月``);
+* numbers lose leading zeros, separators and ordinal endings, and also join the character that counts (``5月``);
 * names in code (``camelCase``, ``snake_case``) give their parts and the whole; ``c++`` and ``c#`` stay what
   they are.
 
@@ -45,6 +44,8 @@ _PLAIN_PIECE = pattern_of(
     r"|(?P<code>[a-z](?:\+\+|\#))|(?P<word>[^\W\d](?:\w|'(?=[^\W\d_]))*)",
     re.ASCII,
 )
+#: The same where there is nothing but words, in half of that time; and what else there may be.
+_PLAIN_WORD, _NO_WORD = pattern_of(r"[^\W\d](?:\w|'(?=[^\W\d_]))*", re.ASCII), pattern_of(r"[0-9+#]")
 _WORD = pattern_of(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\w'’+#.,-])*(?:(?![{UNSPACED}])[\w+#])")
 _CAMEL = pattern_of(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = pattern_of(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
@@ -208,8 +209,10 @@ def label_of(text: str) -> str:
 
 
 def _plain(text: str) -> list[str]:
-    found: list[str] = []
     folded = _folded(_open_identifiers(text))
+    if folded.isascii() and not _NO_WORD.search(folded):
+        return [token for word in _PLAIN_WORD.findall(folded) for token in _of_word(word)]
+    found: list[str] = []
     for piece in (_PLAIN_PIECE if folded.isascii() else _PIECE).finditer(folded):
         if piece.lastgroup == "word":
             found += _of_word(piece[0])

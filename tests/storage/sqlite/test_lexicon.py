@@ -57,6 +57,22 @@ def test_adding_a_row_again_puts_it_in_place_of_the_old(database, lexicon):
     assert lexicon.rows("turn") == 7
 
 
+def _pieces(database, table):
+    return database.read(f"SELECT count(DISTINCT segid) FROM {table}_words_idx")[0][0]
+
+
+def test_words_that_came_one_commit_after_another_lie_in_a_few_pieces_once_they_are_joined(database, lexicon):
+    for seq in range(1, 61):
+        with database.write() as sql:
+            lexicon.add(sql, "turn", seq, ["cat", f"word{seq}"])
+            lexicon.add(sql, "summary", seq, ["dog"])
+        with database.write() as sql:
+            lexicon.join_pieces(sql)
+    assert max(_pieces(database, table) for table in ("turn", "summary")) <= 9
+    assert _seqs(lexicon, "cat") == list(range(1, 61))
+    assert _seqs(lexicon, "word7") == [7]
+
+
 def test_what_was_removed_is_not_found_and_its_bytes_go(database, lexicon, tmp_path):
     with database.write() as sql:
         lexicon.add(sql, "turn", 7, ["zanzibarmarker"])
