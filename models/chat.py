@@ -16,8 +16,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from domain import errors, languages
-from domain.events import Notice, ReasoningDelta, Reply, ReplyEvent, Retrying, Stop, StreamEvent, TextDelta
+from domain.events import Notice, ReasoningDelta, Reply, ReplyEvent, Retrying, StreamEvent, TextDelta
 from domain.records import Finish
+from domain.workers import Stop
 from models import faults
 from models.client import Client, Line
 from models.replies import Collected, Part, part_of

@@ -7,7 +7,8 @@ Any mix of languages goes through one door:
   https://snowballstem.org/algorithms/english/stemmer.html) and English stop words are left out;
 * scripts without spaces (Han, Kana, Thai, Lao, Khmer, Burmese) and Hangul give single characters and pairs of
   neighbours inside one run, which finds two-character words without a dictionary;
-* numbers lose leading zeros, separators and ordinal endings, and also join the character that counts (``5月``);
+* numbers lose leading zeros, separators and ordinal endings, and also join the character that counts
+  (``5月``);
 * names in code (``camelCase``, ``snake_case``) give their parts and the whole; ``c++`` and ``c#`` stay what
   they are.
 
@@ -29,7 +30,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced, unspaced_length
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff\u20d0-\u20ff"
 _PIECE = pattern_of(
@@ -44,8 +45,6 @@ _PLAIN_PIECE = pattern_of(
     r"|(?P<code>[a-z](?:\+\+|\#))|(?P<word>[^\W\d](?:\w|'(?=[^\W\d_]))*)",
     re.ASCII,
 )
-#: The same where there is nothing but words, in half of that time; and what else there may be.
-_PLAIN_WORD, _NO_WORD = pattern_of(r"[^\W\d](?:\w|'(?=[^\W\d_]))*", re.ASCII), pattern_of(r"[0-9+#]")
 _WORD = pattern_of(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\w'’+#.,-])*(?:(?![{UNSPACED}])[\w+#])")
 _CAMEL = pattern_of(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = pattern_of(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
@@ -209,10 +208,8 @@ def label_of(text: str) -> str:
 
 
 def _plain(text: str) -> list[str]:
-    folded = _folded(_open_identifiers(text))
-    if folded.isascii() and not _NO_WORD.search(folded):
-        return [token for word in _PLAIN_WORD.findall(folded) for token in _of_word(word)]
     found: list[str] = []
+    folded = _folded(_open_identifiers(text))
     for piece in (_PLAIN_PIECE if folded.isascii() else _PIECE).finditer(folded):
         if piece.lastgroup == "word":
             found += _of_word(piece[0])

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, SupportsFloat
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 
 NAME = ".socket"
 #: As long may the name of a socket be everywhere, in bytes.

@@ -16,11 +16,11 @@ from typing import TypeVar
 
 from domain import errors
 from domain.errors import Exit
-from domain.events import Stop
 from domain.histories import HistoryFile, Unread
 from domain.imports import Look
 from domain.records import IMAGES
 from domain.settings import Settings
+from domain.workers import Stop
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder
@@ -170,7 +170,8 @@ class HistoryImport:
         assert isinstance(brought, Brought)
         self.messages += brought.messages
         count = self.words.count
-        self._tell("import.done", "good", source=self._source(brought.source), **{
+        done = "import.done" if brought.messages or not brought.known else "import.nothing_new"
+        self._tell(done, "good", source=self._source(brought.source), **{
             "number": brought.number,
             "messages": count("message", brought.messages),
             "sessions": count("session", brought.sessions),

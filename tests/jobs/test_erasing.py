@@ -9,7 +9,8 @@ from threading import Event
 
 import pytest
 
-from domain.events import Notice, Stop
+from domain.events import Notice
+from domain.workers import Stop
 from interfaces.debug_log import DebugLog
 from jobs.erasing import Erased, Erasing
 from storage import proof

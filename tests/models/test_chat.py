@@ -8,7 +8,8 @@ import time
 import pytest
 
 from domain import errors
-from domain.events import ReasoningDelta, Reply, Stop, TextDelta
+from domain.events import ReasoningDelta, Reply, TextDelta
+from domain.workers import Stop
 from llm import Layers, Message
 from models.chat import Patience
 from models.client import Client

@@ -30,10 +30,10 @@ HISTORIES = {
     "history.unread.too_long": "{where}: is too long to be one conversation, and was passed over.",
     "history.unread.missing_file": "{where}: the export names this file, but it is not there. Export it once more.",
     "history.unread.points_elsewhere": "{where}: only says where the export can be fetched. Fetch the files that it names, and import those.",
-    "history.unread.notes": "{where}: holds {count} notes of another program, no talk; nobody said them like that, so they were not taken over.",
+    "history.unread.notes": "{where}: holds notes of another program ({count}), no talk; nobody said them like that, so they were not taken over.",
     "history.unread.day_or_month": "{where}: whether {example} names the day or the month first cannot be told from it. Import it again with --dates day or --dates month.",
     "history.unread.somebody_elses": "{where}: is a conversation of somebody else ({said}).",
     "history.unread.suspicious": "{where}: was refused, since it is not safe to open ({said}).",
     "history.unread.database_inside": "{where}: is a database in an archive. Unpack it, and import it by itself.",
-    "history.unread.skipped": "{count} other files are no exports that are known, such as {where}.",
+    "history.unread.skipped": "Passed over as no export that is known: {count}, such as {where}.",
 }

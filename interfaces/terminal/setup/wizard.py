@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from domain import errors
-from domain.events import Stop
 from domain.settings import BY_NAME, Settings
+from domain.workers import Stop
 from interfaces.terminal.command_context import CommandContext, Next, Restart, is_yes, masked
 from interfaces.terminal.setup.envfile import write
 from interfaces.terminal.setup.providers import (
