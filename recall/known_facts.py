@@ -230,8 +230,9 @@ def _recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
 
 def repeated(text: str, facts: Iterable[Fact]) -> list[Fact]:
     """The facts whose value stands in a text."""
-    held = _words(text)
-    return [fact for fact in facts if _repeats(held, _words(fact.value))]
+    there = list(facts)
+    held = _words(text) if there else frozenset()
+    return [fact for fact in there if _repeats(held, _words(fact.value))]
 
 
 def touches(text: str, fact: Fact) -> bool:

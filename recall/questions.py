@@ -148,10 +148,16 @@ def read(text: str, today: date) -> Question:
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),
-        faint=frozenset(terms) - frozenset(words.terms(periods.without_distances(text))),
+        faint=_of_distances(text, terms),
         names=frozenset(_names(text)),
         goes_on=not _ASKS.search(_first_sentence(text)),
     )
+
+
+def _of_distances(text: str, terms: Sequence[str]) -> frozenset[str]:
+    """Those of the terms that only tell how long ago something was."""
+    rest = periods.without_distances(text)
+    return frozenset(terms) - frozenset(words.terms(rest)) if rest != text else frozenset()
 
 
 def _first_sentence(text: str) -> str:

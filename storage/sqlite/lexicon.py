@@ -42,6 +42,9 @@ _WITH_THOSE_ABOVE = (
 #: Tokens that say what a text is; the place in this list is the bit in the column ``marks``.
 MARKS = ("@asks", "@time", "@number", "@named")
 
+#: So many pages of an index are written at the most when pieces of it are joined, so that nobody waits for it.
+_JOINED_PAGES = 64
+
 #: All terms in one statement, and for each one string: read ten times faster than a row for each occurrence.
 _READ = (
     "SELECT value, (SELECT group_concat(doc) FROM (SELECT doc FROM {0}_postings WHERE term = value))"
@@ -92,6 +95,14 @@ class Lexicon:
         """Merge each table into one segment, so that (with ``secure_delete``) no removed token is left."""
         for table in WORD_TABLES:
             sql(f"INSERT INTO {table}_words ({table}_words) VALUES ('optimize')")
+
+    def join_pieces(self, sql: Sql) -> None:
+        """Join pieces of each table where four or more of one size lie (https://sqlite.org/fts5.html#the_merge_command).
+
+        Each commit leaves a piece, and each term of a question is looked for in all of them.
+        """
+        for table in WORD_TABLES:
+            sql(f"INSERT INTO {table}_words ({table}_words, rank) VALUES ('merge', ?)", (_JOINED_PAGES,))
 
     def rows(self, table: WordTable) -> int:
         """About how many rows a table has: the highest number in it, which costs nothing to know."""
@@ -188,6 +199,12 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
             self._index_turns([stored])
             self.drop_stages(session_id)
         return stored
+
+    def done(self, digests: Mapping[str, str], model: str) -> None:
+        """Take texts off the queue; in the same commit, for which nobody waits, the index of words is kept in order."""
+        with self._database.write() as sql:
+            super().done(digests, model)
+            self._lexicon.join_pieces(sql)
 
     def learn_fact(self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]) -> None:
         """Keep a fact that was drawn from the turns with these numbers: it finds them from this commit on."""
