@@ -42,9 +42,9 @@ PROGRAM = str(ROOT / "main.py")
 _LIBRARIES = (
     "lancedb", "main", "numpy.typing", "numpy.ma", "openai.resources.chat.completions.messages", "pyarrow.dataset",
     "openai.resources.chat.chat", "lance_namespace", "rich.text", "rich.table", "rich.logging",
-    "prompt_toolkit.shortcuts", "Stemmer", "dotenv", "encodings.utf_8_sig", "encodings.idna", "anyio._backends._asyncio",
-    "anyio.streams.tls", "pydantic.v1", "fastapi.telemetry._runtime", "uvicorn.lifespan.on", "uvicorn.loops.asyncio",
-    "uvicorn.protocols.http.h11_impl",
+    "prompt_toolkit.shortcuts", "Stemmer", "dotenv", "encodings.utf_8_sig", "encodings.idna",
+    "anyio._backends._asyncio", "anyio.streams.tls", "pydantic.v1", "fastapi.telemetry._runtime", "uvicorn.lifespan.on",
+    "uvicorn.loops.asyncio", "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
 _OURS = ("domain", "facts", "histories", "interfaces", "jobs", "models", "recall", "storage")
 #: What the environment of the loaded process says to Python, and so that of every run that it begins.
