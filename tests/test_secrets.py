@@ -69,10 +69,10 @@ def test_two_threads_may_log_errors(tmp_path):
     debug = DebugLog(tmp_path / "logs", (CANARY,))
     other = threading.Thread(target=lambda: debug.log.error("from a thread"), daemon=True)
     other.start()
-    other.join(10)
+    other.join(60)
     mine = threading.Thread(target=lambda: debug.log.error("from another"), daemon=True)
     mine.start()
-    mine.join(10)
+    mine.join(60)
     assert not mine.is_alive(), "the first thread kept the lock"
     debug.close()
     assert "from another" in (tmp_path / "logs" / "errors.log").read_text()

@@ -17,7 +17,7 @@ from tests.warm import InTerminal
 Row = dict[int, pyte.screens.Char]
 ROOT = Path(__file__).resolve().parents[3]
 #: Seconds until a wait gives up: long, since a slow machine is no failure.
-PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "30"))
+PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "120"))
 
 
 class Terminal:

@@ -149,7 +149,7 @@ def test_a_search_costs_no_more_than_the_cap_however_large_the_table(database, l
     with database.write() as sql:
         for seq in range(1, 8001):
             lexicon.add(sql, "turn", seq, ["common", f"own{seq}"])
-    started = time.perf_counter()
+    started = time.thread_time()
     for _ in range(20):
         lexicon.postings("turn", ("common", "own77"), 50)
-    assert (time.perf_counter() - started) / 20 < 0.05
+    assert (time.thread_time() - started) / 20 < 0.05

@@ -18,7 +18,7 @@ from storage.vectors.indexing import Indexing
 from storage.vectors.table import Vectors
 
 DELAYS = (0.02,)
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Oracle:
