@@ -57,7 +57,7 @@ IMPORTING = {
     "import.only_looked": "已停下。什么都没写。",
     "import.which": "哪个文件？/import 文件；人与人的聊天加上 --me 名字；--dates 是 day 或 month。",
     "import.quotes": '引号没有合上。/import "带空格的文件"',
-    "import.none": "还没有带来过什么。/import 文件",
+    "import.none": "还没有带来过什么。/import 文件 把别的程序保存的对话带过来。",
     "import.row.done": "{number:>3}  {day} · {name} · {messages}",
     "import.row.begun": "{number:>3}  {day} · {name} · 没有完成：请再带一次",
     "import.left": "还有 {sessions}、{messages}没有细读；今天用了 {calls} 次调用，最多 {most} 次。",

@@ -117,6 +117,21 @@ class Flow:
             self._out.append((text, meanings))
 
 
+def in_rows(text: str, width: int) -> str:
+    """A text in rows that end between words; a space at its end stays.
+
+    >>> in_rows("Erase it for good? [y/N] ", 20)
+    'Erase it for good?\\n[y/N] '
+    """
+    flow = Flow(lambda: width)
+    for line in text.rstrip(" ").split("\n"):
+        flow.begin([], ("", ("words",)))
+        flow.write(line, ("words",))
+        flow.end_row()
+    rows = "".join(part for part, _ in flow.take())
+    return rows.removesuffix("\n") + " " * (len(text) - len(text.rstrip(" ")))
+
+
 def may_break(before: str, after: str) -> bool:
     """Whether a row may end between these two characters; spaces are not asked about.
 

@@ -19,6 +19,7 @@ from interfaces.terminal.setup.providers import (
     Provider,
     addresses,
     aimed_at,
+    chats_of,
     embedding_of,
     found_here,
     probe,
@@ -213,7 +214,7 @@ class _Wizard:
         return replace(server, base=base, key=key)
 
     def _model(self, provider: Provider, names: tuple[str, ...]) -> str:
-        chats = [name for name in names if "embed" not in name.lower()] or list(names)
+        chats = chats_of(names)
         if chats:
             more = " …" if len(chats) > _NAMES_SHOWN else ""
             self._context.tell("setup.models", "quiet", names=", ".join(chats[:_NAMES_SHOWN]) + more)
