@@ -18,13 +18,14 @@ from threading import RLock
 
 from conversation import Conversation
 from domain.recollection import Recollection
-from domain.records import Session
+from domain.records import Image, Session
 from domain.settings import Settings
 from domain.workers import Stop
 from jobs.background import Background
 from jobs.keeping import Keeping
 from llm import Llm
 from memory import Memory
+from models.memories import marked_image
 from recall.questions import queries
 from storage.sqlite.registry import Instruction
 
@@ -75,6 +76,10 @@ class Companion:
         """What is recalled for words that a door brings; ``recent`` was said before them."""
         wanted, limits = queries(recent[-2:], text), self.settings.recall_limits
         return self.memory.recall(wanted, session_id, self.clock(), limits, recent=recent)
+
+    def image(self, image: Image) -> str:
+        """An image as a model or a program is shown it: with what became of what its lines tell."""
+        return marked_image(self.memory.image(image), self.memory.image_marks(image))
 
     def keep_silent(self) -> None:
         """Save in the background what fell silent, and make anew what erasures left behind."""

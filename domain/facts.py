@@ -161,6 +161,11 @@ class Fact:
         return not self.until and not self.corrected
 
     @property
+    def began(self) -> str:
+        """Since when it holds or held; "" where it was over before anybody told of it, and nobody said since when."""
+        return "" if self.until and self.until < self.since[: len(self.until)] else self.since
+
+    @property
     def words(self) -> str:
         """Every word that it holds."""
         told = (

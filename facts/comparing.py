@@ -246,7 +246,6 @@ class _Comparison:
                     self._doubt(fact, trigger)
 
     def _doubt(self, fact: Fact, trigger: NewFact) -> None:
-        begins = trigger.start or trigger.said
         spoken_of = (
             fact.text_id in self._changes
             or fact.text_id in self._confirmed
@@ -255,11 +254,14 @@ class _Comparison:
         if fact.kept or fact.decided == "hand" or not fact.current or spoken_of:
             self.ignored["doubt of what is settled"] += 1
         elif not fact.doubtful_since and is_of_before(fact, trigger, self._known.values()):
-            self._changes[fact.text_id] = Change(fact.text_id, "doubts", begins, trigger.text_id)
+            since = counts_from(trigger, fact)
+            self._changes[fact.text_id] = Change(fact.text_id, "doubts", since, trigger.text_id)
 
     def _is_trigger(self, fact: NewFact) -> bool:
         """Whether a new fact changed one of the matters on which others hang: another value went for it."""
-        if fact.stance != "stated" or fact.slot.attribute not in TRIGGERS or fact.text_id in self._changes:
+        if fact.stance != "stated" or fact.slot.attribute not in TRIGGERS:
+            return False
+        if (own := self._changes.get(fact.text_id)) and (own.by or own.verdict != "ends"):
             return False
         gone = [
             self._known[change.fact]

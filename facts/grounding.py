@@ -326,7 +326,7 @@ class _Ground:
 
     def _relations(self, draft: FactDraft, fact: NewFact, basis: _Basis) -> Iterator[NewRelation]:
         for each in draft.relations:
-            if self._stands(each.source, basis) and self._stands(each.target, basis):
+            if all(end == draft.subject or self._stands(end, basis) for end in (each.source, each.target)):
                 yield NewRelation(each.source, each.relation, each.target, fact.text_id)
             else:
                 self.rejected["relation"] += 1

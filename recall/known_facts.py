@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from domain.facts import Fact, LineEvidence, Slot
 from domain.languages import estimate, language_of
+from domain.patterns import pattern_of
 from domain.recollection import FactMark, RecalledFact, RecalledTurn, Why
 from domain.records import Turn
 from domain.text import encoded
@@ -35,6 +36,8 @@ _FACT, _MARK, LEGEND = 40, 12, 112
 _REPLACED = 20
 #: A text repeats a fact when it holds this share of the words of its value.
 _REPEATS = 0.5
+
+_BORN = pattern_of(r"\bborn (?:about |in |on (?:\d\d? )?\w+ )?(\d{4}(?:/\d{4})?)|(\d{4}(?:/\d{4})?)年生")
 
 #: Reads which slots a question asks for.
 SlotsAsked = Callable[[str], Collection[Slot]]
@@ -270,12 +273,18 @@ def marks_of(
             yield FactMark("untrue", "", fact.restatement)
         elif fact.until and after:
             yield FactMark("changed", fact.until, after.restatement)
-        elif fact.until:
+        elif fact.until and not _was_over(fact):
             yield FactMark("until", fact.until, own)
         elif fact.doubtful_since:
             yield FactMark("doubtful_since", fact.doubtful_since, own)
         elif planned := planned_for(fact, today):
             yield FactMark("was_planned_for", planned, own)
+
+
+def _was_over(fact: Fact) -> bool:
+    """Whether it was told as something over: "Tom and I broke up in April" holds whatever became of anything."""
+    ended = fact.end if fact.end <= fact.said[: len(fact.end)] else ""
+    return not fact.replaced_by and fact.until in (ended, fact.said)
 
 
 def planned_for(fact: Fact, today: str) -> str:
@@ -321,8 +330,14 @@ def _told_in(
         fact
         for fact in own
         if any(len(past[fact] & held) > len(past[fact]) * _REPEATS for held in said)
+        or (fact.corrected and not _born(fact.restatement).isdisjoint(_born(line.line)))
         or (len(own) == len(there) and language_of(fact.restatement) != spoken)
     ]
+
+
+def _born(text: str) -> frozenset[str]:
+    """The years of birth in a text: a line tells these in place of an age."""
+    return frozenset(year for found in _BORN.findall(text) for year in found if year)
 
 
 def _is_known_to(line: LineEvidence, fact: Fact, later: Mapping[str, Fact], store: FactStore) -> bool:

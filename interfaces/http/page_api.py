@@ -261,10 +261,10 @@ def _knowing(api: APIRouter, people: People) -> None:
             return _evidence(companion, words, _found(companion.memory.fact(number)))
 
     @api.get("/relations")
-    def relations(caller: Calling) -> list[shapes.PageRelation]:
+    def relations(caller: Calling, words: InLanguage) -> list[shapes.PageRelation]:
         with _companion(people, caller) as companion:
             found = companion.memory.relations()[-_RELATIONS:]
-        return [shapes.relation_shape(one) for one in found]
+        return [shapes.relation_shape(words, one) for one in found]
 
 
 def _decide(companion: Companion, fact: Fact, decision: str) -> None:

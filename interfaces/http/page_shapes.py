@@ -184,12 +184,16 @@ def fact_shape(words: Words, fact: Fact, numbers: Mapping[str, int]) -> PageFact
 
 
 def _fact_marks(words: Words, fact: Fact) -> tuple[str, ...]:
-    say = words.say
-    marks = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
-    marks += [say("facts.mark.wrong")] if fact.corrected else []
+    marks = [words.say("facts.mark.wrong")] if fact.corrected else []
+    kept = [words.say("facts.mark.kept")] if fact.kept else []
+    return (*_doubts(words, fact), *marks, *kept)
+
+
+def _doubts(words: Words, fact: Fact | RecalledFact) -> list[str]:
+    """That a fact was never stated, or may not hold any more."""
+    marks = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
     doubtful = fact.doubtful_since[:10]
-    marks += [say("facts.mark.doubtful", day=doubtful)] if doubtful else []
-    return tuple(marks + ([say("facts.mark.kept")] if fact.kept else []))
+    return marks + ([words.say("facts.mark.doubtful", day=doubtful)] if doubtful else [])
 
 
 def event_shape(words: Words, event: FactEvent, by: Sequence[Fact]) -> PageEvent:
@@ -198,9 +202,10 @@ def event_shape(words: Words, event: FactEvent, by: Sequence[Fact]) -> PageEvent
     return PageEvent(event.when, told + "".join(f" · {one.number}: {one.restatement}" for one in by))
 
 
-def relation_shape(relation: Relation) -> PageRelation:
-    """A relation."""
-    return PageRelation(relation.source, relation.relation, relation.target, relation.fact.number)
+def relation_shape(words: Words, relation: Relation) -> PageRelation:
+    """A relation, and how sure the fact is that says so."""
+    marks = "".join(f" [{mark}]" for mark in _doubts(words, relation.fact))
+    return PageRelation(relation.source, relation.relation + marks, relation.target, relation.fact.number)
 
 
 # -- what was recalled
@@ -218,9 +223,7 @@ def recalled_shape(words: Words, found: Recollection) -> PageRecalled:
 
 
 def _fact(words: Words, fact: RecalledFact) -> PageMemory:
-    marks = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
-    if fact.doubtful_since:
-        marks.append(words.say("facts.mark.doubtful", day=fact.doubtful_since[:10]))
+    marks = _doubts(words, fact)
     if fact.planned_for:
         marks.append(words.say("why.became.was_planned_for", day=fact.planned_for[:10]))
     return PageMemory(

@@ -174,8 +174,8 @@ class ChatMemory:
             text=".",
             now=self._people.clock(),
             language=language,
-            self_image=companion.memory.image("self"),
-            user_image=companion.memory.image("user"),
+            self_image=companion.image("self"),
+            user_image=companion.image("user"),
             companion=companion.settings.companion_name,
             person=companion.settings.user_name,
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from domain.facts import Relation
+from domain.facts import Fact, Relation
 from domain.recollection import (
     FactMark,
     RecalledChapter,
@@ -79,12 +79,22 @@ def within(memories: Iterable[ToldMemory], most: int, characters: int) -> list[T
 
 
 def relations(found: Sequence[Relation], most: int) -> list[RelationFound]:
-    """Relations, each once, however many facts say it."""
-    distinct = dict.fromkeys((one.source, one.relation, one.target) for one in found)
+    """Relations, each once, however many facts say it, with how sure it is where it is not."""
+    distinct = dict.fromkeys((one.source, related(one), one.target) for one in found)
     return [
-        RelationFound(source=shown(source), relation=shown(relation), target=shown(target))
+        RelationFound(source=shown(source), relation=relation, target=shown(target))
         for source, relation, target in list(distinct)[:most]
     ]
+
+
+def known(fact: Fact) -> ToldMemory:
+    """A fact that nobody asked for, with what is to be known of it before it is believed."""
+    return ToldMemory(fact.text_id, "fact", fact.since, shown(fact.restatement) + _sureness(fact), 1.0)
+
+
+def related(relation: Relation) -> str:
+    """How two things stand to each other, as far as the fact goes that says so."""
+    return shown(relation.relation) + _sureness(relation.fact)
 
 
 def of_day(memory: Memory, date: str) -> list[ToldMemory]:
@@ -96,10 +106,10 @@ def of_day(memory: Memory, date: str) -> list[ToldMemory]:
         if turn.timestamp[:10] == date and turn.role == "user" and not turn.withheld
     ]
     spoken.sort(key=lambda turn: turn.timestamp)
-    known = [fact for fact in memory.facts(current=True) if fact.since[:10] == date]
+    holding = [fact for fact in memory.facts(current=True) if fact.since[:10] == date]
     return [
         *(ToldMemory(one.text_id, "turn", one.timestamp, shown(one.words), 1.0) for one in spoken),
-        *(ToldMemory(one.text_id, "fact", one.since, shown(one.restatement), 1.0) for one in known),
+        *map(known, holding),
     ]
 
 
@@ -122,10 +132,15 @@ def shown(text: str) -> str:
 
 
 def _fact(fact: RecalledFact) -> ToldMemory:
-    doubt = f" [doubtful since {fact.doubtful_since[:10]}]" if fact.doubtful_since else ""
     past = f" [was planned for {fact.planned_for[:10]}]" if fact.planned_for else ""
     score = _above_half(fact.why.score) if fact.why.query else _ASKED_FOR
-    return ToldMemory(fact.text_id, "fact", fact.said, shown(fact.text) + doubt + past, score)
+    return ToldMemory(fact.text_id, "fact", fact.said, shown(fact.text) + _sureness(fact) + past, score)
+
+
+def _sureness(fact: Fact | RecalledFact) -> str:
+    """That a fact was never stated, or may not hold any more."""
+    only = f" [only {fact.stance}]" if fact.stance != "stated" else ""
+    return only + (f" [doubtful since {fact.doubtful_since[:10]}]" if fact.doubtful_since else "")
 
 
 def _turns(turns: Sequence[RecalledTurn]) -> Iterator[ToldMemory]:

@@ -152,7 +152,7 @@ class MemoryService:
         relations = tuple(
             GraphRelation(
                 source=shown(one.source),
-                relation=shown(one.relation),
+                relation=memories_told.related(one),
                 target=shown(one.target),
                 created_at=moment(one.fact.said),
             )
@@ -220,9 +220,9 @@ class MemoryService:
         if not self._knows(user_id):
             return ProfileResponse(user_id=user_id, image="", facts=(), truncated=False)
         with self._people.companion(user_id) as companion:
-            image = companion.memory.image("user")
+            image = companion.image("user")
             known = companion.memory.facts(current=True, about="person")[::-1]
-        told = [ToldMemory(one.text_id, "fact", one.since, shown(one.restatement), 1.0) for one in known]
+        told = [*map(memories_told.known, known)]
         kept = memories_told.within(told, _MOST_MEMORIES, _MOST_CHARACTERS - _IMAGE)
         return ProfileResponse(
             user_id=user_id,

@@ -23,7 +23,6 @@ from domain.text import new_boundary
 from interfaces.service.chat_requests import ChatRequest, with_memory
 from interfaces.service.held_history import HeldHistory, key_of
 from llm import Layers, profile_and_memories
-from models.memories import marked_image
 from models.relaying import Heard
 from people import Companion, People
 
@@ -147,7 +146,7 @@ class RelayedChats:
             request.said,
             now,
             language_of(request.said, *recent),
-            user_image=marked_image(companion.memory.image("user"), companion.memory.image_marks("user")),
+            user_image=companion.image("user"),
             recalled=found,
             companion=companion.settings.companion_name,
             person=companion.settings.user_name,

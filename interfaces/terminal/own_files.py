@@ -135,9 +135,12 @@ def _known(memory: Memory, session: Session, turns: Sequence[Turn], words: Words
 
 def _bullet(fact: Fact, when: Mapping[str, str], words: Words) -> str:
     """A fact, whether it holds, and what it rests on."""
-    held = [words.say("facts.since", day=day_here(fact.since))]
+    held = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
+    held += [words.say("facts.since", day=day_here(fact.began))] if fact.began else []
     held += [words.say("facts.until", day=day_here(fact.until))] if fact.until else []
     held += [words.say("facts.mark.wrong")] if fact.corrected else []
+    doubtful = fact.doubtful_since and day_here(fact.doubtful_since)
+    held += [words.say("facts.mark.doubtful", day=doubtful)] if doubtful else []
     return f"- {one_line(fact.restatement, _WHOLE)} [{' · '.join(held)}] ({_dates(fact.turns, when)})"
 
 

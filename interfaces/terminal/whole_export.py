@@ -105,7 +105,7 @@ def write_markdown(target: Path, conversation: Conversation, words: Words, scree
         str(target),
         "\n".join(
             [
-                *_images(memory, words),
+                *_images(conversation, words),
                 *_chapters(memory, words),
                 exported(sessions, memory, conversation, "md", words),
             ]
@@ -115,12 +115,12 @@ def write_markdown(target: Path, conversation: Conversation, words: Words, scree
     return Exit.OK
 
 
-def _images(memory: Memory, words: Words) -> list[str]:
-    """The two images as they are, and what they were before."""
+def _images(conversation: Conversation, words: Words) -> list[str]:
+    """The two images with what became of what they tell, and what they were before."""
     lines = [f"# {words.say('export.images')}", ""]
     for image in IMAGES:
-        versions = memory.image_versions(image)
-        lines += [f"## {words.say(f'image.{image}')}", "", memory.image(image), ""]
+        versions = conversation.memory.image_versions(image)
+        lines += [f"## {words.say(f'image.{image}')}", "", conversation.image(image), ""]
         for version in versions[:-1]:
             when = words.say("export.image_version", when=local(version.timestamp))
             lines += [f"### {when}", "", version.text, ""]

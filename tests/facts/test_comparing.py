@@ -292,6 +292,20 @@ def test_a_doubt_of_the_model_is_followed_only_beside_a_change_on_which_things_h
     assert changes([tea], known, known, [], [DoubtDraft(3, 1)]).changes == ()
 
 
+@pytest.mark.parametrize(("end", "since"), [("2025-09", "2025-09"), ("", "2025-10-01T20:00:00+00:00")])
+def test_a_bond_that_is_told_as_over_makes_doubtful_what_hung_on_it(end: str, since: str) -> None:
+    tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
+    flat = new_fact("flat", "living with", "Tom", "2025-03-01T20:00:01+00:00")
+    cooks = new_fact("cooks", "habit", "cooks", "2025-03-01T20:00:02+00:00", subject="Tom")
+    over = new_fact("over", "partner", "broke up", "2025-10-01T20:00:00+00:00", end=end)
+    moved = new_fact("moved", "home", "York", "2025-10-01T20:00:01+00:00", start="2025-09-30")
+    known = list(arrived([LEEDS, tom, flat, cooks]).values())
+    verdicts, doubts = [VerdictDraft(1, 2, "ends"), VerdictDraft(2, 1, "changes")], [DoubtDraft(4, 1)]
+    found = {one.fact: one for one in changes([over, moved], known, known, verdicts, doubts).changes}
+    doubted = [found[name] for name in ("flat", "cooks")]
+    assert [(one.verdict, one.when, one.by) for one in doubted] == [("doubts", since, "over")] * 2
+
+
 def test_a_death_makes_doubtful_what_was_so_of_the_one_who_died() -> None:
     pet = new_fact("pet", "pet", "Pickle", "2025-03-01T20:00:00+00:00")
     dose = new_fact("dose", "medication", "Semintra", "2025-03-01T20:00:01+00:00", subject="Pickle")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from domain.languages import names_in
+from facts.drafts import RelationDraft
 from facts.slots import Names
 from tests.facts.talk import CHEN, checked, fact_draft, reason, talk
 
@@ -255,3 +258,13 @@ def test_a_name_that_no_capital_tells_is_believed_only_where_somebody_said_it(
 def test_a_note_of_what_nobody_said_goes_with_its_fact() -> None:
     made_up = fact_draft("陈刚住在宁波。", 1, subject="陈刚", value="宁波", about="other")
     assert checked(made_up, MOTHER, CHEN).notes == ()
+
+
+def test_whom_a_fact_is_about_may_stand_in_its_relations_though_another_turn_names_them() -> None:
+    said = talk("2025-04-05", "我叫陈岚。", "> 你好。", "我男朋友叫赵磊。")
+    wanted = RelationDraft("陈岚", "男朋友", "赵磊")
+    partner = fact_draft("陈岚的男朋友叫赵磊。", 3, subject="陈岚", value="赵磊", relations=(wanted,))
+    (relation,) = checked(partner, said, Names(("用户",), ("老友",))).relations
+    assert (relation.source, relation.target) == ("陈岚", "赵磊")
+    stranger = replace(partner, relations=(replace(wanted, source="王芳"),))
+    assert checked(stranger, said, Names(("用户",), ("老友",))).relations == ()

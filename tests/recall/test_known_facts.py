@@ -133,6 +133,17 @@ def test_a_recalled_turn_tells_what_became_of_it(life, verdict, became):
     assert [one.doubtful_since for one in asked.facts] == ([when] if became == "doubtful_since" else [])
 
 
+@pytest.mark.parametrize("end", ["2026-04", ""])
+def test_a_turn_that_tells_of_something_over_is_not_marked_as_over(life, end):
+    day = NOW - timedelta(days=100)
+    life.live("left", [("Tom and I broke up in April.", "Oh.")], day)
+    of = {"value": "Tom", "end": end, "said": day.isoformat()}
+    over = fact("over", "left-0u", "Ann and Tom broke up.", Slot("person", "partner"), **of)
+    life.learn("left", over, changes=[Change("over", "ends", end or over.said)])
+    recalled = life.recall("When did Tom and I break up?", gated=False)
+    assert marks(recalled, "left-0u") == [()]
+
+
 CLIMBING = {
     "en": (
         "I climb at Klatreverket on Fridays.", "Klatreverket on Fridays, how nice. Are you on ropes?",

@@ -165,6 +165,25 @@ def test_what_was_over_when_it_was_told_is_no_news(life):
     assert (acme.current, life.memory.image_marks("user")) == (False, {})
 
 
+def test_a_year_of_birth_is_marked_where_the_age_it_follows_from_was_wrong(life):
+    spoken = life.say("34.", FIRST)
+    ages = {
+        "en": (
+            "Ann is 34 (on 2026-03-01; born 1991/1992).",
+            "Ann is 35.",
+            "Ann, born about 1991/1992, rows.",
+        ),
+        "zh": ("安三十四岁（2026-03-01；1991/1992年生）。", "安三十五岁。", "安，约1991/1992年生，爱划船。"),
+    }
+    wrong, right, line = ages[life.language]
+    age = Slot("person", "age")
+    life.learn(spoken, life.fact("wrong", "34", wrong, age))
+    life.write(line, rests=(spoken,))
+    birthday = life.fact("older", "35", right, age)
+    life.learn(life.say("35.", LATER), birthday, changes=(Change("wrong", "corrects", LATER, "older"),))
+    assert life.memory.image_marks("user") == {line: (FactMark("corrected", LATER, right),)}
+
+
 def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_rests_on_its_turns(life):
     spoken = life.say("Teacher, 老师.", FIRST)
     other = "Ann is a teacher." if life.language == "zh" else "安是老师。"

@@ -205,9 +205,9 @@ def show_row(context: CommandContext, fact: Fact) -> None:
 
 def _head(context: CommandContext, fact: Fact) -> str:
     """What stands in front of what a fact says."""
-    held = day_here(fact.since)
+    held = day_here(fact.began) if fact.began else ""
     if fact.until and not fact.corrected:
-        held += f" – {day_here(fact.until)}"
+        held = f"{held} – {day_here(fact.until)}".lstrip()
     return f"{fact.number:>5} · {held} · {''.join(f'[{mark}] ' for mark in _marks(context, fact))}"
 
 

@@ -63,7 +63,7 @@ def _overview(context: CommandContext) -> None:
     memory = context.memory
     for image in IMAGES:
         context.tell(f"memory.{image}", "title", path=memory.image_path(image))
-        _beginning(context, memory.image(image), f"/persona {image}")
+        _beginning(context, context.conversation.image(image), f"/persona {image}")
     context.tell("memory.summary", "title")
     summary = memory.summary(context.session_id)
     _beginning(context, summary.summary if summary else "", "/summary")

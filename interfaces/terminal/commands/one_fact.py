@@ -59,7 +59,7 @@ def _details(context: CommandContext, fact: Fact) -> list[str]:
     about = {"person": speaker(context, "user"), "companion": speaker(context, "assistant")}
     matter = [about.get(fact.about, fact.subject), fact.topic or fact.attribute]
     told = [*dict.fromkeys(part for part in matter if part), say(f"facts.stance.{fact.stance}")]
-    told.append(say("facts.since", day=day_here(fact.since)))
+    told += [say("facts.since", day=day_here(fact.began))] if fact.began else []
     told += [say("facts.until", day=day_here(fact.until))] if fact.until else []
     told += [say("facts.mark.wrong")] if fact.corrected else []
     told += [say("facts.mark.doubtful", day=day_here(fact.doubtful_since))] if fact.doubtful_since else []

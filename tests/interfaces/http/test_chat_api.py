@@ -20,12 +20,14 @@ import pytest
 from starlette.testclient import TestClient
 
 import config
+from domain.facts import ImageDraft, Learned, LineEvidence, NewNote, Window
 from interfaces.http.app import make_app
 from llm import Llm
 from models.chat import Patience
 from people import People, Registry, folder_of
 from tests.conftest import Count, SetClock
 from tests.house import Mind, friend, marked, records
+from tests.known import SAID, new_fact
 from tests.server import Exchange, ScriptedServer, hang, say, status
 
 Message = dict[str, str]
@@ -171,6 +173,26 @@ def test_without_a_system_instruction_the_persons_own_companion_answers(
     assert sent["messages"][0]["content"].startswith("You are Old Friend")
     assert "temperature" not in sent
     assert api.rows("SELECT count(*) FROM conversation") == [(2,)]
+
+
+def test_the_persons_own_companion_is_told_what_became_of_what_the_images_say(
+    api: Served, server: ScriptedServer
+) -> None:
+    with api.people.companion("ann") as companion:
+        memory = companion.memory
+        session_id = memory.resume_or_start()[0].session_id
+        spoken = memory.store_round(session_id, "I live in Lyon.", "Mm.", SAID, "stop", ended=SAID)
+        fact = new_fact("I live in Lyon.", spoken.user.text_id)
+        note = NewNote(fact.note, "Lyon.", "", 5, "active", fact.turns)
+        both = (spoken.user.text_id, spoken.assistant.text_id)
+        window = Window(both[-1], session_id, both)
+        assert memory.learn(Learned(window, (note,), (fact,)))
+        line = LineEvidence("Home: Lyon.", fact.turns)
+        memory.archive(window.session_id, "Ann.", {"user": ImageDraft(line.line, (line,))})
+        assert memory.put_right(fact.text_id, None)
+    assert api.chat([{"role": "user", "content": "Hello"}]).status_code == 200
+    (sent,) = asked(server)
+    assert "Home: Lyon. [not true: I live in Lyon.]" in sent["messages"][0]["content"]
 
 
 def test_of_a_long_history_the_last_ten_messages_are_sent_on(api: Served, server: ScriptedServer) -> None:

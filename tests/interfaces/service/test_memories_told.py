@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from domain.recollection import RecalledChapter, RecalledOther, RecalledTurn, Recollection, Why
+from domain.facts import Relation
+from domain.recollection import (
+    RecalledChapter,
+    RecalledFact,
+    RecalledOther,
+    RecalledTurn,
+    Recollection,
+    Why,
+)
 from domain.records import Turn
-from interfaces.http.page_shapes import recalled_shape, turn_shape
+from interfaces.http.page_shapes import recalled_shape, relation_shape, turn_shape
 from interfaces.messages import Words
-from interfaces.service.memories_told import told
+from interfaces.service.memories_told import known, relations, told
 from tests.interfaces.service.opened import opened_service
+from tests.known import fact as stored_fact
 
 WHEN = "2025-05-01T10:00:00+00:00"
 WHY = Why("owls", 1.0)
@@ -30,6 +39,25 @@ def test_the_page_is_told_who_said_what_neither_of_the_two_said_and_which_chapte
         turn_shape(Turn(1, "t1", "s1", WHEN, "assistant", "Assistant: Hi.", 1, speaker="Ann")).speaker
         == "Ann"
     )
+
+
+KNOWN = stored_fact("Ann marries a pirate.", stance="joked")
+DOUBTED = stored_fact("Ann climbs in Oslo.", doubtful_since="2025-06-01T10:00:00+00:00")
+
+
+def test_what_was_never_stated_or_may_be_over_says_so_wherever_programs_are_told_of_it() -> None:
+    wanted = ["Ann marries a pirate. [only joked]", "Ann climbs in Oslo. [doubtful since 2025-06-01]"]
+    assert [known(one).text for one in (KNOWN, DOUBTED)] == wanted
+    recalled = [
+        RecalledFact(1, "f", one.restatement, WHEN, (), WHY, doubtful_since=one.doubtful_since, stance=one.stance)
+        for one in (KNOWN, DOUBTED)
+    ]  # fmt: skip
+    assert [one.text for one in told(Recollection((), (), (), facts=tuple(recalled)))] == wanted
+    stands = [Relation("Ann", "with", "Bo", one) for one in (KNOWN, DOUBTED)]
+    to_programs = ["with [only joked]", "with [doubtful since 2025-06-01]"]
+    assert [one.relation for one in relations(stands, 9)] == to_programs
+    shown = [relation_shape(Words("en"), one).relation for one in stands]
+    assert shown == ["with [joked]", "with [doubtful since 2025-06-01]"]
 
 
 NOTE = RecalledOther("o1", "notes", "garden.md", "", None, "The owl box hangs in the pear tree.", WHY)

@@ -398,6 +398,16 @@ def test_the_profile_tells_what_is_known_of_the_person(opened: OpenedService, mi
     assert "Lyon" in body.image
 
 
+def test_the_profile_says_what_became_of_what_it_tells(opened: OpenedService, mind: Mind) -> None:
+    fact = {**lives_in("the user", "Lyon"), "about": "person", "restatement": "The user lives in Lyon."}
+    mind.answers("notes", notes(fact))
+    opened.service.process("I live in Lyon.", "me")
+    opened.consolidate()
+    with opened.people.companion("me") as companion:
+        assert companion.memory.put_right(companion.memory.facts()[0].text_id, None)
+    assert opened.service.profile("me").image.endswith(" [not true: The user lives in Lyon.]")
+
+
 def test_whoever_asks_to_have_something_forgotten_is_told_of_it_no_more(opened: OpenedService) -> None:
     opened.service.process("My sister Ann lives in Lyon.", "me")
     opened.service.process("Please forget that, I mean it.", "me")

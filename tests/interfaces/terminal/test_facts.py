@@ -311,6 +311,39 @@ def test_what_never_was_is_taken_out_after_a_yes_and_can_be_brought_back(
         assert text in [fact.restatement for fact in memory.facts(current=True)]
 
 
+def test_what_was_over_before_anybody_told_of_it_began_on_no_day_that_anybody_said(
+    asked: Callable[..., str], tmp_path: Path
+) -> None:
+    lived(tmp_path)
+    with opened(tmp_path) as memory:
+        spoken = told(memory, "Tom and I broke up in 2024.", "Oh.", "2026-05-02T19:00:00+00:00")
+        over = new_fact(
+            "over", spoken, "Tom", slot=Slot("person", "partner"), restatement="It is over.", end="2024"
+        )
+        gone = Change("over", "ends", "2024")
+        assert memory.learn(Learned(window_of(spoken), (new_note(over),), (over,), changes=(gone,)))
+    shown = asked("/facts past", f"/facts {number_of(tmp_path, 'over')}")
+    assert f"{number_of(tmp_path, 'over')} · – 2024 · It is over." in shown
+    assert "stated · until 2024" in shown
+
+
+@pytest.mark.parametrize(
+    ("language", "only", "doubt"), [("en", "joked", "doubtful since"), ("zh", "玩笑", "起存疑")]
+)
+def test_an_export_tells_how_sure_each_fact_is(
+    tmp_path: Path, language: Language, only: str, doubt: str
+) -> None:
+    lived(tmp_path, language)
+    with opened(tmp_path) as memory:
+        spoken = told(memory, "I shall marry a pirate!", "Ha.", "2026-05-03T19:00:00+00:00")
+        jest = new_fact("jest", spoken, "pirate", slot=Slot("person", "plan"), stance="joked")
+        assert memory.learn(Learned(window_of(spoken), (new_note(jest),), (jest,)))
+    assert run(tmp_path, "--export", str(tmp_path / "all.md"), LANGUAGE=language).code == 0
+    lines = (tmp_path / "all.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if jest.restatement in line and f"[{only} · " in line]
+    assert [line for line in lines if KNOWN[language][1] in line and doubt in line]
+
+
 @pytest.mark.parametrize(
     ("language", "mark"),
     [("en", "Home: Bergen. [not true: {}]"), ("zh", "住处：卑尔根。【不是真的：{}】")],
@@ -326,8 +359,10 @@ def test_an_image_is_shown_with_what_became_of_its_lines_and_stays_as_it_is(
         draft = ImageDraft(line, (LineEvidence(line, fact.turns),))
         memory.archive(fact.session_id, "Ann moved.", {"user": draft})
         memory.put_right("bergen", None)
-    shown = asked("/persona user", LANGUAGE=language)
-    assert mark.format(now) in shown.splitlines()
+    for command in ("/persona user", "/memory"):
+        assert mark.format(now) in asked(command, LANGUAGE=language).splitlines(), command
+    assert run(tmp_path, "--export", str(tmp_path / "all.md"), LANGUAGE=language).code == 0
+    assert mark.format(now) in (tmp_path / "all.md").read_text(encoding="utf-8").splitlines()
     with opened(tmp_path) as memory:
         assert memory.image("user") == line
         assert len(memory.image_versions("user")) == 1
