@@ -256,7 +256,9 @@ def _knowing(api: APIRouter, people: People) -> None:
             return _evidence(companion, words, _found(companion.memory.fact(number)))
 
     @api.post("/facts/{number}")
-    def decide(number: Number, asked: PageDecision, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
+    def decide(
+        number: Number, asked: PageDecision, caller: Calling, words: InLanguage
+    ) -> shapes.PageEvidence:
         with _companion(people, caller) as companion, companion.turns:
             _decide(companion, _found(companion.memory.fact(number)), asked.decision)
             return _evidence(companion, words, _found(companion.memory.fact(number)))
