@@ -103,7 +103,7 @@ def test_a_line_that_no_program_reads_is_told_from_one_that_asks() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours, theirs:
         theirs.sendall(b"[" * 50_000 + b"\n")
-        with pytest.raises(ValueError, match="deeply|Expecting"):
+        with pytest.raises(ValueError, match=r"deeply|Expecting"):
             line.received(ours, 30.0)
 
 
