@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from conversation import Conversation
@@ -34,6 +34,7 @@ from people import Companion, People
 #: Sessions, facts, relations and messages that are told at once, at the most.
 _SESSIONS, _FACTS, _RELATIONS, _MESSAGES = 50, 300, 200, 400
 _LONGEST_NAME = 2_000
+Number = Annotated[int, Path(ge=0, le=2**63 - 1)]
 Kind = TypeVar("Kind")
 
 
@@ -250,12 +251,14 @@ def _knowing(api: APIRouter, people: People) -> None:
             return _facts(companion, words, [one for one in known if past or one.current])
 
     @api.get("/facts/{number}")
-    def fact(number: int, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
+    def fact(number: Number, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
         with _companion(people, caller) as companion:
             return _evidence(companion, words, _found(companion.memory.fact(number)))
 
     @api.post("/facts/{number}")
-    def decide(number: int, asked: PageDecision, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
+    def decide(
+        number: Number, asked: PageDecision, caller: Calling, words: InLanguage
+    ) -> shapes.PageEvidence:
         with _companion(people, caller) as companion, companion.turns:
             _decide(companion, _found(companion.memory.fact(number)), asked.decision)
             return _evidence(companion, words, _found(companion.memory.fact(number)))
