@@ -14,8 +14,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Literal
 
-from domain.patterns import pattern_of
-from domain.text import day_of
+from domain.text import day_of, pattern_of
 
 Language = Literal["en", "zh"]
 

@@ -15,9 +15,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, unspaced_length
-from domain.patterns import pattern_of
 from domain.records import PREFIX, Round
-from domain.text import without_quotations
+from domain.text import pattern_of, without_quotations
 
 #: What a message says beside its plea counts as something of its own from this length on.
 _SUBSTANCE, _SUBSTANCE_UNSPACED = 60, 25

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from domain.facts import Stance
 from domain.languages import whole_names
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from facts.guarded import Guarded
 
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
@@ -213,9 +213,11 @@ def gives_own_name(text: str, name: str) -> bool:
 
     >>> gives_own_name("Hi, I'm Nora.", "Nora Vance"), gives_own_name("我叫陈岚。", "陈岚"), gives_own_name("她叫陈岚。", "陈岚")
     (True, True, False)
+    >>> gives_own_name("I'm Tom's sister.", "Tom"), gives_own_name("我是赵磊的女朋友。", "赵磊")
+    (False, False)
     """
     called = "|".join(map(re.escape, {name, *name.split()[:1]}))
-    given = rf"(?:{_OWN_NAME})(?:{called})(?![a-z])"
+    given = rf"(?:{_OWN_NAME})(?:{called})(?!'s|的|[a-z])"
     return bool(name) and re.search(given, _unquoted(text).replace("’", "'"), re.IGNORECASE) is not None
 
 

@@ -204,6 +204,16 @@ class SpokenWindow:
                 return other
         return None
 
+    def lacks(self, wanted: frozenset[str]) -> bool:
+        """Whether none of these terms stands in any turn, nor most of their characters where there are no spaces."""
+        open_to_all = [source for source in self._sources if not source.barred]
+        told = (sentence.terms for source in open_to_all for sentence in source.sentences)
+        if not wanted or any(not wanted.isdisjoint(terms) for terms in told):
+            return False
+        characters = {one for term in wanted for one in term if is_unspaced(one)}
+        said = characters.intersection("".join(source.folded for source in open_to_all))
+        return 2 * len(said) <= len(characters)
+
     def answered(self, sources: Sequence[Source]) -> tuple[Source, ...]:
         """The companion's questions that these turns of the person answer, and do not deny."""
         before = [self._sources[each.place - 1] for each in sources if each.spoken_by_person and each.place]
@@ -230,6 +240,13 @@ class SpokenWindow:
         return (source,) if of_companion and _speaks(source) else ()
 
 
+#: Values that say that there is none, and stand in no turn.
+_NOTHING = frozenset(
+    """
+    none nothing nobody ended end over stopp stop quit single singl former past cancel cancelled dead
+    deceas true yes 没有 已戒 单身 结束 取消 已经 不再 已故 已婚
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
+)
 #: A sentence that shares so much of what the best one shares may be what a statement rests on, too.
 _NEARLY_BEST = 0.6
 
@@ -299,6 +316,18 @@ def telling(text: str) -> frozenset[str]:
     if text.isascii():
         return frozenset(found)
     return frozenset([term for term in found if tells(term)])
+
+
+def telling_of_value(value: str) -> frozenset[str]:
+    """The terms of a value that must stand somewhere."""
+    return frozenset(term for term in telling(value) if not mentioned(term)) - _NOTHING
+
+
+def is_told(value: str, stated: frozenset[str], sources: Sequence[Source]) -> bool:
+    """Whether half of what a value says stands in its turns or in the statement that was found to hold."""
+    wanted = telling_of_value(value)
+    told = stated.union(*(sentence.terms for source in sources for sentence in source.sentences))
+    return not wanted or 2 * len(wanted & told) >= len(wanted)
 
 
 def tells(term: str) -> bool:

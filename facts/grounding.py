@@ -24,23 +24,17 @@ from facts.evidence import (
     best_sentences,
     in_order,
     is_reversed,
+    is_told,
     telling,
+    telling_of_value,
     weakest_stance,
 )
 from facts.figures import Figures, ReadText, first_wrong
-from facts.numbers import mentioned
-from facts.slots import COMPANION, PERSON, Names, slot_of
+from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 #: So many facts may rest on one turn; a model that finds more is making them up.
 MOST_FACTS_A_TURN = 12
-#: Values that say that there is none, and stand in no turn.
-_NOTHING = frozenset(
-    """
-    none nothing nobody ended end over stopp stop quit single singl former past cancel cancelled dead
-    deceas true yes 没有 已戒 单身 结束 取消 已经 不再 已故
-    """.split()  # noqa: SIM905 - a long list of strings is hard to read
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +106,10 @@ class _Ground:
             return
         name = self._new_id()
         basis = self._basis(draft.text, draft.turns, self._is_of_companion(draft), "stated")
+        before = self._made_up
         facts = [fact for each in draft.facts if (fact := self._fact(each, name))]
+        if self._made_up > before and not isinstance(basis, str) and unspaced_length(draft.text):
+            basis = "name"  # no capital tells what the text holds of it
         if isinstance(basis, str):
             self.rejected[basis] += 1
         if not isinstance(basis, str) or (facts and basis != "forgotten"):
@@ -120,6 +117,11 @@ class _Ground:
             self.facts += facts
         elif facts:
             self.rejected[basis] += len(facts)
+
+    @property
+    def _made_up(self) -> int:
+        """How many statements went because of what stands in no turn."""
+        return self.rejected["name"] + self.rejected["value"]
 
     def _fact(self, draft: FactDraft, note: str) -> NewFact | None:
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
@@ -204,6 +206,8 @@ class _Ground:
             wrong = first_wrong((statement, value), Figures(sources, questions))
         if wrong:
             return wrong
+        if draft and draft.about == "other" and self._is_unheard(draft.subject):
+            return "name"
         found = self._with_names(statement, draft, sources, of_companion)
         if found is None:
             return "name"
@@ -230,7 +234,11 @@ class _Ground:
         if not best:
             return "unsupported"
         known = bool(value) and self._window.source_of(value, sources, of_companion) is not None
-        if value and not known and not _is_told(value, wanted, sources):
+        if (
+            value
+            and not known
+            and (not is_told(value, wanted, sources) or self._window.lacks(telling_of_value(value)))
+        ):
             return "value"
         if is_reversed(statement, wanted, best, sources):
             return "polarity"
@@ -280,6 +288,12 @@ class _Ground:
             if isinstance(place, Source):
                 found[place.place] = place
         return tuple(found[place] for place in sorted(found))
+
+    def _is_unheard(self, subject: str) -> bool:
+        """Whether nobody spoke of a subject in a script without capitals; 母亲 may stand for 妈妈."""
+        if not unspaced_length(subject) or is_kin(subject):
+            return False
+        return self._window.source_of(subject, (), True) is None and self._window.lacks(telling(subject))
 
     def _stands(self, name: str, basis: _Basis) -> bool:
         parts = (name, *latin_names(name)) if unspaced_length(name) else (latin_names(name) or (name,))
@@ -376,10 +390,3 @@ def _is_a_word(name: str, sources: Sequence[Source]) -> bool:
     return bool(wanted) and wanted <= frozenset().union(
         *(one.terms for each in sources for one in each.sentences)
     )
-
-
-def _is_told(value: str, stated: frozenset[str], sources: Sequence[Source]) -> bool:
-    """Whether half of what a value says stands in its turns or in the statement that was found to hold."""
-    wanted = frozenset(term for term in telling(value) if not mentioned(term)) - _NOTHING
-    told = stated.union(*(sentence.terms for source in sources for sentence in source.sentences))
-    return not wanted or 2 * len(wanted & told) >= len(wanted)

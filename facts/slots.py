@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from domain.facts import About, Slot
 from domain.languages import is_unspaced, latin_names
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 
 #: The subjects that stand for the two who talk.
 PERSON, COMPANION = "person", "companion"
@@ -85,6 +85,11 @@ def are_apart(one: Slot, other: Slot) -> bool:
 def depends_on(slot: Slot) -> frozenset[str]:
     """The attributes of the same subject that may no longer hold when this slot gets another value."""
     return frozenset(_DEPENDENTS.get(slot.attribute, ()))
+
+
+def is_kin(subject: str) -> bool:
+    """Whether a subject is somebody by what they are to the person, 妈妈 or "sister", and by no name."""
+    return folded(subject) in _ALSO_CALLED
 
 
 def folded(text: str) -> str:

@@ -293,6 +293,8 @@ def _with_own_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDraf
             told[fact.value] = own[slot.subject]
         elif fact.value and slot.attribute == "name" and _is_persons(work, fact):
             told[fact.value] = words.person
+        elif slot.subject not in own and _gives_name(work, fact):
+            told[fact.subject] = words.person
     return [
         replace(note, facts=tuple(replace(one, subject=_called(one.subject, told)) for one in note.facts))
         for note in notes
@@ -313,10 +315,23 @@ def _is_persons(work: _Work, fact: FactDraft) -> bool:
     return any(gives_own_name(own_words(turn), fact.value) for turn in named)
 
 
+def _gives_name(work: _Work, fact: FactDraft) -> bool:
+    """Whether a fact tells of the person by a name that they give here, and that no fact tells."""
+    if fact.about != "person" or work.names.person_called:
+        return False
+    own = (own_words(turn) for turn in work.turns if turn.role == "user")
+    return any(gives_own_name(said, fact.subject) for said in own)
+
+
 def _called(subject: str, told: Mapping[str, str]) -> str:
-    """A subject by the name that is known for it; a first name stands for the whole one."""
-    known = (word for name, word in told.items() if subject in (name, name.split()[0]))
-    return next(known, subject)
+    """A subject by the name that is known for it, or for whose it is; a first name stands for the whole one."""
+    for name, word in told.items():
+        for own in (name, name.split()[0]):
+            if subject == own:
+                return word
+            if subject.startswith((f"{own}'s ", f"{own}的")):
+                return word + subject[len(own) :]
+    return subject
 
 
 def _of_others_assistant(checked: Checked) -> Checked:

@@ -18,8 +18,8 @@ from datetime import date
 from typing import Literal
 
 from domain.languages import STOP_WORDS
-from domain.patterns import pattern_of
 from domain.settings import Planning
+from domain.text import pattern_of
 from recall import periods, words
 
 _ASKS = pattern_of(

@@ -27,12 +27,6 @@ EMBEDDING = {"EMBEDDING_MODEL": "vectors"}
 
 
 @pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
 def home(tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> Iterator[House]:
     """A house that remembers a broken vase and a move, each in a session of its own."""
     with house(tmp_path, server, clock, new_id, log) as opened:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
 from domain import errors
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from interfaces.messages import Words
 from people import ME
 

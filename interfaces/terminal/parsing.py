@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 
 _COMMAND = pattern_of(r"[/／、]([A-Za-zＡ-Ｚａ-ｚ]{1,20})(?:[\s\u3000]+(.*))?", re.DOTALL)
 _ESCAPED = pattern_of(r"(?:[/／]){2}")

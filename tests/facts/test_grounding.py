@@ -534,3 +534,10 @@ def test_an_age_is_kept_with_its_day_and_the_year_of_birth(
     names = Names(MARA.person, MARA.companion, frozenset({"Rafe"}))
     found = checked(fact_draft(statement, 1, attribute=attribute), talk("2026-03-07", said), names)
     assert [fact.restatement for fact in found.facts] == [kept]
+
+
+def test_a_value_that_nobody_said_is_not_believed() -> None:
+    said = talk("2025-03-02", "My mum Ellen lives in Whitby and keeps bees.")
+    of_mother = {"subject": "Ellen", "about": "other"}
+    assert reason("Mara's mum Ellen keeps chickens.", said, 1, value="chickens", **of_mother) == "value"
+    assert reason("Mara's mum Ellen keeps bees.", said, 1, value="bees", **of_mother) == ""

@@ -227,3 +227,31 @@ def test_an_age_is_kept_with_its_day_and_the_year_of_birth(
 ) -> None:
     found = checked(fact_draft(statement, turn, attribute=attribute), FIRST, CHEN).facts
     assert [fact.restatement for fact in found] == [kept]
+
+
+MOTHER = talk("2025-04-05", "我妈妈住在绍兴，养了几箱蜜蜂。", "> 嗯。")
+
+
+@pytest.mark.parametrize(
+    ("statement", "subject", "value", "why"),
+    [
+        ("陈刚住在宁波。", "陈刚", "宁波", "name"),
+        ("陈刚住在绍兴。", "陈刚", "绍兴", "name"),
+        ("陈默的妈妈住在宁波。", "妈妈", "宁波", "value"),
+        ("陈默的妈妈养了两只山羊。", "妈妈", "山羊", "number"),
+        ("陈默的妈妈养了山羊。", "妈妈", "山羊", "value"),
+        ("陈默的妈妈住在绍兴。", "陈默的妈妈", "绍兴", ""),
+        ("陈默的母亲住在绍兴。", "母亲", "绍兴", ""),
+        ("陈默的妈妈养蜂。", "妈妈", "养蜂", ""),
+    ],
+)
+def test_a_name_that_no_capital_tells_is_believed_only_where_somebody_said_it(
+    statement: str, subject: str, value: str, why: str
+) -> None:
+    told = reason(statement, MOTHER, 1, names=CHEN, subject=subject, value=value, about="other")
+    assert told == why
+
+
+def test_a_note_of_what_nobody_said_goes_with_its_fact() -> None:
+    made_up = fact_draft("陈刚住在宁波。", 1, subject="陈刚", value="宁波", about="other")
+    assert checked(made_up, MOTHER, CHEN).notes == ()

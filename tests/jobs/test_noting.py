@@ -342,6 +342,43 @@ def test_a_person_who_is_told_of_by_the_name_they_just_gave_is_nobody_else(opene
 
 
 @pytest.mark.parametrize(
+    ("said", "name", "whose"),
+    [
+        ("Hi, I'm Nora Vance, I live in Lyon.", "Nora Vance", "person"),
+        ("你好，我叫陈岚，住在里昂。", "陈岚", "person"),
+        ("I'm Tom's sister. Tom lives in Lyon.", "Tom", "tom"),
+        ("我是赵磊的女朋友，赵磊住在里昂。", "赵磊", "赵磊"),
+    ],
+)
+def test_a_name_that_no_fact_tells_is_the_persons_where_they_gave_it(opened, mind, said, name, whose):
+    lives = (f"{name} lives in Lyon.", "Lyon") if said.isascii() else (f"{name}住在里昂。", "里昂")
+    mind.answers("notes", notes(noted({**fact(1, lives[0], "home", lives[1]), "subject": name})))
+    with opened() as home:
+        home.say(said)
+        saved(home)
+        assert [one.slot.subject for one in home.memory.facts()] == [whose]
+
+
+@pytest.mark.parametrize(
+    ("said", "mother", "whose"),
+    [
+        ("I'm Nora Vance. My mum lives in Lyon.", "Nora's mum", "mum"),
+        ("我叫陈岚，我妈妈住在里昂。", "陈岚的妈妈", "妈妈"),
+    ],
+)
+def test_whose_somebody_is_does_not_make_another_of_them(opened, mind, said, mother, whose):
+    lives = (f"{mother} lives in Lyon.", "Lyon") if said.isascii() else (f"{mother}住在里昂。", "里昂")
+    name = "Nora Vance" if said.isascii() else "陈岚"
+    called = {**fact(1, said.partition(".")[0].partition("，")[0], "name", name), "subject": name}
+    at_home = {**fact(1, lives[0], "home", lives[1]), "subject": mother, "about": "other"}
+    mind.answers("notes", notes(noted(called, at_home)))
+    with opened() as home:
+        home.say(said)
+        saved(home)
+        assert [one.slot.subject for one in home.memory.facts() if one.slot.attribute == "home"] == [whose]
+
+
+@pytest.mark.parametrize(
     ("said", "name"), [("My sister is Nora Vance.", "Nora Vance"), ("我姐姐叫陈岚。", "陈岚")]
 )
 def test_a_name_that_is_given_of_somebody_else_is_not_the_persons(opened, mind, said, name):

@@ -133,7 +133,7 @@ OF_PAST: tuple[Break, ...] = (
     Break(
         "the words of what faded go in a commit of their own",
         "P-past",
-        "storage/sqlite/visits.py",
+        "storage/sqlite/faded.py",
         "        with self._database.write() as sql:\n            self._note_faded(names, now)\n",
         "        self._note_faded(names, now)\n        with self._database.write() as sql:\n",
         (KILLED + "test_a_kill_leaves_whole_steps_and_the_next_look_goes_on",),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from interfaces.terminal.style import Meanings, Span, cells_of
 
 #: A stretch that cannot be broken inside, a space, or one character of any other kind.

@@ -15,7 +15,7 @@ from storage.sqlite.lexicon import Lexicon
 
 @pytest.fixture
 def database(tmp_path):
-    opened = Database(tmp_path / "memory.db", logging.Logger("test"))
+    opened = Database(tmp_path / "memory.db", logging.Logger("test", logging.CRITICAL))
     yield opened
     opened.close()
 
