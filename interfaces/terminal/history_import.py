@@ -90,6 +90,8 @@ class HistoryImport:
                 self._show_look(seen)
             elif not seen.conversations:
                 self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
+                if not (seen.left_out or seen.unread):
+                    self._tell("history.no_conversations", "warning", path=path)
             else:
                 self._bring(file, path, sha256, who)
         return read

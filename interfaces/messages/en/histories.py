@@ -8,6 +8,7 @@ HISTORIES = {
     "history.nothing_inside": "In {path} there is no export that is known: nothing was read from it.",
     "history.no_conversations": "{path} holds no conversations: the export is empty.",
     "history.damaged": "The file {path} is damaged or not whole. Fetch it once more.",
+    "history.held": "{path} is held by another program that is writing there. Close that one, and import it again.",
     "history.left_out.system": "words of the program",
     "history.left_out.instructions": "custom instructions",
     "history.left_out.hidden": "hidden by the program",
@@ -35,5 +36,6 @@ HISTORIES = {
     "history.unread.somebody_elses": "{where}: is a conversation of somebody else ({said}).",
     "history.unread.suspicious": "{where}: was refused, since it is not safe to open ({said}).",
     "history.unread.database_inside": "{where}: is a database in an archive. Unpack it, and import it by itself.",
+    "history.unread.held": "{where}: is held by another program that is writing there. Close that one, and import it again.",
     "history.unread.skipped": "Passed over as no export that is known: {count}, such as {where}.",
 }

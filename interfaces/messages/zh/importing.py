@@ -47,7 +47,7 @@ IMPORTING = {
     "import.left_out": "  未取：{count} · {reason}",
     "import.more_unread": "  还有 {count} 处读不出来。",
     "import.done": "{source}：从{conversations}带来 {messages}，成为 {sessions}。/import undo {number} 可收回。",
-    "import.nothing_new": "{source}：{conversations}里没有新的。",
+    "import.nothing_new": "{source}：在{conversations}里没有新的。",
     "import.later": "现在就能按词找到。向量、摘要、笔记和章节会在聊天时慢慢补上。",
     "import.who": "在 {path} 里你是谁？（{names}）",
     "import.needs_me": "{path} 里是人与人的聊天，没说哪个是你：{names}。请用 --me 名字 说明。",

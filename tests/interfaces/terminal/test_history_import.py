@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -143,6 +145,18 @@ def test_a_file_of_which_nothing_can_be_read_says_why_and_ends_with_1(tmp_path: 
     )
     told = run(tmp_path, "--import", str(tmp_path / "chat.txt"), "--me", "Ann", **ENGLISH)
     assert (told.code, "--dates" in told.out) == (1, True)
+
+
+def test_a_database_in_which_nothing_was_said_yet_is_said_to_be_empty(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "logs.db")) as connection:
+        for table in (
+            "conversations(id, name, model)",
+            "responses(id, prompt, response, conversation_id, datetime_utc)",
+        ):
+            connection.execute(f"CREATE TABLE {table}")
+    told = run(tmp_path, "--import", str(tmp_path / "logs.db"), **ENGLISH)
+    assert told.code == 1
+    assert told.out.splitlines() == [f"{tmp_path / 'logs.db'} holds no conversations: the export is empty."]
 
 
 def test_an_archive_with_talk_and_with_notes_is_brought_whole(tmp_path: Path) -> None:
