@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 from domain.facts import Fact, LineEvidence, Slot
 from domain.languages import estimate, language_of
-from domain.patterns import pattern_of
 from domain.recollection import FactMark, RecalledFact, RecalledTurn, Why
 from domain.records import Turn
-from domain.text import encoded
+from domain.text import encoded, pattern_of
 from recall.words import terms
 from storage.image_lines import pieces
 

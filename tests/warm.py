@@ -169,7 +169,7 @@ def _modules_of_ours() -> Iterator[str]:
 
 def _make_what_every_run_makes() -> None:
     """The file of a new database, which a process makes once and copies, and the compiled patterns."""
-    from domain.patterns import pattern_of
+    from domain.text import pattern_of
     from storage.sqlite.database import newborn
     from storage.sqlite.migrations import STEPS
 
