@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,6 +27,7 @@ settings.register_profile(
 settings.load_profile("steady")
 
 
+_ROOT = Path(__file__).parents[1]
 #: Where folders of tests lie, and the bytes that must be free there.
 _MEMORY, _ROOM = Path("/dev/shm"), 2_000_000_000
 
@@ -41,6 +46,29 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Half as many again as there are cores: a test waits a part of its time, for a thread, a program or a pause."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores * 3 // 2)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Read the tests by turns: each worker begins with a share of its own, which the others then find compiled.
+
+    To prepare the assertions of all of them is most of the work before the first test.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or not all(Path(given).is_dir() for given in session.config.args):
+        return
+    files = sorted(Path(__file__).parent.rglob("test_*.py"))
+    unwanted, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        with suppress(Exception, pytest.skip.Exception):  # whoever collects it says what is wrong with it
+            importlib.import_module(".".join(file.relative_to(_ROOT).with_suffix("").parts))
+    sys.dont_write_bytecode = unwanted
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What was collected stays to the end: no garbage is looked for among thousands of tests again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 class SetClock:

@@ -16,7 +16,7 @@ from facts.guarded import Guarded, holds_any
 GUARDED = {name: one for name, one in vars(cues).items() if isinstance(one, Guarded)}
 FORMS = [*pleas._EARNEST, *pleas._HAN_EARNEST]
 #: How many texts are drawn for each pattern; ``make torture`` draws more.
-_EXAMPLES = int(os.environ.get("GUARDED_EXAMPLES", "40"))
+_EXAMPLES = int(os.environ.get("GUARDED_EXAMPLES", "15"))
 TRIED = settings(
     max_examples=_EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )

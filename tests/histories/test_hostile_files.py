@@ -60,7 +60,7 @@ def test_a_member_that_is_damaged_costs_only_itself_however_it_is_packed(tmp_pat
 
 
 def test_a_file_that_is_nothing_known_is_passed_over_and_not_held_in_memory(tmp_path):
-    filling = ",".join(f'"k{number}": {{"x": "{"y" * 50}"}}' for number in range(60_000))
+    filling = ",".join(f'"k{number}": {{"x": "{"y" * 50}"}}' for number in range(20_000))
     path = written(tmp_path / "x.json", f'{{"a": {{{filling}}}}}')
     tracemalloc.start()
     with pytest.raises(UsageError, match="not_recognised"):

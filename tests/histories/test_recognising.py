@@ -195,7 +195,7 @@ def test_memory_is_flat_however_long_the_file(tmp_path):
         return most
 
     peak(100)
-    assert peak(12_000) < peak(3_000) * 1.5 + 1_000_000
+    assert peak(6_000) < peak(1_500) * 1.5 + 500_000
 
 
 NOTES = {

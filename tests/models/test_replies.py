@@ -180,14 +180,10 @@ def test_only_a_count_far_below_says_that_a_prompt_was_cut(counted, estimated, c
     assert is_truncated(counted, estimated) is cut_off
 
 
-def best_time(work, size):
-    """The shortest of three runs, in seconds."""
-    times = []
-    for _ in range(3):
-        began = time.process_time()
-        work(size)
-        times.append(time.process_time() - began)
-    return min(times)
+def seconds_of(work, size):
+    began = time.thread_time()
+    work(size)
+    return time.thread_time() - began
 
 
 def collect(text: str, chunk: int) -> None:
@@ -228,5 +224,9 @@ WORKS = {
 
 @pytest.mark.parametrize("work", WORKS.values(), ids=WORKS)
 def test_work_grows_with_the_length_of_a_reply_and_no_faster(work):
-    small, large = best_time(work, 60_000), best_time(work, 480_000)
-    assert large < 0.05 or large / small < 8 * 3
+    small = large = float("inf")
+    for _ in range(5):  # other programs only ever add to a time
+        small, large = min(small, seconds_of(work, 60_000)), min(large, seconds_of(work, 480_000))
+        if large < 0.05 or large / small < 8 * 3:
+            return
+    assert large / small < 8 * 3
