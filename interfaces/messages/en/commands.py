@@ -187,6 +187,7 @@ COMMANDS = {
     "forget.step.summaries": "writing summaries anew from what is left",
     "forget.step.images": "bringing the images up to date from what is left",
     "forget.ask": "Erase {turns} from everything on the disk? This cannot be undone. [y/N]",
+    "forget.ask_made": "Erase this from everything on the disk? This cannot be undone. [y/N]",
     "forget.done": "Erased: {turns}, {summaries}, {chapters}, {notes}, {facts}, {versions}.",
     "forget.counts": "{turns}, {summaries}, {chapters}, {notes}, {facts}, {versions}",
     "forget.anew": "Written anew from what is left: {what}.",

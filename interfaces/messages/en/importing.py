@@ -57,7 +57,7 @@ IMPORTING = {
     "import.only_looked": "Stopped. Nothing was written.",
     "import.which": "Which file? /import FILE, and in chats between people --me NAME; --dates is day or month.",
     "import.quotes": 'A quotation mark is not closed. /import "FILE WITH SPACES"',
-    "import.none": "Nothing was brought along yet. /import FILE brings what another program kept.",
+    "import.none": "Nothing was brought along. /import FILE brings what another program kept.",
     "import.row.done": "{number:>3}  {day} · {name} · {messages}",
     "import.row.begun": "{number:>3}  {day} · {name} · not ended: bring it along once more",
     "import.left": "{sessions} with {messages} are still to be read up; {calls} of {most} calls were made today.",

@@ -187,6 +187,7 @@ COMMANDS = {
     "forget.step.summaries": "用剩下的内容重写摘要",
     "forget.step.images": "用剩下的内容更新两份形象",
     "forget.ask": "从磁盘上的一切地方抹去 {turns}？无法恢复。[y/N]",
+    "forget.ask_made": "从磁盘上的一切地方抹去这些？无法恢复。[y/N]",
     "forget.done": "已抹去：{turns}、{summaries}、{chapters}、{notes}、{facts}、{versions}。",
     "forget.counts": "{turns}、{summaries}、{chapters}、{notes}、{facts}、{versions}",
     "forget.anew": "已用剩下的内容重写：{what}。",

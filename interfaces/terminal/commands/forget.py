@@ -30,7 +30,8 @@ def forget(context: CommandContext, argument: str) -> Next:
         return None
     _show(context, chosen)
     context.aside.gap()
-    if not context.sure("forget.ask", turns=context.words.count("turn", len(chosen.turns))):
+    turns = context.words.count("turn", len(chosen.turns))
+    if not context.sure("forget.ask" if chosen.turns else "forget.ask_made", turns=turns):
         context.tell("kept")
         return None
     _erase(context, chosen)
@@ -92,9 +93,10 @@ def _turn_line(context: CommandContext, turn: Turn) -> str:
 
 
 def _known(chosen: ErasureScope) -> list[str]:
-    """What the notes and facts say that would go, of those that say the same one; and names of files."""
+    """What notes, facts and images say that would go, of those that say the same one; and names of files."""
     notes = [note.text for note in chosen.notes]
-    return list(dict.fromkeys([*(fact.restatement for fact in chosen.facts), *notes, *chosen.file_names]))
+    written = [*(line.strip() for line in chosen.lines), *chosen.pins, *chosen.file_names]
+    return list(dict.fromkeys([*(fact.restatement for fact in chosen.facts), *notes, *written]))
 
 
 def _counts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:

@@ -22,7 +22,7 @@ def persona(context: CommandContext, argument: str) -> Next:
     images = [image for image in IMAGES if image in words[:1]] or list(IMAGES)
     rest = words[1:] if words[:1] and words[0] in IMAGES else words
     action = rest[0] if rest else "show"
-    if action not in ACTIONS or (action in ("edit", "restore") and len(images) > 1):
+    if action not in ACTIONS or (action in ("edit", "restore") and len(images) > 1) or rest == ["restore"]:
         context.tell("persona.choose", "warning")
         return None
     for image in images:
@@ -34,7 +34,7 @@ def persona(context: CommandContext, argument: str) -> Next:
         elif action == "edit":
             _edit(context, image)
         else:
-            _restore(context, image, rest[1] if len(rest) > 1 else "")
+            _restore(context, image, rest[1])
     return None
 
 
@@ -85,7 +85,7 @@ def _edit(context: CommandContext, image: Image) -> None:
 
 
 def _restore(context: CommandContext, image: Image, wanted: str) -> None:
-    chosen = number(context, wanted or "?", 0)
+    chosen = number(context, wanted, 0)
     if chosen is None:
         return
     memory, shown = context.memory, context.words.say(f"image.{image}")

@@ -88,6 +88,23 @@ def test_a_question_that_is_wider_than_the_window_ends_its_rows_between_words(
     terminal.see("Clear this session (1 round)? Older\nsessions and both images stay. [y/N]")
 
 
+def test_forget_shows_the_lines_of_images_that_would_go_where_nothing_said_holds_the_words(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path
+) -> None:
+    terminal = chat(**connected)
+    terminal.prompt()
+    spoke(terminal, server, "Good evening.")
+    terminal.say("/pin Anna rides a unicycle.")
+    terminal.see("Stands in the image of you now")
+    terminal.prompt()
+    terminal.say("/persona user restore")
+    terminal.see("Which one? /persona self or /persona user")
+    terminal.prompt()
+    terminal.say("/forget unicycle")
+    terminal.see("  Anna rides a unicycle.\n0 turns")
+    terminal.see("Erase this from everything on the disk?")
+
+
 # -- models
 
 
