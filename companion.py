@@ -17,10 +17,10 @@ from datetime import datetime
 from threading import RLock
 
 from conversation import Conversation
-from domain.events import Stop
 from domain.recollection import Recollection
 from domain.records import Image, Session
 from domain.settings import Settings
+from domain.workers import Stop
 from jobs.background import Background
 from jobs.keeping import Keeping
 from llm import Llm

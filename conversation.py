@@ -1,8 +1,7 @@
 """One turn, from what a person says to the stored reply; and how a session is folded, saved and cleared.
 
-The same for the terminal and for any other door: events come out, a ``Stop`` goes in, nothing is printed and
-nothing is read. A turn is told in seven steps in ``Conversation.turn``; each step stands below it, in the order in
-which it happens.
+The same for every door: events come out, a ``Stop`` goes in, nothing is printed and nothing is read. A turn is told in
+seven steps in ``Conversation.turn``; each step stands below it, in the order of the telling.
 
 Promises: what was said is written down before a model is asked; a failed call changes nothing; a reply that was cut
 off is stored only marked as such; the next input never meets a half-made fold.
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from domain import errors
-from domain.events import Notice, Opening, Recalled, Replied, Reply, Stop, TurnEvent
+from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
 from domain.facts import News
 from domain.languages import Language, language_of
 from domain.pleas import heard, kept_back, left_unsaid
@@ -25,6 +24,7 @@ from domain.recollection import Recollection
 from domain.records import ErasureScope, Image, Round, Session, not_withheld, unstored
 from domain.settings import Settings
 from domain.text import admitted, checked, without_quotations
+from domain.workers import Stop
 from jobs.asking import Asking
 from jobs.background import Background
 from jobs.erasing import EraseEvent, Erasing

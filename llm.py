@@ -3,9 +3,8 @@
 Promises: the roles of a prompt alternate, whatever is missing; what was recalled never leaves its fence; every memory
 carries its weekday and age, and a mark stands before the first words of each day. What is stable stands first and is
 the same, byte for byte, from turn to turn of a session: the clock is the last thing in the system role. Nothing here is
-stored, shown or decided; a failed call leaves nothing behind. A session can never be stuck for good: neither a context
-that outgrew the model, nor a passage that a provider's filter does not like, stands in the way of the next reply. How
-a server is spoken to, and how the tasks are worded, stands in ``models/``.
+stored, shown or decided; a failed call leaves nothing behind. No session is stuck for good, by a context that outgrew
+the model or by what a provider filters. How a server is spoken to, and a task worded, stands in ``models/``.
 """
 
 from __future__ import annotations
@@ -18,15 +17,16 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain import text as texts
-from domain.events import Notice, Reply, ReplyEvent, Stop, StreamEvent
+from domain.events import Notice, Reply, ReplyEvent, StreamEvent
 from domain.languages import Language, age_in, day_in, language_of, weekday_in, whole_day_in
 from domain.recollection import Recollection
 from domain.records import Role, Round
-from domain.settings import Settings
+from domain.settings import Described, Settings, described
 from domain.vectors import Embedder
+from domain.workers import Stop
 from facts.slots import NOBODY, Names
 from models.chat import ChatModel, Message, Patience, kept_reply, merged
-from models.client import Described, connect, described, model_names
+from models.client import connect
 from models.embeddings import remote_embedder
 from models.memories import Telling, notes_on, records
 from models.note_tasks import NotingTasks
@@ -332,7 +332,7 @@ class Llm(NotingTasks):
 
     def models(self) -> list[str]:
         """The names of the models that the chat server offers, sorted. Raises ModelError."""
-        return model_names(self._client, self.describe().model, self.clock)
+        return self._chat.names()
 
     def relay(self, *, vectors: bool = False) -> Relay:
         """What passes requests of other programs on to the chat server; for ``vectors`` to theirs, if there is one."""

@@ -58,7 +58,7 @@ from storage.store import NewTurn, Store
 from storage.tree import Tree
 
 if TYPE_CHECKING:
-    from recall.faint import FaintMemories
+    from recall.faded_memories import FadedMemories
     from recall.finder import Finder
     from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
     from storage.vectors.table import Vectors
@@ -82,7 +82,7 @@ class _Search:
     vectors: Vectors
     index: Indexing
     finder: Finder
-    faint: FaintMemories
+    faded: FadedMemories
 
 
 class Memory(Knowing):
@@ -125,7 +125,7 @@ class Memory(Knowing):
             raise
         self.tree = Tree(self._store, clock, new_id)
         self._images = Images(folder / "persona", self._store, clock, log)
-        self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_taken_along)
+        self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_lost)
         self.others = Others(external, folder, embedder, log) if external else None
         besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
         self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
@@ -150,7 +150,7 @@ class Memory(Knowing):
             return self._search
 
     def _open_search(self) -> _Search:
-        from recall.faint import FaintMemories
+        from recall.faded_memories import FadedMemories
         from recall.finder import Finder
         from recall.ranking import weigher
         from storage.vectors.indexing import Indexing
@@ -160,7 +160,7 @@ class Memory(Knowing):
         index = Indexing(self._store, vectors, self._embedder, self.key_of, self._log, workers=self._workers)
         weigh = weigher(lambda: self._embedder.model)
         finder = Finder(self._store, vectors, self._store, self._log, weigh, slots_asked)
-        return _Search(vectors, index, finder, FaintMemories(self._store, self._store))
+        return _Search(vectors, index, finder, FadedMemories(self._store, self._store))
 
     def start(self) -> None:
         """What may take its time, after the prompt stands: the indexes, and an erasure that a crash cut short.
@@ -329,7 +329,7 @@ class Memory(Knowing):
             apart=apart,
         )
         if self._store.any_faded():
-            own = search.faint.beside(own, queries if apart else queries[-1:], now, left, session_id)
+            own = search.faded.beside(own, queries if apart else queries[-1:], now, left, session_id)
         return offered.beside(own) if offered else own
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
@@ -337,7 +337,7 @@ class Memory(Knowing):
         search = self._opened_search()
         own = search.finder.search(words, limits)
         if self._store.any_faded():
-            own = search.faint.added(own, words, limits)
+            own = search.faded.added(own, words, limits)
         return replace(own, others=self.others.search(words, limits)) if self.others else own
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:

@@ -37,8 +37,9 @@ from bench.recall_life import Embedding, LivedHistory, StandingClock, Timed
 from bench.recall_sets import Set, SetQuestion, read
 from config import load
 from domain import errors
-from domain.events import MemoryAnswer, Stop
+from domain.events import MemoryAnswer
 from domain.text import without_quotations
+from domain.workers import Stop
 from jobs.asking import Asking
 from llm import Llm
 from memory import Memory

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from bench.recall_life import Embedding, LivedHistory, opened_history
 from bench.recall_sets import Set, SetQuestion, read
-from domain.events import Stop
 from domain.fading import ForgetLimit
 from domain.recollection import Recollection
+from domain.workers import Stop
 from jobs.fading_out import Fading
 from models.memories import served_by
 from recall import words

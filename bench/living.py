@@ -25,8 +25,9 @@ import config
 from bench.kept_replies import KeptReplies, Messages, answered
 from conversation import Conversation, Replied
 from domain import errors
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.settings import Settings
+from domain.workers import Stop
 from llm import Llm
 from memory import Memory
 

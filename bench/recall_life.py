@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from bench.given_facts import learned
 from bench.recall_sets import Said, Set, SetQuestion, Talk
 from config import load
-from domain.events import Stop
 from domain.languages import estimate, language_of
 from domain.recollection import Recollection
 from domain.records import Round
 from domain.settings import Settings
+from domain.workers import Stop
 from llm import Layers, Llm, assemble
 from memory import Memory
 from models.sentence_embedder import SentenceEmbedder

@@ -337,7 +337,7 @@ def _serve(asked: argparse.Namespace) -> None:
 def _talk(asked: argparse.Namespace) -> None:
     """The same rounds as in the terminal: one memory, one session, and the model's time taken off each."""
     from conversation import Conversation
-    from domain.events import Stop
+    from domain.workers import Stop
 
     with _people(asked) as people, people.companion("me") as me:
         people.prepare()

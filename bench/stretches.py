@@ -24,8 +24,9 @@ from typing import Any
 import httpx2
 
 import config
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.recollection import Recollection
+from domain.workers import Stop
 from jobs.chapters import Chapters
 from llm import Llm
 from memory import Memory

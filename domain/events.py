@@ -1,74 +1,15 @@
-"""What happens while work is under way: events come out, and a ``Stop`` goes in."""
+"""What happens while work is under way: the events of a turn, of a question, and of a session that opens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from queue import Empty, SimpleQueue
 
-from domain.errors import Interrupted, ModelError
+from domain.errors import ModelError
 from domain.facts import News
 from domain.recollection import Recollection, SearchStep
 from domain.records import Finish, InFlight, Round, Session, Summary
-
-
-class Stop:
-    """Set by whoever hears Ctrl-C; looked at by whoever works, and heard by whoever waits.
-
-    Without locks: a signal handler may set it in the very thread that looks at it or waits for it.
-
-    >>> stop = Stop()
-    >>> stop.set()
-    >>> stop.is_set
-    True
-    """
-
-    def __init__(self) -> None:
-        self._is_set = False
-        self._callbacks: list[Callable[[], object]] = []
-
-    @property
-    def is_set(self) -> bool:
-        """Whether the person asked to stop."""
-        return self._is_set
-
-    def set(self) -> None:
-        """Ask to stop. Safe in a signal handler and in any thread."""
-        self._is_set = True
-        for callback in tuple(self._callbacks):
-            callback()
-
-    def clear(self) -> None:
-        """Forget an earlier wish to stop, before new work."""
-        self._is_set = False
-
-    def check(self) -> None:
-        """Raise Interrupted when the person asked to stop."""
-        if self._is_set:
-            raise Interrupted
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the wish to stop, ``seconds`` at the most; true when it came."""
-        woken: SimpleQueue[None] = SimpleQueue()
-        with self.calling(lambda: woken.put(None)), suppress(Empty):
-            woken.get(timeout=max(0.0, seconds))
-        return self._is_set
-
-    @contextmanager
-    def calling(self, callback: Callable[[], object]) -> Iterator[None]:
-        """Meanwhile ``callback`` is called when the wish to stop comes, at once where it came before.
-
-        It runs in the thread, or the signal handler, that sets this, perhaps twice: it must be quick and take no lock.
-        """
-        self._callbacks.append(callback)
-        try:
-            if self._is_set:
-                callback()
-            yield
-        finally:
-            self._callbacks.remove(callback)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ class PastConversation:
     ``source`` names the format ("chatgpt"), ``key`` the conversation, the same in every later export. ``persona`` is
     set where the companion, or the person, played a role there: nothing in it is true of the person for that reason.
     ``left_out`` counts what was not taken over, by reason. ``session_id`` is its id there, where it can be kept.
+    ``log`` names the log that it was cut out of, where the source keeps no conversations: the next export may cut
+    otherwise, and the keys of messages are their own in all of the log.
     """
 
     source: str
@@ -48,6 +50,7 @@ class PastConversation:
     persona: str = ""
     left_out: Mapping[str, int] = field(default_factory=dict)
     session_id: str = ""
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ class PastPiece:
     """Some turns of a conversation that follow each other; ``before`` is the turn right before them, if there is one.
 
     ``conversation`` is one name for it and its source, the same in every later export. ``session_id`` is the id that
-    the session which begins with it would keep, if that is free.
+    the session which begins with it would keep, if that is free. ``log`` is one name for the log that the conversation
+    was cut out of, and for its source, where there is one.
     """
 
     conversation: str
@@ -46,6 +47,7 @@ class PastPiece:
     turns: tuple[PastTurn, ...]
     before: PastTurn | None = None
     session_id: str = ""
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True)

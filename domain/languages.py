@@ -8,14 +8,14 @@ character. The estimate is meant to be right within a factor of 1.5 for prose in
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Literal
 
-from domain.patterns import pattern_of
-from domain.text import day_of
+from domain.text import day_of, pattern_of
 
 Language = Literal["en", "zh"]
 
@@ -27,9 +27,9 @@ UNSPACED = (
 _RUN = pattern_of(f"[{UNSPACED}]+")
 _CHINESE = pattern_of("[\u3400-\u9fff]+")
 _LATIN = pattern_of("[A-Za-z]+")
-_DIGITS = pattern_of(r"[0-9]+")
-_MARKS = pattern_of(r"[!-/:-@\[-`{-~]+")
-_SPACE = pattern_of(r"\s+", re.ASCII)
+_DIGITS, _MARKS, _SPACE = (
+    characters.encode() for characters in (string.digits, string.punctuation, string.whitespace)
+)
 _PER_UNSPACED, _PER_DIGIT, _PER_MARK, _PER_LETTER, _PER_OTHER = 0.7, 0.4, 0.5, 0.24, 0.5
 
 #: What a chat template adds around each message.
@@ -112,11 +112,12 @@ def estimate(text: str) -> int:
     (4, 4)
     """
     unspaced = unspaced_length(text)
-    digits = _total(_DIGITS, text)
-    marks = _total(_MARKS, text)
-    ascii_length = len(text.encode("ascii", "ignore"))
-    letters = ascii_length - digits - marks - _total(_SPACE, text)
-    other = max(0, len(text) - ascii_length - unspaced)
+    plain = text.encode("ascii", "ignore")
+    digits, marks, spaces = (
+        len(plain) - len(plain.translate(None, some)) for some in (_DIGITS, _MARKS, _SPACE)
+    )
+    letters = len(plain) - digits - marks - spaces
+    other = max(0, len(text) - len(plain) - unspaced)
     tokens = (
         unspaced * _PER_UNSPACED
         + digits * _PER_DIGIT

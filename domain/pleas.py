@@ -15,9 +15,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, unspaced_length
-from domain.patterns import pattern_of
 from domain.records import PREFIX, Round
-from domain.text import without_quotations
+from domain.text import pattern_of, without_quotations
 
 #: What a message says beside its plea counts as something of its own from this length on.
 _SUBSTANCE, _SUBSTANCE_UNSPACED = 60, 25
@@ -84,6 +83,8 @@ _EARNEST: tuple[_Form, ...] = (
     (_NOT, rf"\bi (?:don't|do not) want you to (?:remember|keep|retain|store) (?:{_THAT}|{_TOLD}|my )"),
     (("forgot", "remember"),
      rf"\bi'?d (?:rather|prefer)(?: it if)? you (?:forgot|didn't remember)(?: about)? (?:{_THAT}|{_TOLD})"),
+    (("forget",), r"^(?:please,? |just )*forget(?: about)? (?:my|our) [^.!?\n]{2,60}?\b(?:never|don't|do not)(?: ever)?"
+     r" (?:(?:bring|mention|repeat) (?:it|this|that|him|her|them)\b|(?:speak|talk) (?:of|about)\b)"),
     (("pretend",),
      r"\bpretend(?: that)? i (?:never|didn't) (?:say|said|tell|told|mention|mentioned|write|wrote)\b(?! anything)"),
 )  # fmt: skip
@@ -137,6 +138,8 @@ _HAN_EARNEST: tuple[_Form, ...] = (
 _HINTS = frozenset(part for needs, _ in (*_EARNEST, *_HAN_EARNEST) for part in needs)
 _HAN_WEAK: _Form = (("忘", "没"),
     rf"{_CLAUSE}{_HAN_FORGET}(?:{_HAN_THAT}|吧)|{_HAN_IT}你就?{_HAN_FORGET}吧(?![？?])"
+    rf"|{_CLAUSE}{_HAN_FORGET}[^，。！？\n别不没未]{{1,14}}[事话]情?吧(?![？?])|{_CLAUSE}忘掉[^，。！？\n别不没未]{{1,14}}[事话]"
+    rf"|{_CLAUSE}[把将][^，。！？\n别不没未]{{1,14}}?[都全给]?{_HAN_FORGET}吧(?![？?])"
     rf"|{_CLAUSE}就?当(?:作|做)?我?(?:刚才|从来)?没[说讲提]过?")  # fmt: skip
 _HAN_SIGN = (
     rf"(?:{_HAN_NOT}|永远不要|再也不要|再也别|永远别)再?(?:跟我|和我|对任何人)?提"
@@ -252,8 +255,7 @@ def _holds(text: str, part: str) -> bool:
 
 def _shares(text: str, wanted: Collection[str]) -> bool:
     """Whether a text holds one of these words."""
-    terms = _terms(text)
-    return any(_same(one, term) for one in wanted for term in terms)
+    return any(_same(one, term) for term in _terms(text) for one in wanted)
 
 
 def _same(one: str, other: str) -> bool:
@@ -366,8 +368,6 @@ def _begins(sentence: str, message: str) -> int | None:
     found = _first(_EARNEST, lower) or _meant_so(_WEAK, _SIGN, lower, message.lower())
     if found and not re.search(_WITHDRAWN, lower):
         return found.start()
-    if sentence.isascii():
-        return None
     found = _first(_HAN_EARNEST, sentence) or _meant_so(_HAN_WEAK, _HAN_SIGN, sentence, message)
     return found.start() if found and not re.search(_HAN_WITHDRAWN, sentence) else None
 

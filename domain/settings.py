@@ -127,6 +127,22 @@ class Settings:
         return tuple(key for key in (self.openai_api_key, self.embedding_api_key) if key)
 
 
+@dataclass(frozen=True)
+class Described:
+    """Who talks: the model's name, where it is, and whether it is only the built-in stand-in."""
+
+    model: str
+    base: str
+    standin: bool
+
+
+def described(settings: Settings) -> Described:
+    """Who the settings say talks."""
+    if settings.standin:
+        return Described("stand-in", "http://stand-in.invalid/v1", True)
+    return Described(settings.chat_model, settings.chat_base, False)
+
+
 class Wrong(ValueError):
     """A value is not allowed; the argument is the message key's last word."""
 

@@ -1,10 +1,11 @@
 """What is done to text at the doors of the house.
 
 Four doors: what a person types comes in (``clean``), what anybody wrote is shown (``inert``), quotations of older
-memories are told apart from new words (``without_quotations``, ``QuotationSplitter``), and what was said once is put
-before a model without being taken for an order (``harmless``, ``record``): one line of JSON a record, between two marks
-that nobody could have known, with nothing in it that could end it, open a role or hide.
-Everything here is linear in the length of the text, whatever the text is.
+memories are told apart from new words (``without_quotations``), and what was said once is put before a model without
+being taken for an order (``harmless``, ``record``): one line of JSON a record, between two marks that nobody could have
+known, with nothing in it that could end it, open a role or hide.
+Everything here is linear in the length of the text, whatever the text is. With what every room looks through text:
+regular expressions that are compiled when they are first looked for (``pattern_of``).
 """
 
 from __future__ import annotations
@@ -12,20 +13,44 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any, cast
 
 from domain import errors
-from domain.patterns import pattern_of
 from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
 from domain.records import Quoted, Turn
+
+
+def pattern_of(source: str, flags: int = 0) -> re.Pattern[str]:
+    """What ``re.compile`` gives, made at the first look; a mistake in it shows only then. Not for functions of ``re``.
+
+    There are some three hundred, and a program that starts needs few of them: to compile them all took a quarter of the
+    time until its prompt stood.
+
+    >>> pattern_of("b+").search("abba").group()
+    'bb'
+    """
+    return cast("re.Pattern[str]", _Late(source, flags))
+
+
+class _Late:
+    """Stands for a pattern; whatever is asked of it is asked of the compiled one, and remembered."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._source = source
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        asked = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, asked)
+        return asked
+
 
 #: The longest message taken from a person, in bytes of UTF-8.
 MAX_INPUT_BYTES = 1_000_000
 
-_TAG = pattern_of(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{0,8}/?>", re.IGNORECASE)
-#: The longest text that may still become a tag, so that a splitter never holds back more.
-_LONGEST_TAG = 320
+#: What opens a quotation of a reply, or ends it.
+QUOTATION_TAG = pattern_of(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{0,8}/?>", re.IGNORECASE)
 
 _BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 _INVISIBLE = {0x00AD, 0x180E, 0x200B, 0x2028, 0x2029, 0x2060, 0xFEFF, *range(0xFFF9, 0xFFFC)}
@@ -100,7 +125,7 @@ def without_quotations(text: str) -> str:
     A tag that has no partner is removed alone: its text may be somebody's own words. Nesting is
     followed. Lines left empty by a quotation close up.
     """
-    tags = list(_TAG.finditer(text))
+    tags = list(QUOTATION_TAG.finditer(text))
     if not tags:
         return text
     kept, position = [], 0
@@ -114,19 +139,19 @@ def without_quotations(text: str) -> str:
 def quotations(text: str) -> list[str]:
     """The outermost quotations of a text, in order, their tags removed."""
     found = []
-    for start, end in _pairs(list(_TAG.finditer(text))):
-        found.append(_TAG.sub("", text[start:end]).strip())
+    for start, end in _pairs(list(QUOTATION_TAG.finditer(text))):
+        found.append(QUOTATION_TAG.sub("", text[start:end]).strip())
     return [quotation for quotation in found if quotation]
 
 
 def quotation_spans(text: str) -> list[tuple[int, int]]:
     """Where the outermost quotations of a text begin and end, their tags included."""
-    return _pairs(list(_TAG.finditer(text)))
+    return _pairs(list(QUOTATION_TAG.finditer(text)))
 
 
 def without_tags(text: str) -> str:
     """The text without the tags of quotations; what they hold stays."""
-    return _TAG.sub(" ", text)
+    return QUOTATION_TAG.sub(" ", text)
 
 
 def _pairs(tags: list[re.Match[str]]) -> list[tuple[int, int]]:
@@ -154,61 +179,6 @@ def _removed_spans(tags: list[re.Match[str]]) -> list[tuple[int, int]]:
         if at == len(spans) or tag.start() < spans[at][0]:
             removed.append(tag.span())
     return sorted(removed)
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A stretch of a reply: the model's own words, or a quotation."""
-
-    text: str
-    quoted: bool
-
-
-class QuotationSplitter:
-    """Tells quotations from own words while a reply streams; tags never come out, also when split.
-
-    >>> splitter = QuotationSplitter()
-    >>> splitter.feed("Hi <block") + splitter.feed("quote>old</blockquote> new") + splitter.finish()
-    [Piece(text='Hi ', quoted=False), Piece(text='old', quoted=True), Piece(text=' new', quoted=False)]
-    """
-
-    def __init__(self) -> None:
-        self._held = ""
-        self._depth = 0
-
-    def feed(self, chunk: str) -> list[Piece]:
-        """The pieces that are certain now; the beginning of a possible tag is held back."""
-        text = self._held + chunk
-        pieces, position = self._split(text)
-        cut = self._possible_tag(text, position)
-        self._held = text[cut:]
-        return pieces + self._piece(text[position:cut])
-
-    def finish(self) -> list[Piece]:
-        """What was held back and turned out to be no tag."""
-        held, self._held = self._held, ""
-        return self._piece(held)
-
-    def _split(self, text: str) -> tuple[list[Piece], int]:
-        pieces: list[Piece] = []
-        position = 0
-        for tag in _TAG.finditer(text):
-            pieces += self._piece(text[position : tag.start()])
-            self._depth = max(0, self._depth - 1) if tag[1] else self._depth + 1
-            position = tag.end()
-        return pieces, position
-
-    def _piece(self, text: str) -> list[Piece]:
-        return [Piece(text, self._depth > 0)] if text else []
-
-    @staticmethod
-    def _possible_tag(text: str, position: int) -> int:
-        """Where a tag may be beginning; the end of the text if nowhere."""
-        at = text.rfind("<", max(position, len(text) - _LONGEST_TAG))
-        if at < 0:
-            return len(text)
-        start = re.sub(r"[\s/]", "", text[at + 1 : at + 24]).lower()
-        return at if "blockquote".startswith(start[:10]) else len(text)
 
 
 # --- quoting

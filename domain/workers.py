@@ -9,6 +9,8 @@ piece, and others come in between.
 
 A ``Worker`` does so: one step after another, of which it knows nothing but when the next one is due. Two steps of one
 worker never run at once, whoever lends the threads; a worker that ends waits for its own step and for nobody else's.
+
+A ``Stop`` tells work that is under way, in whatever thread, that the person wants it to end.
 """
 
 from __future__ import annotations
@@ -19,8 +21,12 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+
+from domain.errors import Interrupted
 
 
 @dataclass(order=True)
@@ -255,3 +261,60 @@ class Worker:
             if not self._ended:
                 self._log.exception("%s: a step failed", self._name)
             return _AFTER_A_FAULT
+
+
+class Stop:
+    """Set by whoever hears Ctrl-C; looked at by whoever works, and heard by whoever waits.
+
+    Without locks: a signal handler may set it in the very thread that looks at it or waits for it.
+
+    >>> stop = Stop()
+    >>> stop.set()
+    >>> stop.is_set
+    True
+    """
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._callbacks: list[Callable[[], object]] = []
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the person asked to stop."""
+        return self._is_set
+
+    def set(self) -> None:
+        """Ask to stop. Safe in a signal handler and in any thread."""
+        self._is_set = True
+        for callback in tuple(self._callbacks):
+            callback()
+
+    def clear(self) -> None:
+        """Forget an earlier wish to stop, before new work."""
+        self._is_set = False
+
+    def check(self) -> None:
+        """Raise Interrupted when the person asked to stop."""
+        if self._is_set:
+            raise Interrupted
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the wish to stop, ``seconds`` at the most; true when it came."""
+        woken: SimpleQueue[None] = SimpleQueue()
+        with self.calling(lambda: woken.put(None)), suppress(Empty):
+            woken.get(timeout=max(0.0, seconds))
+        return self._is_set
+
+    @contextmanager
+    def calling(self, callback: Callable[[], object]) -> Iterator[None]:
+        """Meanwhile ``callback`` is called when the wish to stop comes, at once where it came before.
+
+        It runs in the thread, or the signal handler, that sets this, perhaps twice: it must be quick and take no lock.
+        """
+        self._callbacks.append(callback)
+        try:
+            if self._is_set:
+                callback()
+            yield
+        finally:
+            self._callbacks.remove(callback)

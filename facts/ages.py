@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from facts.dates import MONTH_NAMES
 from facts.numbers import may_mention, value_of
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from domain.facts import Stance
 from domain.languages import whole_names
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from facts.guarded import Guarded
 
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")

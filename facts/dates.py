@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from facts.guarded import holds_any
 from facts.numbers import value_of
 from recall.periods import DISTANT, windows, without_distances

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import cached_property
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from facts.ages import birth_years
 from facts.dates import DAY_NAMES, MONTH_NAMES, Days, derivable, span_of, told_days, weekday_of, written_dates
 from facts.evidence import Source

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from facts.guarded import holds_any
 
 _HAN = {character: value for value, character in enumerate("零一二三四五六七八九")} | {

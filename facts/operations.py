@@ -18,8 +18,8 @@ from typing import Literal
 
 from domain.facts import LineEvidence
 from domain.languages import STOP_WORDS, Language, estimate, names_in, unspaced_length
-from domain.patterns import pattern_of
 from domain.records import Turn
+from domain.text import pattern_of
 from facts.ages import without_ages
 from facts.cues import ends_or_denies, hedges, stance_of
 from facts.dates import iso_of

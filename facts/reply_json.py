@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 
 #: Of a longer reply only so much is read; no window comes to as much.
 _LONGEST = 400_000

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from domain.facts import About, Slot
-from domain.languages import is_unspaced, latin_names
-from domain.patterns import pattern_of
+from domain.languages import latin_names, unspaced_length
+from domain.text import pattern_of
 
 #: The subjects that stand for the two who talk.
 PERSON, COMPANION = "person", "companion"
@@ -379,7 +379,7 @@ def _is_named(alias: str, plain: str, padded: str) -> bool:
     """Whether a question holds this name of a matter, as words of its own where words stand apart."""
     if alias in _COMMON or len(alias) < 2:
         return False
-    return alias in plain if any(map(is_unspaced, alias)) else f" {alias} " in padded
+    return alias in plain if unspaced_length(alias) else f" {alias} " in padded
 
 
 def _subjects(question: str, plain: str, akin: Sequence[str]) -> Iterator[str]:

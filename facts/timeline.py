@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from domain.facts import Change, Fact, NewFact
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from facts.cues import takes_back
 from facts.evidence import telling
 from facts.numbers import mentioned

@@ -12,10 +12,10 @@ from histories.shapes import text
 _LOGGED = b"\x02\x02"
 
 
-def opened(path: Path) -> sqlite3.Connection:
-    """A connection that can write nothing."""
+def opened(path: Path, patience: float = 10.0) -> sqlite3.Connection:
+    """A connection that can write nothing, and waits so many seconds where another program is writing."""
     how = "mode=ro&immutable=1" if _rests_beside_no_log(path) else "mode=ro"
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=10)
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience)
     connection.row_factory = sqlite3.Row
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     return connection
@@ -26,6 +26,11 @@ def _rests_beside_no_log(path: Path) -> bool:
     with path.open("rb") as file:
         kind = file.read(20)[18:]
     return kind == _LOGGED and not path.with_name(f"{path.name}-wal").exists()
+
+
+def is_held(error: sqlite3.Error) -> bool:
+    """Whether another program is writing there, and let nobody read for so long."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def tables_of(connection: sqlite3.Connection) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Gemini's part of Google Takeout: an activity log, newest first, of prompts with or without their answers.
 
 It knows no conversations. Entries of one thread, where it is named, and else those that follow one another within half
-an hour, are one; the key of such a conversation begins with the instant of its first prompt.
+an hour, are one; the key of such a conversation begins with the instant of its first prompt. Which prompt is the first
+changes when Google deletes what is old, so a message is known by its own instant in all of the log.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
@@ -28,6 +29,7 @@ _PROMPTED = re.compile(
     r"^(?:Prompted|Asked|Said|Prompt eingegeben|Gefragt|Requête|Prompt saisi|Solicitud|Has preguntado|Richiesta"
     r"|送信したプロンプト|プロンプト|提示|已提示|您提示|提问|已提问|已发送提示|發送提示|已傳送提示|输入了|输入的提示|프롬프트)\s*[:：]?\s*(?=\S)"
 )
+_LOG = "log"
 _THREAD = re.compile(r"/app/(?:[^/?#]*/)*([0-9A-Za-z_-]{6,})")
 BREAKS = frozenset(
     ("br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "ul", "ol", "table")
@@ -104,7 +106,8 @@ def _talk(
             talk.take(f"{key}/answer" if key else "", "companion", entry.answer, entry.said)
     for reason, count in left_out.items():
         talk.leave(reason, count)
-    return talk.finished()
+    dated = all(entry.said for entry in group)
+    return replace(talk.finished(), log=_LOG if dated else "")
 
 
 def _key(entry: Prompted, ordinal: int) -> str:

@@ -40,6 +40,7 @@ DAY_OR_MONTH: Final = "history.unread.day_or_month"
 SOMEBODY_ELSES: Final = "history.unread.somebody_elses"
 SUSPICIOUS: Final = "history.unread.suspicious"
 DATABASE_INSIDE: Final = "history.unread.database_inside"
+HELD: Final = "history.unread.held"
 SKIPPED: Final = "history.unread.skipped"
 
 # -- whole files
@@ -49,3 +50,4 @@ NOT_RECOGNISED: Final = "history.not_recognised"
 NOTHING_INSIDE: Final = "history.nothing_inside"
 NO_CONVERSATIONS: Final = "history.no_conversations"
 DAMAGED_FILE: Final = "history.damaged"
+HELD_FILE: Final = "history.held"

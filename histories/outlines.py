@@ -155,11 +155,13 @@ def _nested(
 
 
 def is_empty(reading: Reading) -> bool:
-    """Whether it is JSON with nothing in it."""
+    """Whether there is nothing in it: no character but spaces, or JSON that holds nothing."""
     with reading.stream() as stream:
         try:
             inside: Mapping[str, Callable[[], Iterator[object]]] = {"[": stream.items, "{": stream.fields}
             opens = stream.peek()
+            if not opens:
+                return True
             return opens in inside and next(inside[opens](), None) is None and not stream.peek()
         except (CutOff, JsonError):
             return False

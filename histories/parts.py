@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -29,6 +30,9 @@ HEAD = 1 << 16
 LARGEST_MEMBER = 20 << 30
 LARGEST_RATIO = 300
 SMALL_MEMBER = 10 << 20
+
+#: The number that a browser puts behind the name of what is there already.
+_COPY = re.compile(r"\s*\(\d+\)(?=\.[^.]*$|$)")
 
 #: What reading a damaged archive, or a disk, may raise.
 DAMAGES = (
@@ -69,6 +73,15 @@ class FilePart:
     def base(self) -> str:
         """The last part of its name."""
         return PurePosixPath(self.name).name
+
+    @property
+    def plain_name(self) -> str:
+        """The last part of its name as it was first written: not packed, and no second copy of itself.
+
+        >>> FilePart("x/Chat (1).txt.gz", 0, opener).plain_name
+        'Chat.txt'
+        """
+        return _COPY.sub("", self.base.removesuffix(".gz"))
 
     @property
     def folder(self) -> str:

@@ -60,7 +60,7 @@ class _Chat:
 
     def __init__(self, reading: Reading, partner: str) -> None:
         self._reading = reading
-        key = partner or re.sub(r"\s*\(\d+\)$", "", reading.part.base.rsplit(".", 1)[0])
+        key = partner or reading.part.plain_name.rsplit(".", 1)[0]
         self._talk = Talk(reading.source, digest(key), key)
         self._said: _Said | None = None
         self._any = False

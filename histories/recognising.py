@@ -30,6 +30,8 @@ SQLITE = b"SQLite format 3\x00"
 _DEEPEST_ARCHIVE = 3
 #: What is seen of a text: a page may begin with much that is not shown.
 _TEXT_HEAD = 1 << 19
+#: Seconds that a look into a database waits for whoever is writing there.
+_PATIENCE = 2.0
 #: What an export may be called; the rest of an archive are pictures, sounds and pages.
 _READABLE = frozenset(
     ("", ".json", ".jsonl", ".ndjson", ".txt", ".html", ".htm", ".csv", ".db", ".sqlite", ".zip", ".gz")
@@ -45,6 +47,7 @@ _MANIFEST = "export_manifest.json"
 #: What is said one by one of what was passed over.
 _SAID_OF = {
     omissions.DAMAGED_FILE: omissions.DAMAGED,
+    omissions.HELD_FILE: omissions.HELD,
     omissions.SUSPICIOUS: omissions.SUSPICIOUS,
     omissions.DATABASE_INSIDE: omissions.DATABASE_INSIDE,
 }
@@ -58,7 +61,7 @@ def recognise(path: Path, options: ReadingOptions | None = None) -> list[History
 
     In a folder or an archive, the last may be one that only tells what was passed over. Raises UsageError
     (``history.not_found``, ``history.not_recognised``, ``history.nothing_inside``, ``history.no_conversations``,
-    ``history.damaged``), and OSError where the disk or its owner does not let it be read.
+    ``history.damaged``, ``history.held``), and OSError where the disk or its owner does not let it be read.
     """
     options = options or ReadingOptions()
     if not path.exists():
@@ -257,12 +260,12 @@ def _nothing_in(reading: Reading) -> str:
 def _of_database(part: FilePart, options: ReadingOptions) -> tuple[Reading, Reader] | str:
     if part.path is None:
         return omissions.DATABASE_INSIDE
-    from histories.databases import opened, tables_of
+    from histories.databases import is_held, opened, tables_of
 
     try:
-        with closing(opened(part.path)) as connection:
+        with closing(opened(part.path, _PATIENCE)) as connection:
             tables = tables_of(connection)
-    except sqlite3.Error:
-        return omissions.DAMAGED_FILE
+    except sqlite3.Error as error:
+        return omissions.HELD_FILE if is_held(error) else omissions.DAMAGED_FILE
     found = next((one for one in TABLE_FORMATS if one.needs <= tables), None)
     return (Reading(found.source, part, options), found.read) if found else omissions.NOT_RECOGNISED

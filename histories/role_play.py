@@ -48,7 +48,7 @@ def _begun(head: Mapping[str, Any], reading: Reading) -> Talk:
     character = text(head.get("character_name")) or reading.part.within
     created = name(head.get("create_date"))
     key = digest(character, created) if created else ""
-    title = reading.part.base.rsplit(".", 1)[0]
+    title = reading.part.plain_name.rsplit(".", 1)[0]
     return Talk(
         reading.source, key, title, began=_time(head.get("create_date"), reading), persona=character or "role"
     )

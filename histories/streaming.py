@@ -1,7 +1,7 @@
 """Reads JSON of any size a value at a time, over a buffer that slides along the text.
 
 Promises: no more is held than one value and a chunk; what comes before a place that is broken or cut off is read; depth
-costs no stack; a value that is longer than ``LONGEST`` is passed over, not read.
+costs no stack; a value that is longer than ``LONGEST`` is passed over, not read; behind ``DEEPEST`` nothing is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any, Protocol
 CHUNK = 1 << 18
 #: The longest value, in characters, that is read at once: no conversation is that long, and no memory should be.
 LONGEST = 1 << 27
+#: So many lists and objects in one another are no export: those of a talk whose messages lie in each other are fewer.
+DEEPEST = 200_000
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _MARK = re.compile(r'[\[\]{}"]')
@@ -99,6 +101,8 @@ class JsonStream:
         depth = 0
         while True:
             depth += self._skip_token(inside=depth > 0)
+            if depth > DEEPEST:
+                raise JsonError(_TOO_DEEP)
             if depth == 0:
                 return
 
@@ -227,6 +231,7 @@ def listed(stream: JsonStream, wanted: str) -> Iterator[Any]:
             yield stream.value()
 
 
+_TOO_DEEP = "too deep"
 _SCALARS = json.JSONDecoder(strict=False)
 
 
@@ -239,6 +244,8 @@ def decode_deep(text: str, at: int) -> tuple[Any, int]:
         value, at, opened = _begun(text, at)
         if opened:
             holders.append(value)
+            if len(holders) > DEEPEST:
+                raise JsonError(_TOO_DEEP)
             at = _key(text, at, keys) if isinstance(value, dict) else at
             continue
         while True:
@@ -289,5 +296,7 @@ def _key(text: str, at: int, keys: list[str]) -> int:
 
 
 def _after_space(text: str, at: int) -> int:
+    if text[at : at + 1] > " ":
+        return at
     found = _SPACE.match(text, at)
     return found.end() if found else at

@@ -110,7 +110,7 @@ def _talker(row: Row) -> str:
 
 
 def _wechat_talk(key: str, rows: Iterable[Row], reading: Reading) -> PastConversation:
-    talk = Talk(reading.source, key or reading.part.base)
+    talk = Talk(reading.source, key or reading.part.plain_name)
     for row in rows:
         if not talk.title:
             talk.title = row.get("remark") or row.get("nickname") or key

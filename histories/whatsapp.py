@@ -104,7 +104,7 @@ def _rests(reading: Reading, dates: Dates) -> Iterator[str]:
 
 def chat_name(reading: Reading) -> str:
     """With whom, as the name of the file says it; ``_chat.txt`` has the name of what it lies in."""
-    stem = _COPY.sub("", reading.part.base.rsplit(".", 1)[0])
+    stem = reading.part.plain_name.rsplit(".", 1)[0]
     stem = _COPY.sub("", reading.part.within) if stem == "_chat" else stem
     found = next((match for pattern in _NAMED if (match := pattern.match(stem.strip()))), None)
     return found[1].strip() if found else stem.strip()

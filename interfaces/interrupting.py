@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from domain.events import Stop
+from domain.workers import Stop
 
 
 class Wishes:

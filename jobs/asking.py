@@ -20,11 +20,12 @@ from datetime import datetime
 from threading import Timer
 
 from domain import errors
-from domain.events import AskEvent, MemoryAnswer, Recalled, Reply, ReplyEvent, Retrying, Stop, StreamEvent
+from domain.events import AskEvent, MemoryAnswer, Recalled, Reply, ReplyEvent, Retrying, StreamEvent
 from domain.languages import Language, language_of
 from domain.recollection import Looked, Planned, Recollection, Reflected, SearchStep
 from domain.settings import Settings
 from domain.text import admitted, checked, holds, one_line
+from domain.workers import Stop
 from facts.reply_json import first_of, objects, truth_of
 from llm import Llm
 from memory import Memory

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from domain import errors
-from domain.events import Notice, Stop
-from domain.workers import Scheduled, Workers
+from domain.events import Notice
+from domain.workers import Scheduled, Stop, Workers
 
 #: One piece of work. It ends with Interrupted, soon after its wish to stop is set, and can be done again from there.
 Work = Callable[[Stop], None]

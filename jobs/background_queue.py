@@ -17,8 +17,7 @@ from contextlib import AbstractContextManager
 from typing import Generic, Protocol, TypeVar
 
 from domain import errors
-from domain.events import Stop
-from domain.workers import Workers
+from domain.workers import Stop, Workers
 from jobs.background import Background
 
 #: Seconds between two looks whether other work of a memory has ended.

@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from domain import errors
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.imports import IMPORT_DOOR
 from domain.languages import estimate
 from domain.records import PREFIX
 from domain.tree import Member
+from domain.workers import Stop
 from jobs.noting import names_of_both
 from llm import Llm
 from memory import Memory

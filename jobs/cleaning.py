@@ -16,8 +16,9 @@ from collections.abc import Callable
 from datetime import datetime
 
 from domain import errors
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.held import DueCleaning, KeptMemory
+from domain.workers import Stop
 from jobs.noting import Noting
 from jobs.saving import Saving
 from llm import Llm

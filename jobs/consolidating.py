@@ -12,8 +12,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Iterator
 
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.records import Session
+from domain.workers import Stop
 from jobs.noting import Noting
 from jobs.renewing import renew
 from jobs.saving import Saving

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from domain.events import Stop
 from domain.records import IMAGES, ErasureScope, Image
+from domain.workers import Stop
 from jobs.renewing import Renewed, RenewEvent, Renewing, renew
 from llm import Llm
 from memory import Memory

@@ -7,8 +7,9 @@ proof, when all steps are done; if not now, then the next time, or at the next s
 
 from __future__ import annotations
 
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.fading import ForgetLimit, Leaf
+from domain.workers import Stop
 from memory import Memory
 
 #: So many fade in one commit, so that nobody waits long for it.

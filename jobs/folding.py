@@ -10,12 +10,12 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.languages import Language, language_of
 from domain.records import Round, not_withheld
 from domain.settings import Settings
 from domain.text import without_quotations
-from domain.workers import Workers
+from domain.workers import Stop, Workers
 from jobs.background import Background
 from llm import Llm
 from memory import Memory

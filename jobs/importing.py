@@ -18,11 +18,11 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from domain.events import Stop
 from domain.histories import HistoryFile, PastConversation, PastMessage, Unread
 from domain.imports import Look, PastPiece, PastTurn
 from domain.records import Role
 from domain.text import clean
+from domain.workers import Stop
 from memory import Memory
 
 #: A conversation that rested for so long went on as another one.
@@ -198,10 +198,11 @@ def pieces(
     """A conversation, some hundred turns at a time."""
     name = f"{conversation.source}\n{conversation.key}"
     title = _in_a_line(conversation.title, _LONGEST_TITLE)
+    log = conversation.log and f"{conversation.source}\n{conversation.log}"
     for start in range(0, len(turns), at_once):
         before = turns[start - 1] if start else None
         part = tuple(turns[start : start + at_once])
-        yield PastPiece(name, title, bool(conversation.persona), part, before, conversation.session_id)
+        yield PastPiece(name, title, bool(conversation.persona), part, before, conversation.session_id, log)
 
 
 # -- turns ---------------------------------------------------------------------------------------------------------

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from datetime import datetime
 
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.records import Session
 from domain.settings import Settings
+from domain.workers import Stop
 from jobs.background import Background
 from jobs.chapters import Chapters
 from jobs.fading_out import Fading

@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from domain import errors
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.facts import Fact, Learned, NewFact, Slot, Window
 from domain.languages import Language, is_name, language_of
 from domain.records import Turn
 from domain.settings import Settings
 from domain.text import own_words
+from domain.workers import Stop
 from facts.comparing import Outcome, changes, near
 from facts.cues import gives_own_name
 from facts.drafts import FactDraft, NoteDraft, NotesRead, read_comparison, read_notes

@@ -13,10 +13,11 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from domain import errors
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.imports import DueSession
 from domain.languages import estimate
 from domain.records import PREFIX, Role, Round, Turn
+from domain.workers import Stop
 from jobs.folding import left_out, spoken_language
 from jobs.noting import Noted, Noting
 from jobs.renewing import Renewed, Renewing, renew

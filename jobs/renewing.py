@@ -11,9 +11,10 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from domain import errors
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.facts import ImageDraft
 from domain.records import IMAGES, Image, Renewable, Renewal, Round, not_withheld
+from domain.workers import Stop
 from jobs.folding import left_out, spoken_language
 from jobs.noting import Noted, Noting, NotingEvent
 from jobs.updating import Updating

@@ -15,9 +15,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from domain import errors
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.facts import ImageDraft, LineEvidence
 from domain.records import IMAGES, Image, Round, Session, not_withheld
+from domain.workers import Stop
 from jobs.folding import left_out, spoken_language
 from jobs.noting import Noted, Noting
 from jobs.renewing import renew

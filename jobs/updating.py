@@ -14,10 +14,11 @@ from functools import cached_property
 from typing import Literal
 
 from domain import errors
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.facts import About, Change, Fact, ImageDraft, Note
 from domain.languages import Language, language_of
 from domain.records import Image, Turn
+from domain.workers import Stop
 from facts.operations import Applied, OperationsRead, applied, numbered, read_operations
 from facts.slots import Names
 from jobs.noting import names_of_both

@@ -16,8 +16,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from domain import errors, languages
-from domain.events import Notice, ReasoningDelta, Reply, ReplyEvent, Retrying, Stop, StreamEvent, TextDelta
+from domain.events import Notice, ReasoningDelta, Reply, ReplyEvent, Retrying, StreamEvent, TextDelta
 from domain.records import Finish
+from domain.text import one_line
+from domain.workers import Stop
 from models import faults
 from models.client import Client, Line
 from models.replies import Collected, Part, part_of
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 _KEEP_PARTIAL_EVERY = 0.5
 #: The longest prompt that is sent at all, in characters.
 MAX_PROMPT = 4_000_000
+#: The longest model list that is read.
+_MOST_NAMES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,19 @@ class ChatModel:
             **(options or {}),
         }
         return with_retries(lambda: self._attempt(messages, wanted, stop), self._patience, stop)
+
+    def names(self) -> list[str]:
+        """The names in the server's model list, sorted, inert.
+
+        Raises ModelError.
+        """
+        try:
+            page: Any = self._client.openai().models.list()
+        except Exception as fault:
+            raise faults.from_exception(fault, self._place, self._clock) from fault
+        rows = getattr(page, "data", None) or getattr(page, "models", None)
+        found = [_name_of(row) for row in rows[:_MOST_NAMES]] if isinstance(rows, list) else []
+        return sorted({one_line(name) for name in found if isinstance(name, str) and name.strip()})
 
     def _attempt(
         self, messages: Sequence[Message], wanted: dict[str, Any], stop: Stop
@@ -251,6 +268,13 @@ class ChatModel:
         self._log.debug(
             "model failure after %.3f s: %s\n--- shown before it\n%s\n---", seconds, error, collected.text
         )
+
+
+def _name_of(row: Any) -> object:
+    """What a row of a model list, typed or not, calls its model."""
+    if isinstance(row, Mapping):
+        return row.get("id") or row.get("name")
+    return getattr(row, "id", None) or getattr(row, "name", None)
 
 
 def with_retries(

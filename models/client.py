@@ -2,7 +2,8 @@
 
 Promises: a key goes to the host it was given for and nowhere else (a redirect to another place is refused);
 nothing of the environment (organisation, project, proxy for a server on this machine) finds its way into a
-request unasked; a call that is given up is hung up, so that a server does not go on working for nobody.
+request unasked; a call that is given up is hung up, so that a server does not go on working for nobody; what is no
+answer is refused before the library reads it.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from domain import errors
-from domain.settings import Settings
+from domain.settings import Settings, described
 from domain.text import one_line
-from models import faults
+from models import fault_table, faults
 
 if TYPE_CHECKING:
     import httpx2
@@ -39,7 +40,11 @@ _UNASKED = ("openai-organization", "openai-project", "x-stainless-")
 _NEEDED = "x-stainless-raw-response"
 #: Seconds to wait for what may follow the end of a reply.
 _AFTER_THE_END = 1.0
-_MOST_NAMES = 5_000
+#: The longest event, and the longest body that is not a stream, in bytes.
+_MAX_BYTES = 32_000_000
+#: A server may keep the connection open with comments for so many times the timeout, and no longer.
+_COMMENTS_ONLY = 10
+_LONGEST_TIMEOUT = 600.0
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -136,17 +141,12 @@ class Client:
 
     def _receive(self, response: httpx2.Response) -> None:
         """Have the body looked at before anybody reads it."""
-        from models.body import Body
-
         _stay_here(response)
         line: Line | None = getattr(self._calling, "line", None)
         if line is not None:
             line.answered(response)
-        response.stream = Body(
-            response,
-            streams=line is not None and line.streams,
-            at_end=line.hang_up_soon if line else lambda: None,
-        )
+        streams, at_end = (line.streams, line.hang_up_soon) if line else (False, lambda: None)
+        response.stream = _as_stream(Body(response, streams=streams, at_end=at_end))
 
 
 class Line:
@@ -199,47 +199,169 @@ class Line:
             self.hang_up()
 
 
-@dataclass(frozen=True)
-class Described:
-    """Who talks: the model's name, where it is, and whether it is only the built-in stand-in."""
+class Body:
+    """What the library reads of an answer. ``streams``: a stream was asked for; ``at_end``: it has ended.
 
-    model: str
-    base: str
-    standin: bool
+    The library takes almost anything for an answer and waits for ever. Here a web page, JSON that is none, an error
+    under a good status, a body without end and a connection that only comments keep open become errors; a whole reply
+    where a stream was asked for becomes a stream, and what servers do to event streams is put right.
+    """
+
+    def __init__(self, response: httpx2.Response, *, streams: bool, at_end: Callable[[], None]) -> None:
+        import httpx2
+
+        headers = response.headers.copy()
+        self._decoded = httpx2.Response(
+            response.status_code, headers=headers, stream=response.stream, request=response.request
+        )
+        response.headers.pop("content-encoding", None)
+        self._streams, self._at_end = streams, at_end
+        timeout = response.request.extensions.get("timeout", {}).get("read") or _LONGEST_TIMEOUT
+        self._patience = timeout * _COMMENTS_ONLY
+
+    def __iter__(self) -> Iterator[bytes]:
+        chunks = self._decoded.iter_bytes()
+        if not self._decoded.is_success:
+            yield from _bounded(chunks)
+            return
+        start, chunks = _first_words(chunks)
+        if start.startswith(b"<"):
+            page = start[:4_000].decode("utf-8", "replace")
+            raise errors.BadReply("model.html_reply", said=faults.failure_of(page).said)
+        if self._streams and not start.startswith((b"{", b"[", b'"')):
+            yield from self._events(chain([start], chunks))
+            return
+        body = _json(b"".join(_bounded(chain([start], chunks))))
+        if faults.is_error(body):
+            raise fault_table.error_of(faults.failure_of(body))
+        yield _as_event(body) if self._streams else json.dumps(body).encode()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._decoded.close()
+
+    def _events(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The data of a stream and the ends of its events; nothing else of it matters to a reply."""
+        heard, size, name = time.monotonic(), 0, b""
+        for line in lines(chunks):
+            field, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            if field == b"data" and value.strip() == b"[DONE]":
+                yield b"\n"
+                return self._read_on(chunks)
+            if field == b"data":
+                begins = value.startswith(b"{")  # some servers forget the empty line before it
+                heard, size = time.monotonic(), len(value) + (0 if begins else size)
+                _refuse(value, size, name)
+                yield (b"\n" if begins else b"") + b"data: " + _valid(value) + b"\n"
+            elif time.monotonic() - heard > self._patience:
+                raise errors.TimedOut(seconds=self._patience / _COMMENTS_ONLY)
+            elif field == b"event":
+                name = value
+            elif not line:
+                name, size = b"", 0
+                yield b"\n"
+        yield b"\n"
+
+    def _read_on(self, chunks: Iterator[bytes]) -> None:
+        """Read what follows the last event, so that the connection can serve again; not for long."""
+        self._at_end()
+        for _ in chunks:
+            pass
 
 
-def described(settings: Settings) -> Described:
-    """Who the settings say talks."""
-    if settings.standin:
-        return Described("stand-in", "http://stand-in.invalid/v1", True)
-    return Described(settings.chat_model, settings.chat_base, False)
+def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a stream without their ends (``\\n``, ``\\r\\n`` or ``\\r``).
+
+    Raises BadReply for a line that never ends.
+    """
+    held: list[bytes] = []
+    size = 0
+    after_return = False
+    for chunk in chunks:
+        if after_return and chunk.startswith(b"\n"):
+            chunk = chunk[1:]  # noqa: PLW2901 - the other half of a line end
+        if not chunk:
+            continue
+        after_return = chunk.endswith(b"\r")
+        ended = chunk.endswith((b"\n", b"\r"))
+        pieces = chunk.splitlines()
+        for number, piece in enumerate(pieces):
+            held.append(piece)
+            size += len(piece)
+            if size > _MAX_BYTES:
+                raise errors.BadReply("model.too_large", limit=_MAX_BYTES)
+            if ended or number < len(pieces) - 1:
+                yield b"".join(held)
+                held, size = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def _first_words(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The beginning of a body without white space or byte order mark, and what follows it."""
+    for chunk in chunks:
+        start = chunk.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if start:
+            return start, chunks
+    return b"", chunks
+
+
+def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > _MAX_BYTES:
+            raise errors.BadReply("model.too_large", limit=_MAX_BYTES)
+        yield chunk
+
+
+def _refuse(data: bytes, size: int, name: bytes) -> None:
+    """Refuse an event, of which this many bytes came, that is too large or the event of an error."""
+    if size > _MAX_BYTES:
+        raise errors.BadReply("model.too_large", limit=_MAX_BYTES)
+    if name == b"error":
+        raise fault_table.error_of(faults.failure_of(_json(data)))
+
+
+def _valid(data: bytes) -> bytes:
+    """The same in valid UTF-8."""
+    return data.decode("utf-8", "replace").encode()
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as fault:
+        said = f"{type(fault).__name__}: {data[:200]!r}"
+        raise errors.BadReply("model.malformed_reply", said=said) from fault
+
+
+def _as_event(body: Any) -> bytes:
+    """A whole reply as the one event of a stream."""
+    if isinstance(body, dict) and not body.get("choices"):
+        raise errors.BadReply("model.empty_reply")
+    return b"data: " + json.dumps(body).encode() + b"\n\n"
+
+
+def _as_stream(body: Body) -> httpx2.SyncByteStream:
+    """The body as the library wants it, of a class of its own; that is not loaded before the first call."""
+    import httpx2
+
+    class Stream(httpx2.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            return iter(body)
+
+        def close(self) -> None:
+            body.close()
+
+    return Stream()
 
 
 def connect(settings: Settings, transport: Transport | None = None) -> Client:
     """The chat server that the settings name, or the built-in stand-in."""
     instead = transport or (_standin if settings.standin else None)
     return Client(described(settings).base, settings.openai_api_key, settings.request_timeout, instead)
-
-
-def model_names(client: Client, model: str, clock: Callable[[], datetime]) -> list[str]:
-    """The names in a server's model list, sorted, inert.
-
-    Raises ModelError.
-    """
-    try:
-        page: Any = client.openai().models.list()
-    except Exception as fault:
-        raise faults.from_exception(fault, faults.Place(client.base, model, client.secrets), clock) from fault
-    rows = getattr(page, "data", None) or getattr(page, "models", None)
-    found = [_name_of(row) for row in rows[:_MOST_NAMES]] if isinstance(rows, list) else []
-    return sorted({one_line(name) for name in found if isinstance(name, str) and name.strip()})
-
-
-def _name_of(row: Any) -> object:
-    """What a row of a model list, typed or not, calls its model."""
-    if isinstance(row, Mapping):
-        return row.get("id") or row.get("name")
-    return getattr(row, "id", None) or getattr(row, "name", None)
 
 
 def _standin() -> httpx2.BaseTransport:

@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from domain import errors
-from domain.patterns import pattern_of
-from domain.text import mask, one_line
+from domain.text import mask, one_line, pattern_of
 from models.fault_table import Failure, error_of
 
 

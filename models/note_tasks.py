@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from domain import errors
-from domain.events import Reply, ReplyEvent, Stop
+from domain.events import Reply, ReplyEvent
 from domain.facts import Fact, NewFact
 from domain.languages import Language, language_of
 from domain.records import Turn
 from domain.tree import Member
+from domain.workers import Stop
 from facts.slots import NOBODY, Names
 from models.chapter_prompts import Material
 from models.chat import Message

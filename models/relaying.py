@@ -1,7 +1,8 @@
 """Requests of other programs, passed on to the model server as they are, and its answers as they come.
 
-Promises: no field of a request is lost, known here or not; an answer with an error keeps its status, its body and the
-time after which to try again; what a stream said is known when it ended, and whether it ended as it should.
+Promises: no field of a request is lost, known here or not; an answer with an error keeps its status, its body but
+for our key, and the time after which to try again; what a stream said is known when it ended, and whether it ended as
+it should.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from datetime import datetime
 from typing import Any, Literal
 
 from domain import errors
-from domain.events import Stop
-from domain.text import clean
+from domain.text import MASK, clean
+from domain.workers import Stop
 from models import faults
-from models.client import Client, Line
+from models.client import Client, Line, lines
 from models.replies import MAX_REPLY, ThinkingSplitter, finish_of, without_stray_thinking
 
 #: Headers of an answer that mean something to whoever asked.
 _TOLD = ("content-type", "retry-after", "retry-after-ms", "x-request-id")
+#: What is shorter is a word that stands where a server asks for some key, and may stand anywhere.
+_SHORTEST_KEY = 8
 #: A reply that ends so goes on when the client has done what it asks for.
 _CALLS = ("tool_calls", "function_call")
 
@@ -99,6 +102,7 @@ class Relay:
         self._client = client
         self._clock = clock
         self._place = faults.Place(client.base, model, client.secrets)
+        self._keys = [key.encode() for key in client.secrets if len(key) >= _SHORTEST_KEY]
 
     def send(
         self, method: Literal["GET", "POST"], path: str, body: Mapping[str, Any] | None, stop: Stop
@@ -115,7 +119,8 @@ class Relay:
         heard = Heard()
         if came.is_success and isinstance(parsed := _parsed(content), Mapping):
             heard.take(parsed)
-        return Answer(came.status_code, _told(came.headers), content, heard)
+        body_told = content if came.is_success else self._keyless(content)
+        return Answer(came.status_code, _told(came.headers), body_told, heard)
 
     def stream(self, path: str, body: Mapping[str, Any], stop: Stop) -> Iterator[Answer | bytes]:
         """Ask for a stream: its events, each the bytes behind ``data:``, without the last one that only ends it.
@@ -132,10 +137,16 @@ class Relay:
             self._client.sent("POST", path, body, line) as came,
         ):
             if not came.is_success:
-                yield Answer(came.status_code, _told(came.headers), came.read())
+                yield Answer(came.status_code, _told(came.headers), self._keyless(came.read()))
                 return
             yield b""
-            yield from (event for event in _events(came.iter_lines()) if event != b"[DONE]")
+            yield from (event for event in _events(lines(came.iter_bytes())) if event != b"[DONE]")
+
+    def _keyless(self, refusal: bytes) -> bytes:
+        """A refusal without our key: some servers repeat the one that they were shown."""
+        for key in self._keys:
+            refusal = refusal.replace(key, MASK.encode())
+        return refusal
 
     @contextmanager
     def _errors(self, stop: Stop) -> Iterator[None]:
@@ -149,16 +160,16 @@ class Relay:
             raise faults.from_exception(fault, self._place, self._clock) from fault
 
 
-def _events(lines: Iterable[str]) -> Iterator[bytes]:
-    held: list[str] = []
+def _events(lines: Iterable[bytes]) -> Iterator[bytes]:
+    held: list[bytes] = []
     for line in lines:
-        if line.startswith("data: "):
-            held.append(line.removeprefix("data: "))
+        if line.startswith(b"data: "):
+            held.append(line.removeprefix(b"data: "))
         elif held:
-            yield "".join(held).encode()
+            yield b"".join(held)
             held = []
     if held:
-        yield "".join(held).encode()
+        yield b"".join(held)
 
 
 def _told(headers: Mapping[str, str]) -> dict[str, str]:

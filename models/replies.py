@@ -15,8 +15,8 @@ from typing import Any
 from domain import errors
 from domain import text as texts
 from domain.events import ReasoningDelta, Reply, ReplyEvent, TextDelta
-from domain.patterns import pattern_of
 from domain.records import Finish
+from domain.text import pattern_of
 from models import fault_table, faults
 
 #: The longest reply that is taken, thinking included, in characters; a longer one is cut there.

@@ -19,8 +19,8 @@ from typing import Any
 
 import httpx2
 
-from domain.patterns import pattern_of
 from domain.pleas import heard
+from domain.text import pattern_of
 from models.search_prompts import SEARCH_TEMPLATES
 
 MODEL = "stand-in"

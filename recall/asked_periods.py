@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from recall import periods, words
 from recall.periods import Period
 from recall.questions import OVERVIEW

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
 from domain.languages import unspaced_length, unspaced_share
-from domain.patterns import pattern_of
 from domain.records import Role, Summary, Turn
+from domain.text import pattern_of
 from recall.weights import SENTENCE_MODEL
 
 if TYPE_CHECKING:

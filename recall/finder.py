@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.languages import is_unspaced, unspaced_share
-from domain.patterns import pattern_of
 from domain.recollection import MissingPart, RecallLimits, Recollection
+from domain.text import pattern_of
 from recall import questions, ranking, word_search, words
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
 from recall.known_facts import KnownFacts, SlotsAsked

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 from domain.facts import Fact, LineEvidence, Slot
 from domain.languages import estimate, language_of
-from domain.patterns import pattern_of
 from domain.recollection import FactMark, RecalledFact, RecalledTurn, Why
 from domain.records import Turn
-from domain.text import encoded
+from domain.text import encoded, pattern_of
 from recall.words import terms
 from storage.image_lines import pieces
 
@@ -233,8 +232,9 @@ def _recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
 
 def repeated(text: str, facts: Iterable[Fact]) -> list[Fact]:
     """The facts whose value stands in a text."""
-    held = _words(text)
-    return [fact for fact in facts if _repeats(held, _words(fact.value))]
+    there = list(facts)
+    held = _words(text) if there else frozenset()
+    return [fact for fact in there if _repeats(held, _words(fact.value))]
 
 
 def touches(text: str, fact: Fact) -> bool:

@@ -18,8 +18,8 @@ from datetime import date
 from typing import Literal
 
 from domain.languages import STOP_WORDS
-from domain.patterns import pattern_of
 from domain.settings import Planning
+from domain.text import pattern_of
 from recall import periods, words
 
 _ASKS = pattern_of(
@@ -148,10 +148,16 @@ def read(text: str, today: date) -> Question:
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
         you_said=bool(_YOU_SAID.search(text)),
-        faint=frozenset(terms) - frozenset(words.terms(periods.without_distances(text))),
+        faint=_of_distances(text, terms),
         names=frozenset(_names(text)),
         goes_on=not _ASKS.search(_first_sentence(text)),
     )
+
+
+def _of_distances(text: str, terms: Sequence[str]) -> frozenset[str]:
+    """Those of the terms that only tell how long ago something was."""
+    rest = periods.without_distances(text)
+    return frozenset(terms) - frozenset(words.terms(rest)) if rest != text else frozenset()
 
 
 def _first_sentence(text: str) -> str:

@@ -151,20 +151,26 @@ def parts(e: Evidence) -> dict[str, Floats]:
 def _of_words(e: Evidence, plain: Floats) -> dict[str, Floats]:
     long = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=2.0, b=1.0)
     found = {
-        "words": z(plain),
-        "words_long": z(long),
-        "window": z(_window(e)),
-        "coverage": z((e.share[:, None] * (e.counts > 0)).sum(axis=0)),
-        "session": z(session_words(e)[e.of_session]),
-        "session_best": z(over_sessions(plain, e.of_session, len(e.session_lengths), "max")[e.of_session]),
+        "words": plain,
+        "words_long": long,
+        "window": _window(e),
+        "coverage": (e.share[:, None] * (e.counts > 0)).sum(axis=0),
+        "session": session_words(e)[e.of_session],
+        "session_best": over_sessions(plain, e.of_session, len(e.session_lengths), "max")[e.of_session],
     }
     if e.summary_words is not None:
-        found["summary"] = z(e.summary_words[e.of_session])
+        found["summary"] = e.summary_words[e.of_session]
     if e.fact_words is not None:
-        found["facts"] = z(e.fact_words)
+        found["facts"] = e.fact_words
+    found = _standard(found)
     if e.fact_named is not None:
         found["fact_named"] = e.fact_named
     return found
+
+
+def _standard(found: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The standard scores of each part."""
+    return dict(zip(found, z(np.stack(list(found.values()))), strict=True))
 
 
 def _window(e: Evidence) -> Floats:
@@ -186,19 +192,18 @@ def _of_vectors(e: Evidence) -> dict[str, Floats]:
 
     For a remark they weigh more than words do, so there they fall silent sooner.
     """
-    found: dict[str, Floats] = {}
-    if e.similarity is not None:
-        sessions = len(e.session_lengths)
-        found["dense"] = z(e.similarity)
-        above = e.similarity - e.similarity.mean()
-        found["dense_near"] = z(from_neighbours(above, e.joined, _LENT))
-        found["dense_answering"] = z(from_neighbours(above, e.joined, _LENT_BY_EARLIER, _LENT_BY_LATER))
-        found["dense_session"] = z(over_sessions(e.similarity, e.of_session, sessions, "mean")[e.of_session])
-        found["dense_session_best"] = z(
-            over_sessions(e.similarity, e.of_session, sessions, "max")[e.of_session]
-        )
+    if e.similarity is None:
+        return {}
+    sessions, above = len(e.session_lengths), e.similarity - e.similarity.mean()
+    found = {
+        "dense": e.similarity,
+        "dense_near": from_neighbours(above, e.joined, _LENT),
+        "dense_answering": from_neighbours(above, e.joined, _LENT_BY_EARLIER, _LENT_BY_LATER),
+        "dense_session": over_sessions(e.similarity, e.of_session, sessions, "mean")[e.of_session],
+        "dense_session_best": over_sessions(e.similarity, e.of_session, sessions, "max")[e.of_session],
+    }
     clear = np.float32(e.clarity**2 if e.remark else e.clarity)
-    return {name: part * clear for name, part in found.items()}
+    return {name: part * clear for name, part in _standard(found).items()}
 
 
 def _of_kind(e: Evidence) -> dict[str, Floats]:
@@ -326,21 +331,20 @@ def from_neighbours(
         if distance >= size:
             break
         chain = chain[: size - distance] & joined[distance - 1 :]
-        lent[..., :-distance] += after * scores[..., distance:] * chain
-        lent[..., distance:] += before * scores[..., :-distance] * chain
+        lent[..., :-distance] += scores[..., distance:] * (after * chain).astype(scores.dtype)
+        lent[..., distance:] += scores[..., :-distance] * (before * chain).astype(scores.dtype)
     return lent
 
 
 def z(scores: Floats) -> Floats:
-    """Standard scores over the pool; all zero where nothing differs."""
-    if not len(scores):
+    """Standard scores over the pool, of (P,) or of each row of (K, P); all zero where nothing differs."""
+    if not scores.size:
         return scores
-    mean = scores.mean()
+    mean = scores.mean(axis=-1, keepdims=True)
     apart: Floats = scores - mean
-    spread = float(np.sqrt((apart * apart).mean()))
-    if not np.isfinite(spread) or spread < 1e-9 + 1e-5 * abs(float(mean)):
-        return np.zeros_like(scores)
-    standard: Floats = apart / spread
+    spread = np.sqrt((apart * apart).mean(axis=-1, keepdims=True))
+    differs = np.isfinite(spread) & (spread >= 1e-9 + 1e-5 * np.abs(mean))
+    standard: Floats = np.divide(apart, spread, out=np.zeros_like(apart), where=differs)
     return standard
 
 
@@ -377,10 +381,10 @@ def _correlation(scores: Floats, joined: Flags, distance: int) -> float:
     together = joined[: len(scores) - distance].copy()
     for step in range(1, distance):
         together &= joined[step : len(scores) - distance + step]
-    spread = float(scores.var())
+    apart = scores - scores.mean()
+    spread = float((apart * apart).mean())
     if spread < 1e-12 or not together.any():
         return 0.0
-    apart = scores - scores.mean()
     return float((apart[:-distance] * apart[distance:])[together].mean()) / spread
 
 

@@ -74,21 +74,19 @@ class _Laid:
     said: Mapping[int, str]
     around: Mapping[int, Sequence[int]]
     marks: Mapping[str, tuple[FactMark, ...]]
+    cost: Mapping[int, int]
+    why: Mapping[int, Why]
     told: Sequence[str]
 
     def chosen(self, budget: int) -> dict[int, bool]:
         """The rows that the budget has room for, and whether each is a hit."""
-        cost = {
-            row: cost_of_text(text) + cost_of_marks(self.marks.get(self.read[row].text_id, ()))
-            for row, text in self.said.items()
-        }
         days = {row: (turn.session_id, turn.timestamp[:10]) for row, turn in self.read.items()}
         ranked = [row for row in self.best if row in self.read]
-        return choose(ranked, self.around, cost, budget, days, self.told)
+        return choose(ranked, self.around, self.cost, budget, days, self.told)
 
     def turn(self, row: int, hit: bool) -> RecalledTurn:
         """One of them."""
-        turn, why = self.read[row], _why(self.best[row]) if hit else None
+        turn, why = self.read[row], self.why[row] if hit else None
         return _recalled(turn, self.said[row], why, self.marks.get(turn.text_id, ()))
 
 
@@ -197,7 +195,10 @@ class Selector:
             row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
         }
         marks = self._known.marks(read.values(), self._answered(read)) if self._known else {}
-        return _Laid(best, read, said, around, marks, told)
+        told_of = {row: cost_of_marks(marks.get(turn.text_id, ())) for row, turn in read.items()}
+        cost = {row: cost_of_text(text) + told_of[row] for row, text in said.items()}
+        why = {row: _why(one) for row, one in best.items() if row in read}
+        return _Laid(best, read, said, around, marks, cost, why, told)
 
     def _answered(self, read: Mapping[int, Turn]) -> dict[str, str]:
         """The id of what each reply among these turns answers."""
@@ -319,9 +320,9 @@ def _keep_best(best: dict[int, _Best], key: int, one: _Best) -> None:
 
 def _why(best: _Best) -> Why:
     searched, ranked = best.found.searched, best.found.ranked
-    counts = searched.pool.counts[:, best.at]
+    counts = searched.pool.counts[:, best.at].tolist()
     shared = tuple(term for term, count in zip(searched.terms, counts, strict=True) if count)
-    parts = tuple((name, round(float(part[best.at]), 4)) for name, part in ranked.parts.items())
+    parts = tuple((name, round(part.item(best.at), 4)) for name, part in ranked.parts.items())
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
 
 

@@ -353,9 +353,10 @@ def _places_in(rows: Numbers, wanted: Numbers) -> tuple[Numbers, Flags]:
 
 def _positions(ascending: Numbers, wanted: Numbers) -> tuple[Numbers, Flags]:
     """Where wanted numbers stand among ascending ones, and which of them do."""
-    at = np.searchsorted(ascending, wanted)
-    known = at < len(ascending)
-    known[known] = ascending[at[known]] == wanted[known]
+    if not len(ascending):
+        return np.zeros(0, np.int64), np.zeros(len(wanted), np.bool_)
+    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    known: Flags = ascending[at] == wanted
     return at[known], known
 
 

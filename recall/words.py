@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from domain.languages import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced, unspaced_length
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff\u20d0-\u20ff"
 _PIECE = pattern_of(

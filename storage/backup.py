@@ -28,8 +28,10 @@ _DATABASE = "memory.db"
 def back_up(folder: Path, target: Path) -> int:
     """Copy the memory of a data directory into a new file. Returns its size in bytes.
 
-    Raises StorageError (``backup.exists``, ``backup.nothing``), Damaged, DiskFull, ReadOnly.
+    Raises StorageError (``backup.exists``, ``backup.no_folder``, ``backup.nothing``), Damaged, DiskFull, ReadOnly.
     """
+    if not target.absolute().parent.is_dir():
+        raise errors.StorageError("backup.no_folder", path=str(target.absolute().parent))
     unfinished = target.with_name(f".{target.name}.new")
     try:
         copy_of(folder, target, unfinished)

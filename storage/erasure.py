@@ -20,7 +20,7 @@ from threading import Lock
 from typing import TypedDict
 
 from domain.facts import Fact, Note, Relation
-from domain.records import IMAGES, ErasureScope, Summary, Turn
+from domain.records import IMAGES, ErasureScope, Session, Summary, Turn
 from domain.tree import Chapter
 from storage import proof
 from storage.image_lines import Filtered, LineFilter, Tokens, same
@@ -91,7 +91,7 @@ class Eraser:
         return self._with_derived(turns)
 
     def session(self, session_id: str) -> ErasureScope:
-        """A whole session and what was made from it. The active one stays, empty."""
+        """A whole session and what was made from it."""
         session = self.store.session(session_id)
         if session is None:
             return ErasureScope()
@@ -144,6 +144,8 @@ class Eraser:
     def _with_derived(
         self, turns: Sequence[Turn], whole: Sequence[str] = (), words: str = ""
     ) -> ErasureScope:
+        emptied = self._emptied(turns)
+        whole = [*whole, *(session.session_id for session in emptied)]
         sessions = list(dict.fromkeys([*(turn.session_id for turn in turns), *whole]))
         summaries = [
             summary for session_id in sessions if (summary := self._summary_of(session_id, turns, whole))
@@ -156,9 +158,19 @@ class Eraser:
             tuple(text for image in images for text in image.left),
             tuple(dict.fromkeys(line for image in images for line in image.lines)),
             in_flight=tuple(session_id for session_id in whole if self.store.in_flight(session_id)),
+            sessions=emptied,
             words=words,
             chapters=self._chapters_over(turns, summaries),
             **self._known(turns),
+        )
+
+    def _emptied(self, turns: Sequence[Turn]) -> tuple[Session, ...]:
+        """The archived sessions of which nothing is left without these turns. An active one stays, empty."""
+        going = {turn.text_id for turn in turns}
+        touched = (self.store.session(one) for one in dict.fromkeys(turn.session_id for turn in turns))
+        archived = [session for session in touched if session and session.status == "archived"]
+        return tuple(
+            one for one in archived if {turn.text_id for turn in self.store.turns_of(one.session_id)} <= going
         )
 
     def _chapters_over(self, turns: Sequence[Turn], summaries: Sequence[Summary]) -> tuple[Chapter, ...]:

@@ -20,7 +20,7 @@ from typing import Literal
 
 from domain.facts import Change, Decided, Fact, Slot
 from domain.languages import is_name, is_unspaced
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 
 #: What can happen to a fact after it was learned. The last three are done by a person.
 Happened = Literal[

@@ -7,11 +7,10 @@ when it is told again; each step is one commit, so that a kill costs nothing and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from domain.fading import ForgetLimit, Leaf
-from domain.records import IMAGES, ErasureScope, Session
+from domain.records import IMAGES, ErasureScope
 from storage.erasure import Eraser
 from storage.image_lines import same
 from storage.store import Store
@@ -60,10 +59,7 @@ class FadingVerbs:
         self._tell_index([])
 
     def scopes_of(self, leaves: Sequence[Leaf]) -> list[ErasureScope]:
-        """What erasures of these would take, with the sessions that are empty then.
-
-        What would take a pinned line along stays.
-        """
+        """What erasures of these would take. What would take a pinned line along stays."""
         turns = [one.name for one in leaves if not one.is_session]
         chosen = self._eraser.turns(turns)
         if self._takes_pinned(chosen):
@@ -71,8 +67,7 @@ class FadingVerbs:
                 [one for one in turns if not self._takes_pinned(self._eraser.turns([one]))]
             )
         whole = [self._eraser.session(one.name) for one in leaves if one.is_session]
-        scopes = [replace(chosen, sessions=self._emptied(chosen)), *whole]
-        return [one for one in scopes if one and not self._takes_pinned(one)]
+        return [one for one in (chosen, *whole) if one and not self._takes_pinned(one)]
 
     def take_out(self, chosen: ErasureScope) -> None:
         """Let this be in no answer any more; ``Memory.finish_erasing`` takes it out of every file.
@@ -82,14 +77,6 @@ class FadingVerbs:
         fresh = self._eraser.refreshed(chosen)
         self._eraser.take_out(fresh)
         self._tell_index([*(one.text_id for one in fresh.turns), *(one.text_id for one in fresh.summaries)])
-
-    def _emptied(self, chosen: ErasureScope) -> tuple[Session, ...]:
-        """The archived sessions of which nothing is left."""
-        going = {turn.text_id for turn in chosen.turns}
-        touched = dict.fromkeys(turn.session_id for turn in chosen.turns)
-        empty = [one for one in touched if {turn.text_id for turn in self._store.turns_of(one)} <= going]
-        sessions = (self._store.session(one) for one in empty)
-        return tuple(one for one in sessions if one and one.status == "archived")
 
     def _takes_pinned(self, chosen: ErasureScope) -> bool:
         """Whether a line goes that holds a pin."""

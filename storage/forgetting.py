@@ -117,6 +117,25 @@ class Forgetting(MemoryReader):
             for image in IMAGES:
                 self._images.take_lines(image, lines[image])
 
+    @contextmanager
+    def _lines_lost(self, turns: Sequence[str]) -> Iterator[None]:
+        """One commit in which turns go, and the lines that rest on them out of every version of the images."""
+        if any(self._ever_resting_on(turns).values()):
+            self._images.publish()
+        with self._store.in_one_commit():
+            lost = self._ever_resting_on(turns)
+            yield
+            for image, lines in lost.items():
+                if lines:
+                    self._store.lose_lines(image, lines)
+
+    def _ever_resting_on(self, turns: Sequence[str]) -> dict[Image, set[str]]:
+        """The lines that ever rested on these turns; one that a person pinned rests on their own word."""
+        pinned = {
+            line.strip() for image in IMAGES for pin in self._store.pins(image) for line in pin.split("\n")
+        }
+        return {image: set(self._store.lines_ever_resting_on(image, turns)) - pinned for image in IMAGES}
+
     def _tell_index(self, gone: Sequence[str]) -> None:
         """Texts are new or gone."""
         raise NotImplementedError

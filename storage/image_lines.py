@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from domain.languages import is_unspaced
-from domain.patterns import pattern_of
 from domain.records import ImageVersion, Turn
+from domain.text import pattern_of
 
 #: Cuts a text into words, without those that say nothing; marks begin with ``@``.
 Tokens = Callable[[str], Sequence[str]]

@@ -26,8 +26,8 @@ _AT_ONCE = 200
 class Past:
     """What was brought along into one memory.
 
-    ``tell_index`` is told when texts are new or gone; ``taking_lines`` is a commit in which turns go, with the lines of
-    the images that rest on them.
+    ``tell_index`` is told when texts are new or gone; ``losing_lines`` is a commit in which turns go, and the
+    lines that rest on them out of every version of the images.
     """
 
     def __init__(
@@ -36,14 +36,14 @@ class Past:
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         tell_index: Callable[[Sequence[str]], None],
-        taking_lines: Callable[[Sequence[str]], AbstractContextManager[None]],
+        losing_lines: Callable[[Sequence[str]], AbstractContextManager[None]],
     ) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id
         self._ids = new_id
         self._tell_index = tell_index
-        self._taking_lines = taking_lines
+        self._losing_lines = losing_lines
 
     # -- bringing along ------------------------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ class Past:
         """
         gone = 0
         while turns := self._store.turns_of_import(number, _AT_ONCE):
-            with self._taking_lines(turns):
+            with self._losing_lines(turns):
                 removed = self._store.remove_past(turns)
             self._tell_index(removed)
             gone += len(turns)

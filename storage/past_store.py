@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from domain.imports import Added, DueSession, ImportSource, PastPiece, ReadingLeft
+from domain.records import Image
 
 
 class PastStore(Protocol):
@@ -27,6 +28,14 @@ class PastStore(Protocol):
 
     def remove_past(self, text_ids: Sequence[str]) -> list[str]:
         """Remove turns, and the sessions of an import of which nothing is left. Returns what is gone."""
+        ...
+
+    def lines_ever_resting_on(self, image: Image, turns: Sequence[str]) -> list[str]:
+        """The lines of any version of an image that rest on any of these turns."""
+        ...
+
+    def lose_lines(self, image: Image, lines: Collection[str]) -> None:
+        """Leave these lines out of every version of an image; the versions stay."""
         ...
 
     def add_past(self, source: int, piece: PastPiece, now: str, new_id: Callable[[], str]) -> Added:

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from storage.sqlite.database import Database
+from tests.house import Mind
+from tests.server import ScriptedServer
 
 # A busy machine is no failure, the same examples come every time, and nothing is left behind.
 settings.register_profile(
@@ -80,6 +82,19 @@ def new_id() -> Count:
 @pytest.fixture
 def log() -> logging.Logger:
     return logging.Logger("test", logging.CRITICAL)
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    """A model server on loopback; what it answers is told to it."""
+    with ScriptedServer() as running:
+        yield running
+
+
+@pytest.fixture
+def mind(server: ScriptedServer) -> Mind:
+    """What its model answers: as a friend does, while a task is not answered otherwise."""
+    return Mind(server)
 
 
 @pytest.fixture

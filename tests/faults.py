@@ -370,7 +370,7 @@ MALFORMED = (
 )
 
 FORGIVEN = (
-    Fault("slow_tokens", (say(HELLO, pause=0.25),), timeout=1.0),
+    Fault("slow_tokens", (say(HELLO, pause=0.25),)),
     Fault("length", (say(HELLO, "length"),), finish="length"),
     Fault("a_whole_reply_where_a_stream_was_asked", (answer(whole(HELLO)),)),
     Fault(

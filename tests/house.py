@@ -13,7 +13,7 @@ from typing import Any
 
 import config
 from conversation import Conversation, Replied
-from domain.events import Stop
+from domain.workers import Stop
 from jobs.keeping import session_to_open
 from jobs.saving import Saved, SaveEvent
 from llm import Llm

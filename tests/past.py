@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from domain.events import Stop
 from domain.histories import PastConversation, PastMessage, Spoken, Unread
 from domain.records import Turn
+from domain.workers import Stop
 from jobs.importing import Brought, Importing, Teller, plain_name
 from memory import Memory
 

@@ -41,7 +41,7 @@ from people import People, Registry, registry_in
 from tests.interfaces.terminal.pseudo import ROOT, environment
 from tests.warm import Piped
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 VERSION = "9.9.9"
 
 

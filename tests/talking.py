@@ -13,9 +13,10 @@ from typing import Any
 
 import config
 from domain import errors
-from domain.events import ReasoningDelta, Reply, ReplyEvent, Retrying, Stop, TextDelta
+from domain.events import ReasoningDelta, Reply, ReplyEvent, Retrying, TextDelta
 from domain.records import PREFIX, Round, Turn
 from domain.settings import Settings
+from domain.workers import Stop
 from llm import Answered, Layers, Llm, Message
 from models.chat import Patience
 

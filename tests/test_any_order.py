@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from domain.events import Stop
+from domain.workers import Stop
 from storage import proof
 from tests.conftest import Count, SetClock
 from tests.house import House, friend

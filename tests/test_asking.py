@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from domain import errors
-from domain.events import MemoryAnswer, Stop
+from domain.events import MemoryAnswer
 from domain.languages import estimate
 from domain.recollection import Looked, Planned, Reflected
+from domain.workers import Stop
 from jobs.asking import Asking
 from models.search_prompts import SEARCH_TEMPLATES
 from recall.questions import wants_plan
@@ -23,12 +24,6 @@ from tests.server import Exchange, ScriptedServer, answer, hang, say, status
 
 SEVERAL = "What did my cat break, and where did I move?"
 EMBEDDING = {"EMBEDDING_MODEL": "vectors"}
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
 
 
 @pytest.fixture

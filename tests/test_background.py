@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from domain import errors
-from domain.events import Stop
-from domain.workers import Workers
+from domain.workers import Stop, Workers
 from jobs.background import Background
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from domain import errors
 from domain import text as texts
-from domain.events import Stop
 from domain.languages import estimate, language_of
 from domain.recollection import Recollection
 from domain.text import MAX_INPUT_BYTES, mask
-from interfaces.terminal.reply import QuotedStream, stream_for
+from domain.workers import Stop
+from interfaces.terminal.reply import QuotationSplitter, QuotedStream, stream_for
 from interfaces.terminal.screen import Screen
 from models.chat import MAX_PROMPT
 from models.faults import failure_of
@@ -47,7 +47,7 @@ _HARD = (
 
 
 def _split(given: str) -> None:
-    splitter = texts.QuotationSplitter()
+    splitter = QuotationSplitter()
     for at in range(0, len(given), 50):
         splitter.feed(given[at : at + 50])
     splitter.finish()

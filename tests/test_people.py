@@ -16,7 +16,7 @@ import pytest
 
 import config
 from domain.errors import DataInUse, UsageError
-from domain.events import Stop
+from domain.workers import Stop
 from llm import Llm
 from models.chat import Patience
 from people import ME, Companion, People, Registry, folder_of, registry_in

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.records import not_withheld
+from domain.workers import Stop
 from tests.house import House, friend, house
 from tests.past import bring, talk
 from tests.server import ScriptedServer, say, status, vectors

@@ -13,7 +13,8 @@ import pytest
 
 from conversation import Replied
 from domain import errors
-from domain.events import Stop, TextDelta
+from domain.events import TextDelta
+from domain.workers import Stop
 from jobs.saving import Stage
 from storage.owner import Owner
 from tests import torture

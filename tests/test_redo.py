@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.events import Stop
+from domain.workers import Stop
 from tests.conftest import Count, SetClock
 from tests.house import House, friend, house
 from tests.server import ScriptedServer

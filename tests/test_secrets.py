@@ -6,7 +6,6 @@ import logging
 import os
 import stat
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from interfaces.debug_log import DebugLog
 from tests.growing import growth
 from tests.interfaces.terminal.pseudo import chatting
 from tests.program import run
-from tests.server import Exchange, ScriptedServer, status
+from tests.server import Exchange, status
 
 CANARY = "sk-canary-4f1c9a7e2b6d8035"
 OTHER = "emb-canary-77aa01bc93de"
@@ -70,10 +69,10 @@ def test_two_threads_may_log_errors(tmp_path):
     debug = DebugLog(tmp_path / "logs", (CANARY,))
     other = threading.Thread(target=lambda: debug.log.error("from a thread"), daemon=True)
     other.start()
-    other.join(10)
+    other.join(60)
     mine = threading.Thread(target=lambda: debug.log.error("from another"), daemon=True)
     mine.start()
-    mine.join(10)
+    mine.join(60)
     assert not mine.is_alive(), "the first thread kept the lock"
     debug.close()
     assert "from another" in (tmp_path / "logs" / "errors.log").read_text()
@@ -111,12 +110,6 @@ def holds_canary(folder: Path) -> list[str]:
         str(path) for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != ".env" and any(needle in path.read_bytes() for needle in needles)
     ]  # fmt: skip
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
 
 
 @pytest.mark.parametrize("place", ["environment", ".env"])

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from domain import errors
-from domain.events import Stop, TextDelta
+from domain.events import TextDelta
 from domain.records import ErasureScope
+from domain.workers import Stop
 from jobs.renewing import renew
 from jobs.saving import Stage
 from recall.words import tokens

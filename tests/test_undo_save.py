@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from domain.events import Stop
 from domain.facts import Change, Learned, News
+from domain.workers import Stop
 from jobs.undoing import SaveUndone
 from tests.conftest import Count, SetClock
 from tests.contract.test_knowing import new_fact, new_note, window_of

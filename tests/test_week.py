@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from domain.events import Stop
 from domain.records import PREFIX
+from domain.workers import Stop
 from jobs.saving import NothingToSave
 from tests.house import House, friend, house, marked
 from tests.server import ScriptedServer

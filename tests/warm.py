@@ -18,6 +18,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import pty
 import runpy
 import signal
@@ -28,7 +29,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -39,9 +40,13 @@ from ptyprocess import PtyProcess
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = str(ROOT / "main.py")
 _LIBRARIES = (
-    "lancedb", "main", "numpy", "openai.resources.chat.completions", "pyarrow.dataset", "lance_namespace", "rich.text",
-    "rich.table", "prompt_toolkit.shortcuts", "Stemmer", "interfaces.http.app", "interfaces.http.serving", "uvicorn",
+    "lancedb", "main", "numpy.typing", "numpy.ma", "openai.resources.chat.completions.messages", "pyarrow.dataset",
+    "openai.resources.chat.chat", "lance_namespace", "rich.text", "rich.table", "rich.logging",
+    "prompt_toolkit.shortcuts", "Stemmer", "dotenv", "encodings.utf_8_sig", "encodings.idna",
+    "anyio._backends._asyncio", "anyio.streams.tls", "pydantic.v1", "fastapi.telemetry._runtime", "uvicorn.lifespan.on",
+    "uvicorn.loops.asyncio", "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
+_OURS = ("domain", "facts", "histories", "interfaces", "jobs", "models", "recall", "storage")
 #: What the environment of the loaded process says to Python, and so that of every run that it begins.
 _OF_PYTHON = {"PYTHONUTF8": "1", "PYTHONWARNINGS": "ignore"}
 _MOST = 100_000
@@ -146,14 +151,32 @@ def _umask() -> int:
 
 def main(descriptor: int) -> None:
     """Load, then begin a run an order."""
-    for name in _LIBRARIES:
+    for name in (*_LIBRARIES, *_modules_of_ours()):
         importlib.import_module(name)
+    _make_what_every_run_makes()
     gc.freeze()
     with socket.socket(fileno=descriptor) as line:
         while (ordered := _next_run(line)) is None:
             pass
     if isinstance(ordered, tuple):
         _play(*ordered)
+
+
+def _modules_of_ours() -> Iterator[str]:
+    for room in _OURS:
+        yield from (found.name for found in pkgutil.walk_packages([str(ROOT / room)], f"{room}."))
+
+
+def _make_what_every_run_makes() -> None:
+    """The file of a new database, which a process makes once and copies, and the compiled patterns."""
+    from domain.text import pattern_of
+    from storage.sqlite.database import newborn
+    from storage.sqlite.migrations import STEPS
+
+    newborn(STEPS)
+    late = type(pattern_of(""))
+    for pattern in [one for one in gc.get_objects() if type(one) is late]:
+        pattern.search  # noqa: B018
 
 
 def _next_run(line: socket.socket) -> tuple[Order, list[int]] | bool | None:

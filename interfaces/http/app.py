@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, FastAPI
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.http import chat_api, docs_page, health, memory_api, openai_api, page_api
 from interfaces.http.error_answers import Detail, ErrorBody, Problems, detail, documented
 from interfaces.http.guards import Guards, HostNames

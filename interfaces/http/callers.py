@@ -12,7 +12,7 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
-from domain.events import Stop
+from domain.workers import Stop
 from people import EVERYBODY, ME, Token
 
 

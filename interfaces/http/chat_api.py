@@ -15,11 +15,12 @@ from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Query, Requ
 from pydantic import BaseModel, Field, Strict
 
 from domain import errors
-from domain.events import Reply, Stop
+from domain.events import Reply
 from domain.records import Finish
 from domain.text import clean
+from domain.workers import Stop
 from interfaces.http.callers import Calling
-from interfaces.http.limits import spend
+from interfaces.http.limits import Affordable, spend
 from interfaces.service.chat_memory import ChatAsked, ChatMemory, ListedMemory
 from interfaces.service.held_history import Said
 from people import Instruction, People
@@ -153,7 +154,7 @@ def router(people: People) -> APIRouter:
 
 
 def _add_chat(routes: APIRouter, service: ChatMemory) -> None:
-    @routes.post("/chat", tags=["chat"])
+    @routes.post("/chat", tags=["chat"], dependencies=[Affordable])
     def chat(
         body: ChatBody,
         caller: Calling,

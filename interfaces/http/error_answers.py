@@ -101,7 +101,13 @@ _DOCUMENTED = (400, 401, 403, 404, 405, 408, 413, 415, 421, 422, 429, 500, 502, 
 
 def documented(model: type[BaseModel] = Detail) -> dict[int | str, dict[str, Any]]:
     """The ``responses`` of a door whose errors have this form."""
-    return {status: {"model": model, "description": HTTPStatus(status).phrase} for status in _DOCUMENTED}
+    # FastAPI makes a validator of every ``model``, of every route anew: one brings the form into the description.
+    first, *others = _DOCUMENTED
+    referred = {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+    return {
+        first: {"model": model, "description": HTTPStatus(first).phrase},
+        **{status: {"description": HTTPStatus(status).phrase, "content": referred} for status in others},
+    }
 
 
 class Problems:
@@ -167,7 +173,8 @@ class Problems:
             status = _USAGE.get(fault.key, 422)
             return Problem(status, fault.key, self._words.error(fault), error=fault)
         row = next(row for row in _TABLE if isinstance(fault, row.kind))
-        if isinstance(fault, errors.StorageError) or row.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        broken = isinstance(fault, errors.StorageError) and not isinstance(fault, errors.DataInUse)
+        if broken or row.status == HTTPStatus.INTERNAL_SERVER_ERROR:
             self._log.error("%s", fault, exc_info=fault)
         wait = fault.retry_after if isinstance(fault, errors.ModelError) else None
         if wait is None and row.soon:

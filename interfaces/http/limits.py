@@ -3,7 +3,8 @@
 Promises: a request counts until the last byte of its answer is out, also a streamed one; a body is read whole before
 anything is done with it, so that neither a slow nor an endless one holds a memory; who asks too much is told when to
 come again, and costs nobody else anything. What the model read and wrote for a reply is counted before the reply is
-out, by the day of the person's clock, for as long as the server runs.
+out, by the day of the person's clock, for as long as the server runs; who has used up a day gets no further reply, and
+all else as before.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any
 
+from fastapi import Depends
 from pydantic import StringConstraints
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -32,7 +34,7 @@ LONGEST_TEXT = 1_000_000
 #: Seconds in which a body has to come.
 BODY_TIMEOUT = 30.0
 _MINUTE = 60.0
-#: Under which a door finds, in the state of its request, where to tell how many tokens a reply took.
+#: Under which a door finds, in the state of its request, whether a reply may be had and where to tell what it took.
 _SPENT = "tokens_spent"
 
 #: A text of a caller, of a length that can be dealt with.
@@ -51,11 +53,16 @@ class _Use:
 
 
 class _Spent:
-    """How many tokens one request took; what is told last holds."""
+    """How many tokens one request took; what is told last holds. ``check`` raises where none is left."""
 
-    def __init__(self, use: _Use) -> None:
+    def __init__(self, use: _Use, check: Callable[[_Use], None]) -> None:
         self._use = use
+        self._check = check
         self._tokens = 0
+
+    def check(self) -> None:
+        """Raises what answers a request for a reply where the day is used up."""
+        self._check(self._use)
 
     def tell(self, tokens: int) -> None:
         """So many, all in all."""
@@ -124,7 +131,7 @@ class Limits:
         use = self._uses.setdefault(caller.name, _Use())
         self._admit(use)
         use.under_way += 1
-        state[_SPENT] = _Spent(use)
+        state[_SPENT] = _Spent(use, self._check_day)
         try:
             yield
         finally:
@@ -139,10 +146,9 @@ class Limits:
             raise _Refused(self._problems.of(429, "served.too_often", wait=wait, most=self._per_minute))
         if use.under_way >= self._at_once:
             raise _Refused(self._problems.of(429, "served.too_many", wait=1, most=self._at_once))
-        self._admit_today(use)
         use.came.append(now)
 
-    def _admit_today(self, use: _Use) -> None:
+    def _check_day(self, use: _Use) -> None:
         now = self._now()
         if use.day != now.date():
             use.day, use.tokens = now.date(), 0
@@ -176,6 +182,16 @@ class Limits:
 
     def _too_large(self) -> Problem:
         return self._problems.of(413, "served.too_large", most=self._largest)
+
+
+async def affordable(request: Request) -> None:
+    """Refuses a reply where the tokens of the caller's day are used up."""
+    spent: _Spent = request.scope["state"][_SPENT]
+    spent.check()
+
+
+#: Of a path operation that has a model reply: it is refused where the caller's day is used up.
+Affordable = Depends(affordable)
 
 
 def spend(request: Request, asked: int | None, said: int | None, texts: Iterable[str]) -> None:

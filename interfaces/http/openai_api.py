@@ -20,10 +20,10 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.http.callers import Caller, Calling, Leaving
 from interfaces.http.error_answers import Problem, Problems
-from interfaces.http.limits import spend
+from interfaces.http.limits import Affordable, spend
 from interfaces.service.chat_requests import read_request
 from interfaces.service.relayed_chats import OWN_MODEL, Prepared, RelayedChats
 from models.relaying import Answer, Heard, Relay
@@ -56,7 +56,7 @@ def router(people: People) -> APIRouter:
     api = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
     chats = RelayedChats(people)
 
-    @api.post("/chat/completions")
+    @api.post("/chat/completions", dependencies=[Affordable])
     def complete(
         asked: Request,
         caller: Calling,

@@ -12,17 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Header, HTTPException, Query, Response
+from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from conversation import Conversation
+from domain.events import Reply
 from domain.facts import Fact
 from domain.recollection import Recollection
 from domain.records import ErasureScope, Session
 from domain.text import admitted
 from interfaces.http import page_shapes as shapes
 from interfaces.http.callers import Caller, Calling, Stopping
-from interfaces.http.limits import Text
+from interfaces.http.limits import Affordable, Text, spend
 from interfaces.http.page.preferred_language import preferred
 from interfaces.http.page_chat import PageChat, PageReply
 from interfaces.messages import Words
@@ -33,6 +34,7 @@ from people import Companion, People
 #: Sessions, facts, relations and messages that are told at once, at the most.
 _SESSIONS, _FACTS, _RELATIONS, _MESSAGES = 50, 300, 200, 400
 _LONGEST_NAME = 2_000
+Number = Annotated[int, Path(ge=0, le=2**63 - 1)]
 Kind = TypeVar("Kind")
 
 
@@ -131,10 +133,16 @@ def _talking(api: APIRouter, people: People) -> None:
         with _companion(people, caller) as companion:
             return _now(companion, _going_on(companion))
 
-    @api.post("/chat")
-    async def chat(said: PageSaid, caller: Calling, words: InLanguage, server: Stopping) -> Response:
+    @api.post("/chat", dependencies=[Affordable])
+    async def chat(
+        said: PageSaid, caller: Calling, words: InLanguage, server: Stopping, asked: Request
+    ) -> Response:
         """Waits for nothing but the loop: the turn has a thread of its own."""
-        turn = PageChat(people, words, caller.person(), admitted(said.text))
+
+        def count(reply: Reply) -> None:
+            spend(asked, reply.prompt_tokens, reply.completion_tokens, [said.text, reply.text])
+
+        turn = PageChat(people, words, caller.person(), admitted(said.text), count)
         await turn.begin(server)
         return PageReply(turn)
 
@@ -243,12 +251,14 @@ def _knowing(api: APIRouter, people: People) -> None:
             return _facts(companion, words, [one for one in known if past or one.current])
 
     @api.get("/facts/{number}")
-    def fact(number: int, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
+    def fact(number: Number, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
         with _companion(people, caller) as companion:
             return _evidence(companion, words, _found(companion.memory.fact(number)))
 
     @api.post("/facts/{number}")
-    def decide(number: int, asked: PageDecision, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
+    def decide(
+        number: Number, asked: PageDecision, caller: Calling, words: InLanguage
+    ) -> shapes.PageEvidence:
         with _companion(people, caller) as companion, companion.turns:
             _decide(companion, _found(companion.memory.fact(number)), asked.decision)
             return _evidence(companion, words, _found(companion.memory.fact(number)))

@@ -21,7 +21,8 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from domain import errors
-from domain.events import Notice, Recalled, Replied, Retrying, Stop, TextDelta, TurnEvent
+from domain.events import Notice, Recalled, Replied, Reply, Retrying, TextDelta, TurnEvent
+from domain.workers import Stop
 from interfaces.http.error_answers import Problems
 from interfaces.http.page_shapes import recalled_shape, turn_shape
 from interfaces.messages import Words
@@ -51,11 +52,15 @@ class PageReply(StreamingResponse):
 class PageChat:
     """One turn of one person, under way."""
 
-    def __init__(self, people: People, words: Words, person: str, text: str) -> None:
+    def __init__(
+        self, people: People, words: Words, person: str, text: str, count: Callable[[Reply], None]
+    ) -> None:
+        """``count`` is told what a reply took, before anybody sees its end."""
         self._people = people
         self._words = words
         self._person = person
         self._text = text
+        self._count = count
         self._stop = Stop()
         self._loop = asyncio.get_running_loop()
         self._came: asyncio.Queue[_Came] = asyncio.Queue()
@@ -112,7 +117,8 @@ class PageChat:
                 return {"is": "notice", "text": self._words.notice(event)}
             case Retrying(_, attempt, of, seconds):
                 return {"is": "retrying", "attempt": attempt, "of": of, "seconds": round(seconds)}
-            case Replied(spoken):
+            case Replied(spoken, reply):
+                self._count(reply)
                 user, assistant = (asdict(turn_shape(turn)) for turn in spoken.turns)
                 return {"is": "replied", "user": user, "assistant": assistant}
         return None

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.errors import Exit
-from domain.events import Stop
 from domain.settings import Settings
+from domain.workers import Stop
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from llm import Llm

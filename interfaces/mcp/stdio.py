@@ -10,7 +10,7 @@ import logging
 import threading
 
 from domain.errors import Exit
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.interrupting import Wishes
 from interfaces.mcp.server import Ctx, make_server
 from interfaces.messages import Words

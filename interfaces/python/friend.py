@@ -21,9 +21,10 @@ from types import TracebackType
 from typing import Self
 
 import config
-from domain.events import MemoryAnswer, Replied, Stop
+from domain.events import MemoryAnswer, Replied
 from domain.records import Session
 from domain.text import admitted
+from domain.workers import Stop
 from interfaces.debug_log import DebugLog
 from interfaces.service.bodies import EndSessionResponse, ProcessResponse, Remembered, SessionStatusResponse
 from interfaces.service.memory_service import MemoryService

@@ -26,13 +26,13 @@ from typing import Any, Self
 
 import config
 from domain import errors
-from domain.events import Stop
 from domain.forests import MemoryUnit, unit_of_turn
 from domain.imports import PastPiece, PastTurn
 from domain.recollection import RecallLimits
 from domain.records import Role, Turn
 from domain.settings import Settings
 from domain.text import admitted, clean
+from domain.workers import Stop
 from interfaces.debug_log import DebugLog
 from interfaces.python.embedding_handlers import EmbeddingHandler, ForeignHandler, embedder_of
 from interfaces.python.unit_filters import UnitFilter, passes

@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from math import isqrt
 
 from domain.errors import Interrupted
-from domain.events import Reply, Stop
+from domain.events import Reply
 from domain.held import DueCleaning, KeptMemory
 from domain.languages import Language, language_of
 from domain.text import admitted, new_boundary
+from domain.workers import Stop
 from interfaces.service.held_history import HeldHistory, Kept, Said, key_of
 from interfaces.service.upkeep import Upkeep
 from jobs.cleaning import ROUND, due_rounds, months_before, recalled

@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from domain.events import Stop
 from domain.facts import Relation
 from domain.recollection import RecallLimits, Recollection
 from domain.text import admitted
+from domain.workers import Stop
 from interfaces.service import memories_told
 from interfaces.service.bodies import (
     ActiveSession,

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal
 
+from domain.errors import DataInUse
 from domain.languages import language_of
 from domain.recollection import Recollection
 from domain.text import new_boundary
@@ -93,8 +94,9 @@ class RelayedChats:
         try:
             with self._people.companion(person) as companion:
                 told = self._told_to(companion, request, key)
-        except Exception:  # whatever it is: somebody waits for a reply that does not depend on it
-            self._people.log.exception("a chat goes on without its memory")
+        except Exception as fault:  # whatever it is: somebody waits for a reply that does not depend on it
+            if not isinstance(fault, DataInUse):
+                self._people.log.exception("a chat goes on without its memory")
             return Prepared(person, request, body, "failed")
         given = with_memory(request, told.profile, told.recalled)
         started = self._people.clock().isoformat(timespec="seconds")

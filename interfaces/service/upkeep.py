@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from domain.events import Stop
+from domain.workers import Stop
 from jobs.background_queue import BackgroundQueue
 from jobs.cleaning import Cleaning
 from people import Companion, People

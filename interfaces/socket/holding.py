@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.messages import Words
 from interfaces.service.memory_service import MemoryService
 from interfaces.socket import line

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, SupportsFloat
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 
 NAME = ".socket"
 #: As long may the name of a socket be everywhere, in bytes.
@@ -180,7 +180,10 @@ def _parts(line: socket.socket, stop: Stop | None, patience: float | None) -> It
 
 
 def _read(text: bytes) -> dict[str, Any]:
-    found = json.loads(text, object_hook=_as_ours)
+    try:
+        found = json.loads(text, object_hook=_as_ours)
+    except RecursionError as fault:
+        raise ValueError("nested too deeply") from fault
     return found if isinstance(found, dict) else {}
 
 

@@ -10,7 +10,7 @@ import threading
 from contextlib import ExitStack
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.messages import Words
 from interfaces.service.memory_service import MemoryService
 from interfaces.socket.holding import Holding

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from conversation import Conversation, Recalled, Replied, TurnEvent
-from domain.events import MemoryAnswer, Notice, ReasoningDelta, Retrying, Stop, TextDelta
+from domain.events import MemoryAnswer, Notice, ReasoningDelta, Retrying, TextDelta
 from domain.text import one_line
+from domain.workers import Stop
 from interfaces.messages import Words
 from interfaces.terminal.batch import recalled
 from interfaces.terminal.reply import counts_of

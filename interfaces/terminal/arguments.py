@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
 from domain import errors
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from interfaces.messages import Words
 from people import ME
 
@@ -145,6 +145,17 @@ def _check_serving(options: Options, *, given_where: bool) -> None:
         raise errors.UsageError("usage.serve_alone")
 
 
+def _named(value: str) -> str:
+    """What a flag names; an empty name is none, and would be the folder of the program."""
+    if not value.strip():
+        raise argparse.ArgumentTypeError("expected one argument")
+    return value
+
+
+def _path(value: str) -> Path:
+    return Path(_named(value))
+
+
 def _port(value: str) -> int:
     if not re.fullmatch(r"[0-9]{1,5}", value) or int(value) > 65_535:
         raise argparse.ArgumentTypeError(value)
@@ -194,17 +205,17 @@ def _parser(words: Words) -> argparse.ArgumentParser:
     add("-p", dest="say", metavar="TEXT")
     add("--here", action="store_true")
     add("--ask", metavar="QUESTION")
-    add("--batch", metavar="FILE")
+    add("--batch", metavar="FILE", type=_named)
     add("--json", action="store_true")
     add("--new", action="store_true")
     add("--incognito", action="store_true")
     add("--plain", action="store_true")
     add("--no-stream", dest="stream", action="store_false")
     add("--check", action="store_true")
-    add("--backup", metavar="FILE", type=Path)
-    add("--restore", metavar="FILE", type=Path)
-    add("--export", metavar="FILE")
-    add("--import", nargs="+", metavar="FILE", type=Path)
+    add("--backup", metavar="FILE", type=_path)
+    add("--restore", metavar="FILE", type=_path)
+    add("--export", metavar="FILE", type=_named)
+    add("--import", nargs="+", metavar="FILE", type=_path)
     add("--me", action="append", metavar="NAME")
     add("--dates", choices=("day", "month"))
     add("--dry-run", action="store_true")

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain import errors
-from domain.patterns import pattern_of
-from domain.text import clean, inert
+from domain.text import clean, inert, pattern_of
 
 #: Bytes that a file may have.
 MOST = 200_000

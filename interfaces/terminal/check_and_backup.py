@@ -13,8 +13,8 @@ from typing import TextIO
 from config import ENV_LINE
 from domain import errors
 from domain.errors import Exit
-from domain.events import Stop
 from domain.settings import Settings
+from domain.workers import Stop
 from interfaces.messages import Words
 from interfaces.terminal.pump import waited
 from interfaces.terminal.screen import Screen

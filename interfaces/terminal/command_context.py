@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from conversation import Conversation
 from domain import errors
-from domain.events import Stop
 from domain.settings import Settings
+from domain.workers import Stop
 from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from domain.patterns import pattern_of
-from domain.text import inert
+from domain.text import inert, pattern_of
 from interfaces.terminal.style import Span, cells_of
 
 #: Letters of a stem that must be the same: "stories" is found by "stori".

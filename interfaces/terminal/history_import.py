@@ -16,11 +16,11 @@ from typing import TypeVar
 
 from domain import errors
 from domain.errors import Exit
-from domain.events import Stop
 from domain.histories import HistoryFile, Unread
 from domain.imports import Look
 from domain.records import IMAGES
 from domain.settings import Settings
+from domain.workers import Stop
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder
@@ -90,6 +90,8 @@ class HistoryImport:
                 self._show_look(seen)
             elif not seen.conversations:
                 self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
+                if not (seen.left_out or seen.unread):
+                    self._tell("history.no_conversations", "warning", path=path)
             else:
                 self._bring(file, path, sha256, who)
         return read
@@ -170,7 +172,8 @@ class HistoryImport:
         assert isinstance(brought, Brought)
         self.messages += brought.messages
         count = self.words.count
-        self._tell("import.done", "good", source=self._source(brought.source), **{
+        done = "import.done" if brought.messages or not brought.known else "import.nothing_new"
+        self._tell(done, "good", source=self._source(brought.source), **{
             "number": brought.number,
             "messages": count("message", brought.messages),
             "sessions": count("session", brought.sessions),

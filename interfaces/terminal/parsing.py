@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 
 _COMMAND = pattern_of(r"[/／、]([A-Za-zＡ-Ｚａ-ｚ]{1,20})(?:[\s\u3000]+(.*))?", re.DOTALL)
 _ESCAPED = pattern_of(r"(?:[/／]){2}")
@@ -132,7 +132,7 @@ def nearest(name: str, commands: Mapping[str, Known]) -> str:
     names = harmless + [other for other in ALIASES if ALIASES[other][0] in harmless]
     begun = sorted(known for known in names if known.startswith(name))
     inside = sorted(known for known in names if name.startswith(known))
-    return (begun or difflib.get_close_matches(name, names, 1, 0.5) or inside or ["help"])[0]
+    return (begun or difflib.get_close_matches(name, names, 1) or inside or ["help"])[0]
 
 
 def is_block_mark(line: str) -> bool:

@@ -25,6 +25,7 @@ from interfaces.terminal.attaching import begun_path
 from interfaces.terminal.command_context import Choices
 from interfaces.terminal.keys import PasteHearingInput, Pasting, bindings, select_all, teach_new_line_keys
 from interfaces.terminal.line_source import PROMPT
+from interfaces.terminal.markdown.flow import in_rows
 from interfaces.terminal.parsing import Typed, block_of
 from interfaces.terminal.prompt_sources import ListCompleter, MessageCompleter, PromptHistory
 from interfaces.terminal.screen import is_gone
@@ -156,7 +157,7 @@ class EditorLine:
         """The answer to a question; None when it was broken off with Ctrl-C or Ctrl-D."""
         names = tuple(choices)
         session: PromptSession[str] = PromptSession(
-            inert(question),
+            in_rows(inert(question), self._output.get_size().columns),
             is_password=hidden,
             completer=ListCompleter(names) if names else None,
             complete_while_typing=False,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 
 T = TypeVar("T")
 #: Seconds between two beats: a screen that is redrawn this often looks alive, and Ctrl-C is heard at once.

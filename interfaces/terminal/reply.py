@@ -7,12 +7,14 @@ to the screen beside it. In a chat both are the same screen; with ``-p`` they ar
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply, Retrying, TextDelta
 from domain.recollection import Looked, Planned, Recollection, Reflected, SearchStep
-from domain.text import Piece, QuotationSplitter, source_of, tells_enough
+from domain.text import QUOTATION_TAG, source_of, tells_enough
 from interfaces.messages import Words
 from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.pump import Beat
@@ -22,6 +24,8 @@ from interfaces.terminal.screen import Screen
 PATIENCE = 0.5
 #: Seconds between two writings: fifteen frames a second.
 _FRAME = 1 / 15
+#: The longest text that may still become a tag, so that a splitter never holds back more.
+_LONGEST_TAG = 320
 
 
 def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
@@ -29,6 +33,61 @@ def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
     if screen.plain:
         return PlainStream(screen)
     return MarkdownStream(screen, ("quiet",) if quiet else ("words",))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a reply: the model's own words, or a quotation."""
+
+    text: str
+    quoted: bool
+
+
+class QuotationSplitter:
+    """Tells quotations from own words while a reply streams; tags never come out, also when split.
+
+    >>> splitter = QuotationSplitter()
+    >>> splitter.feed("Hi <block") + splitter.feed("quote>old</blockquote> new") + splitter.finish()
+    [Piece(text='Hi ', quoted=False), Piece(text='old', quoted=True), Piece(text=' new', quoted=False)]
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._depth = 0
+
+    def feed(self, chunk: str) -> list[Piece]:
+        """The pieces that are certain now; the beginning of a possible tag is held back."""
+        text = self._held + chunk
+        pieces, position = self._split(text)
+        cut = self._possible_tag(text, position)
+        self._held = text[cut:]
+        return pieces + self._piece(text[position:cut])
+
+    def finish(self) -> list[Piece]:
+        """What was held back and turned out to be no tag."""
+        held, self._held = self._held, ""
+        return self._piece(held)
+
+    def _split(self, text: str) -> tuple[list[Piece], int]:
+        pieces: list[Piece] = []
+        position = 0
+        for tag in QUOTATION_TAG.finditer(text):
+            pieces += self._piece(text[position : tag.start()])
+            self._depth = max(0, self._depth - 1) if tag[1] else self._depth + 1
+            position = tag.end()
+        return pieces, position
+
+    def _piece(self, text: str) -> list[Piece]:
+        return [Piece(text, self._depth > 0)] if text else []
+
+    @staticmethod
+    def _possible_tag(text: str, position: int) -> int:
+        """Where a tag may be beginning; the end of the text if nowhere."""
+        at = text.rfind("<", max(position, len(text) - _LONGEST_TAG))
+        if at < 0:
+            return len(text)
+        start = re.sub(r"[\s/]", "", text[at + 1 : at + 24]).lower()
+        return at if "blockquote".startswith(start[:10]) else len(text)
 
 
 class QuotedStream:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from rich.style import Style
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 
 Meaning = Literal[
     "words", "strong", "emphasis", "struck", "heading", "code", "link", "bullet", "quotation", "quiet", "title",

@@ -18,7 +18,7 @@ from domain.vectors import Embedder, Hit
 from storage.others.other_texts import OtherText, SourceTexts
 from storage.sqlite.store import SqliteStore
 from storage.store import NewTurn, SessionStore
-from storage.vectors.in_memory import InMemoryRows
+from storage.vectors.table import InMemoryRows
 
 if TYPE_CHECKING:
     from domain.vectors import Vector

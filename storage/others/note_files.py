@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from domain import errors
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from storage.others.other_texts import LARGEST_FILE, MOST_TEXTS, OtherText, SourceTexts, pieces, stamp
 
 _ENDINGS = (".md", ".markdown", ".txt")

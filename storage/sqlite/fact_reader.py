@@ -1,4 +1,5 @@
-"""What is known, read: notes, facts with their turns, relations, and what happened to each fact.
+"""What is known, read, with the turns that it rests on: notes, facts, relations, what happened to each fact; the images
+in all their versions, and their lines.
 
 A fact that was learned before there were windows is none of these: it finds its turns, and is never shown.
 """
@@ -9,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from domain.facts import About, Fact, FactEvent, KeptReply, KnownCounts, Note, Relation, Slot
-from domain.records import Turn
+from domain.facts import About, Fact, FactEvent, KeptReply, KnownCounts, LineEvidence, Note, Relation, Slot
+from domain.records import Image, ImageVersion, Turn
 from storage.fact_states import (
     Corrected,
     Renaming,
@@ -58,6 +59,14 @@ _UNREAD = (
     "window = '' AND NOT withheld AND NOT standin"
     " AND session_id NOT IN (SELECT session_id FROM imported_session WHERE role_play)"
 )
+_VERSION = "SELECT version, image, timestamp, text, origin, session_id FROM persona"
+_EVIDENCE = (
+    "SELECT l.line, l.day, l.importance, l.version, (SELECT group_concat(text_id, char(10)) FROM"
+    " (SELECT c.text_id FROM line_turn t JOIN conversation c ON c.seq = t.turn WHERE t.line = l.seq"
+    " ORDER BY c.seq)) AS turns FROM line_evidence l WHERE l.image = ?"
+)
+#: In ``meta``, before the name of an image: the number of the version that its file says.
+LAID = "persona."
 _CURRENT = "f.until = '' AND f.corrected = 0"
 
 
@@ -233,6 +242,70 @@ class FactReader(Tables):
         return [FactEvent(fact, "changed", until, row["timestamp"], replaced_by) for row in rows]
 
 
+class ImageReader(Tables):
+    """Reads the tables ``persona``, ``line_evidence`` and ``line_turn``. Nothing is written here."""
+
+    def versions(self, image: Image) -> list[ImageVersion]:
+        """Every version of an image, oldest first."""
+        rows = self._read(f"{_VERSION} WHERE image = ? ORDER BY version", image)
+        return [ImageVersion(*row) for row in rows]
+
+    def newest_version(self, image: Image) -> ImageVersion | None:
+        """The version in force; None while there has never been one."""
+        rows = self._read(f"{_VERSION} WHERE image = ? ORDER BY version DESC LIMIT 1", image)
+        return ImageVersion(*rows[0]) if rows else None
+
+    def version(self, number: int) -> ImageVersion | None:
+        """One version by its number."""
+        rows = self._read(f"{_VERSION} WHERE version = ?", number)
+        return ImageVersion(*rows[0]) if rows else None
+
+    def laid_version(self, image: Image) -> int | None:
+        """The number of the version that was last laid into the file; 0 when that was erased."""
+        value = self._meta(LAID + image)
+        return None if value is None else int(value)
+
+    def line_evidence(self, image: Image) -> list[LineEvidence]:
+        """What the lines of an image as it is now rest on, in their order; lines that rest on nothing are left out."""
+        newest = self.newest_version(image)
+        lines = list(dict.fromkeys(lines_of(newest.text))) if newest else []
+        known = self._newest_evidence(image, lines)
+        return [known[line] for line in lines if line in known and known[line].turns]
+
+    def every_line_evidence(self, image: Image) -> list[LineEvidence]:
+        """What the lines of every version rest on, of each line all that was ever said of it."""
+        rows = self._read(f"{_EVIDENCE} ORDER BY l.seq", image)
+        return [_evidence(row) for row in rows]
+
+    def lines_resting_on(self, image: Image, turns: Sequence[str]) -> list[str]:
+        """The lines of an image as it is now that rest on any of these turns."""
+        if not self._any_line_rests_on(turns):
+            return []
+        return [one.line for one in self.line_evidence(image) if not set(turns).isdisjoint(one.turns)]
+
+    def lines_ever_resting_on(self, image: Image, turns: Sequence[str]) -> list[str]:
+        """The lines of any version of an image that rest on any of these turns."""
+        if not self._any_line_rests_on(turns):
+            return []
+        told = dict.fromkeys(line for version in self.versions(image) for line in lines_of(version.text))
+        known = self._newest_evidence(image, list(told))
+        return [line for line, one in known.items() if not set(turns).isdisjoint(one.turns)]
+
+    def _any_line_rests_on(self, turns: Sequence[str]) -> bool:
+        query = (
+            "SELECT 1 FROM line_turn t JOIN conversation c ON c.seq = t.turn WHERE c.text_id IN ({}) LIMIT 1"
+        )
+        return bool(self._read_parts(query, turns))
+
+    def _newest_evidence(
+        self, image: Image, lines: Sequence[str], before: int | None = None
+    ) -> dict[str, LineEvidence]:
+        """What counts for each of these lines, or counted before a version."""
+        rows = self._read_parts(f"{_EVIDENCE} AND l.line IN ({{}})", lines, image)
+        told = [row for row in rows if before is None or row["version"] < before]
+        return {row["line"]: _evidence(row) for row in sorted(told, key=lambda row: int(row["version"]))}
+
+
 def _listed(column: str | None) -> tuple[str, ...]:
     return tuple(column.split(BETWEEN)) if column else ()
 
@@ -275,3 +348,13 @@ def _fact(row: Row) -> Fact:
         importance=row[29],
         topic=row[30],
     )
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of an image that say something."""
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def _evidence(row: Row) -> LineEvidence:
+    turns = tuple(row["turns"].split("\n")) if row["turns"] else ()
+    return LineEvidence(row["line"], turns, row["day"], row["importance"])

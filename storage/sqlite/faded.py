@@ -9,7 +9,7 @@ line rests on, and whatever is not archived yet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from domain.fading import FadedText, Leaf
 from domain.tree import LIFE
@@ -55,7 +55,7 @@ ORDER BY coalesce(v.last_visit, 0), coalesce(v.visit_count, 0), position, place 
 
 
 class FadedTables(TreeTables):
-    """Reads what may fade, and what has faded."""
+    """What may fade, what fades, and what has faded: the table ``faded``."""
 
     def searched(self) -> int:
         """How many turns and summaries can be found."""
@@ -76,6 +76,27 @@ class FadedTables(TreeTables):
             " WHERE julianday(f.stored_at) >= julianday(u.stored_at)"
         )
         return [row[0] for row in self._read(query, session_id)]
+
+    def fade(self, names: Sequence[str], now: str) -> list[str]:
+        """Take these out of every index; they stay stored. Returns what is gone from there."""
+        with self._database.write() as sql:
+            self._note_faded(names, now)
+            turns, summaries = self._named(names)
+            self._lexicon.remove(sql, "turn", [turn.seq for turn in turns])
+            self._lexicon.remove(sql, "summary", [one.seq for one in summaries])
+            gone = [*(turn.text_id for turn in turns), *(one.text_id for one in summaries)]
+            self.forget_vectors(gone)
+            self._count_fading()
+        return gone
+
+    def _note_faded(self, names: Sequence[str], now: str) -> None:
+        with self._database.write() as sql:
+            for name in names:
+                sql("INSERT OR IGNORE INTO faded (text_id, stored_at) VALUES (?, ?)", (name, now))
+
+    def faded(self) -> Mapping[str, str]:
+        """What has faded, and when, by name."""
+        return {row[0]: row[1] for row in self._read("SELECT text_id, stored_at FROM faded ORDER BY text_id")}
 
     # -- what was said once --------------------------------------------------------------------------------------
 

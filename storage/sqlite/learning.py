@@ -17,9 +17,9 @@ from operator import attrgetter
 from domain.facts import Change, Learned, NewFact, NewNote, NewRelation, Window
 from domain.records import Turn
 from storage.fact_states import EVENT_OF, Event, FactState, Happened, Renaming, Told, settled, state_of
+from storage.sqlite.active_sessions import ActiveSessionTables
 from storage.sqlite.database import Row, Sql
 from storage.sqlite.fact_reader import BETWEEN, FactReader
-from storage.sqlite.sessions import SessionTables
 
 _STATE = tuple(field.name for field in fields(FactState))
 _state_columns = attrgetter(*_STATE)
@@ -45,7 +45,7 @@ class _Touched:
     slots: set[_SLOT]
 
 
-class FactTables(SessionTables, FactReader):
+class FactTables(ActiveSessionTables, FactReader):
     """Writes the tables of what is known."""
 
     # -- learning ------------------------------------------------------------------------------------------------

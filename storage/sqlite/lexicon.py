@@ -6,8 +6,9 @@ rows that hold it and how often (table type ``fts5vocab``,
 https://sqlite.org/fts5.html#the_fts5vocab_virtual_table_module), and the ranking is made from that outside
 of SQL, since FTS5's own ``bm25()`` has fixed parameters and knows no neighbours.
 
-Beside it stands who stores rounds together with it, with the queue for vectors and with what is known, and who reads
-for recall where turns stand.
+Beside it stands who stores rounds together with it, with the queue for vectors, with what is known and with the visits
+of what served them: a visit is counted once for each node and for each that stands above it, and what had faded is
+found again from then on.
 
 Promises: a row can be found as soon as its transaction is committed, and never after it was removed; a term
 that stands in more than ``cap`` rows costs no more than a probe, however large the table.
@@ -19,24 +20,30 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from domain.records import PREFIX, Kind, Summary, Turn
+from domain.records import PREFIX, Finish, Kind, Round, Summary, Turn
 from domain.text import own_words, with_references
+from domain.tree import LIFE
 from storage.fact_states import Renaming
-from storage.sqlite.database import Database, Sql, Tables
+from storage.sqlite.database import Database, Sql
 from storage.sqlite.kept_vectors import EmbeddingTables
 from storage.sqlite.learning import FactTables
 from storage.sqlite.saves import SaveTables
 from storage.sqlite.schema import WORD_TABLES, WordTable
-from storage.sqlite.sessions import SUMMARY, TURN, turn_of
-from storage.store import NewTurn, Postings, TurnRow
+from storage.store import NewTurn, Postings
 
-#: In ``meta`` while the rows of a store that was filled from elsewhere have no words yet.
-UNINDEXED = "unindexed"
-#: So many turns are read at once for that.
-_AT_ONCE = 2_000
+#: In ``meta``: how often anything faded or came back.
+_FADINGS = "fadings"
+#: The chapters with these numbers and all above them.
+_WITH_THOSE_ABOVE = (
+    "WITH RECURSIVE up (seq) AS (SELECT seq FROM chapter WHERE seq IN ({}) UNION"
+    " SELECT c.parent FROM up JOIN chapter c USING (seq) WHERE c.parent IS NOT NULL) SELECT seq FROM up"
+)
 
 #: Tokens that say what a text is; the place in this list is the bit in the column ``marks``.
 MARKS = ("@asks", "@time", "@number", "@named")
+
+#: So many pages of an index are written at the most when pieces of it are joined, so that nobody waits for it.
+_JOINED_PAGES = 64
 
 #: All terms in one statement, and for each one string: read ten times faster than a row for each occurrence.
 _READ = (
@@ -88,6 +95,14 @@ class Lexicon:
         """Merge each table into one segment, so that (with ``secure_delete``) no removed token is left."""
         for table in WORD_TABLES:
             sql(f"INSERT INTO {table}_words ({table}_words) VALUES ('optimize')")
+
+    def join_pieces(self, sql: Sql) -> None:
+        """Join pieces of each table where four or more of one size lie (https://sqlite.org/fts5.html#the_merge_command).
+
+        Each commit leaves a piece, and each term of a question is looked for in all of them.
+        """
+        for table in WORD_TABLES:
+            sql(f"INSERT INTO {table}_words ({table}_words, rank) VALUES ('merge', ?)", (_JOINED_PAGES,))
 
     def rows(self, table: WordTable) -> int:
         """About how many rows a table has: the highest number in it, which costs nothing to know."""
@@ -146,6 +161,33 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
         """About how many rows a table of words has."""
         return self._lexicon.rows(table)
 
+    def store_round(
+        self,
+        session_id: str,
+        turns: Sequence[NewTurn],
+        finish: Finish,
+        now: str,
+        *,
+        instead_of: Round | None = None,
+        before: Round | None = None,
+        served: Sequence[str] = (),
+    ) -> Round:
+        """A round at the end of its session, or right before another; what was in flight there is settled.
+
+        The turns, summaries and chapters that ``served`` it are visited with that.
+        """
+        with self._database.write():
+            if instead_of:
+                self._remove_turns(instead_of.turns)
+            spoken = self._add_round(session_id, turns, finish, now, before)
+            self._index_turns(spoken.turns)
+            self._count_round(served)
+            if before:
+                self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
+            self.drop_in_flight(session_id)
+            self.drop_stages(session_id)
+        return spoken
+
     def store_alone(self, session_id: str, turn: NewTurn, now: str) -> Turn:
         """A message that nobody answers, at the end of its session: it is found, read and erased as every turn is.
 
@@ -157,6 +199,12 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
             self._index_turns([stored])
             self.drop_stages(session_id)
         return stored
+
+    def done(self, digests: Mapping[str, str], model: str) -> None:
+        """Take texts off the queue; in the same commit, for which nobody waits, the index of words is kept in order."""
+        with self._database.write() as sql:
+            super().done(digests, model)
+            self._lexicon.join_pieces(sql)
 
     def learn_fact(self, text_id: str, session_id: str, now: str, text: str, turns: Sequence[int]) -> None:
         """Keep a fact that was drawn from the turns with these numbers: it finds them from this commit on."""
@@ -230,22 +278,6 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
             self._lexicon.add(sql, "summary", summary.seq, self._tokens(summary.summary))
             self._enqueue(summary.text_id, "summary")
 
-    def index_what_came(self) -> None:
-        """Make the words of a store that was filled with rows, and ask for their vectors; once, in one commit."""
-        if self._meta(UNINDEXED) is None:
-            return
-        with self._database.write() as sql:
-            last = 0
-            while turns := self.turns_after(last, _AT_ONCE):
-                self._index_turns(turns)
-                last = turns[-1].seq
-            for summary in self.every_summary():
-                self._index_summary(summary)
-            for row in self._read("SELECT seq, text FROM fact WHERE window = ''"):
-                self._index_fact(sql, row["seq"], row["text"])
-            self._index_facts(sql, [fact.number for fact in self.facts()])
-            self._set_meta(UNINDEXED, None)
-
     def _refer_to_memories(self, turn: Turn) -> None:
         """Of quotations that were found in a memory leave a reference to it."""
         words = with_references(turn)
@@ -274,59 +306,85 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
         for text_id in text_ids:
             self._enqueue(text_id, "conversation")
 
+    # -- what served a round ---------------------------------------------------------------------------------------
 
-class TurnReader(Tables):
-    """Reads of turns, summaries and sessions by number. Nothing is written here."""
+    def rounds_told(self) -> int:
+        """How many rounds this memory was ever told, also those that are gone."""
+        return int(self._meta("rounds") or 0)
 
-    def after(self, seq: int, most: int) -> list[TurnRow]:
-        """The places of the next ``most`` turns stored after ``seq``, in order."""
-        rows = self._read(
-            "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp,"
-            " c.position"
-            " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
-            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin"
-            " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = c.text_id) ORDER BY c.seq LIMIT ?",
-            seq,
-            most,
+    def _count_round(self, served: Sequence[str]) -> None:
+        """One more round, in which these turns, summaries and chapters were handed over: they are vivid again."""
+        number = self.rounds_told() + 1
+        with self._database.write() as sql:
+            self._set_meta("rounds", str(number))
+            for name in self._with_nodes_above(served):
+                sql(
+                    "INSERT INTO visit (text_id, visit_count, last_visit) VALUES (?1, 1, ?2) ON CONFLICT (text_id)"
+                    " DO UPDATE SET visit_count = visit_count + 1, last_visit = ?2",
+                    (name, number),
+                )
+            if back := sorted(self._among_faded(served)):
+                self.unfade(back)
+
+    def _with_nodes_above(self, served: Sequence[str]) -> list[str]:
+        """The names of nodes and of all above them, each once."""
+        ids = list(dict.fromkeys(served))
+        if not ids:
+            return []
+        turns = self._read_parts(
+            "SELECT text_id, session_id, chapter FROM conversation WHERE text_id IN ({})", ids
         )
-        return [TurnRow(row[0], row[1], bool(row[2]), row[3], row[4], row[5], row[6]) for row in rows]
-
-    def turns(self, seqs: Sequence[int]) -> list[Turn]:
-        """Turns by number, in order; one that is gone, withheld or the stand-in's is left out."""
-        query = f"{TURN} WHERE seq IN ({{}}) AND NOT withheld AND NOT standin ORDER BY seq"
-        return [turn_of(row) for row in self._read_parts(query, sorted(seqs))]
-
-    def seqs_of(self, text_ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of turns by id; one that is gone is left out."""
-        query = "SELECT text_id, seq FROM conversation WHERE text_id IN ({}) AND NOT withheld AND NOT standin"
-        return {row[0]: row[1] for row in self._read_parts(query, text_ids)}
-
-    def session_number(self, session_id: str) -> int | None:
-        """The number of a session."""
-        rows = self._read("SELECT number FROM session WHERE session_id = ?", session_id)
-        return int(rows[0][0]) if rows else None
-
-    def summaries(self, sessions: Sequence[int]) -> dict[int, Summary]:
-        """The summaries of sessions by session number; a session without one, or whose has faded, is left out."""
-        query = (
-            SUMMARY.replace(" FROM", ", s.number FROM", 1) + " WHERE s.number IN ({}) AND m.summary <> ''"
-            " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = m.session_id)"
+        summaries = self._read_parts("SELECT session_id FROM summary WHERE text_id IN ({})", ids)
+        sessions = list(dict.fromkeys(row["session_id"] for row in (*turns, *summaries)))
+        below = self._chapters_of([row["text_id"] for row in turns], sessions)
+        own = self._rows_of("SELECT seq FROM chapter WHERE text_id IN ({})", ids)
+        chapters = self._read_parts(
+            "SELECT text_id FROM chapter WHERE seq IN ({})", self._spine([*below, *own])
         )
-        return {row["number"]: Summary(*tuple(row)[:-1]) for row in self._read_parts(query, sessions)}
+        found = [*(row["text_id"] for row in turns), *sessions, *(row["text_id"] for row in chapters)]
+        return [*found, LIFE] if found else []
 
-    def sessions_of_summaries(
-        self, *, seqs: Sequence[int] = (), text_ids: Sequence[str] = ()
-    ) -> dict[int | str, int]:
-        """Session numbers by the number, or the id, of their summary."""
-        query = (
-            "SELECT m.{0}, s.number FROM summary m JOIN session s USING (session_id) WHERE m.{0} IN ({{}})"
-        )
-        found: dict[int | str, int] = {}
-        for column, keys in (("seq", seqs), ("text_id", text_ids)):
-            found.update({row[0]: row[1] for row in self._read_parts(query.format(column), keys)})
-        return found
+    def unfade(self, names: Sequence[str]) -> None:
+        """Let these be found again, with the summaries of the sessions that they are of."""
+        turns, _ = self._named(names)
+        back = list(dict.fromkeys([*names, *(turn.session_id for turn in turns)]))
+        with self._database.write():
+            self._note_vivid(back)
+            turns, summaries = self._named(back)
+            self._index_turns(turns)
+            for summary in summaries:
+                self._index_summary(summary)
+            self._count_fading()
 
-    def turns_of_facts(self, facts: Sequence[int]) -> list[tuple[int, int]]:
-        """Pairs of (fact, turn), by number: which turns these facts were drawn from."""
-        query = "SELECT fact, turn FROM fact_turn WHERE fact IN ({})"
-        return [(row[0], row[1]) for row in self._read_parts(query, facts)]
+    def _note_vivid(self, names: Sequence[str]) -> None:
+        with self._database.write() as sql:
+            for name in names:
+                sql("DELETE FROM faded WHERE text_id = ?", (name,))
+
+    def any_faded(self) -> bool:
+        """Whether anything has faded at all."""
+        return bool(self._read("SELECT 1 FROM faded LIMIT 1"))
+
+    def fadings(self) -> int:
+        """A number that is another one whenever anything faded or came back since."""
+        return int(self._meta(_FADINGS) or 0)
+
+    def _count_fading(self) -> None:
+        self._set_meta(_FADINGS, str(self.fadings() + 1))
+
+    def _named(self, names: Sequence[str]) -> tuple[list[Turn], list[Summary]]:
+        """The turns, and the summaries of the sessions, with these names."""
+        summaries = (self.summary(name) for name in names)
+        return self.turns_with_ids(names), [one for one in summaries if one and one.summary]
+
+    def _chapters_of(self, turns: Sequence[str], sessions: Sequence[str]) -> list[int]:
+        query = "SELECT DISTINCT chapter FROM {0} WHERE chapter IS NOT NULL AND {1} IN ({{}})"
+        of_turns = self._rows_of(query.format("conversation", "text_id"), turns)
+        return [*of_turns, *self._rows_of(query.format("session", "session_id"), sessions)]
+
+    def _spine(self, numbers: Sequence[int]) -> list[int]:
+        """These chapters and all above them."""
+        return self._rows_of(_WITH_THOSE_ABOVE, numbers)
+
+    def _rows_of(self, query: str, values: Sequence[object]) -> list[int]:
+        return list(dict.fromkeys(int(row[0]) for row in self._read_parts(query, values)))

@@ -162,12 +162,11 @@ class ImportTables(ReadingUpTables):
 
     def add_past(self, source: int, piece: PastPiece, now: str, new_id: Callable[[], str]) -> Added:
         """Store the turns of a piece that were never stored, each where it belongs. Returns how much was new."""
-        conversation = _digest(piece.conversation)
-        known = self._known_past(conversation, piece)
+        known = self._known_past(piece)
         fresh = [turn for turn in piece.turns if turn.key not in known]
         if not fresh:
             return Added()
-        how = _Import(source, conversation, piece, now, new_id)
+        how = _Import(source, _digest(piece.log or piece.conversation), piece, now, new_id)
         standing = self._standing(list(known.values()))
         runs = _runs(piece, known, {key: seq for key, seq in known.items() if seq in standing})
         with self._database.write():
@@ -177,15 +176,16 @@ class ImportTables(ReadingUpTables):
 
     def count_known(self, piece: PastPiece) -> int:
         """How many turns of a piece were stored before."""
-        known = self._known_past(_digest(piece.conversation), piece)
+        known = self._known_past(piece)
         return sum(turn.key in known for turn in piece.turns)
 
-    def _known_past(self, conversation: str, piece: PastPiece) -> dict[str, int]:
-        """The number of the turn of each message that was ever stored, by key."""
+    def _known_past(self, piece: PastPiece) -> dict[str, int]:
+        """The number of the turn of each message that was ever stored, by key; of a log also under another cut."""
         turns = [*([piece.before] if piece.before else []), *piece.turns]
         keys = {_digest(turn.key): turn.key for turn in turns}
         query = "SELECT message, turn FROM imported_message WHERE conversation = ? AND message IN ({})"
-        rows = self._read_parts(query, list(keys), conversation)
+        names = [piece.conversation, *([piece.log] if piece.log else [])]
+        rows = [row for one in names for row in self._read_parts(query, list(keys), _digest(one))]
         return {keys[row[0]]: int(row[1]) for row in rows}
 
     def _standing(self, turns: Sequence[int]) -> set[int]:

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
-from storage.sqlite.lexicon import UNINDEXED
 from storage.sqlite.shape import refuse_misshapen
 
 #: A row of a table, by the names of its columns.
 PlainRow = dict[str, Any]
 
+#: In ``meta`` while the rows of a store that was filled from elsewhere have no words yet.
+UNINDEXED = "unindexed"
 #: Made anew from what is written, and so left out.
 _MADE_ANEW = ("embedding", "pending", "note_vector")
 #: Notes of a store about its own files, by how their keys begin.

@@ -1,4 +1,5 @@
-"""Sessions, their rounds and their summaries, what is in flight and the stages of a save: the SQL of what was said.
+"""What was said in sessions: rounds and summaries, what is in flight and the stages of a save; and, for recall, where
+turns stand.
 
 Each method is one transaction, or part of the one that its caller is in. Order is by place, never by clock: where a
 session stands among the others, and a turn in its session.
@@ -12,12 +13,12 @@ from typing import Any, TypeVar
 
 from domain.records import PREFIX, Finish, InFlight, Quoted, Round, Session, Summary, Turn, paired
 from storage.sqlite.database import Row, Tables
-from storage.sqlite.schema import SESSION_SPACE, TURN_SPACE
-from storage.store import NewSummary, NewTurn
+from storage.sqlite.schema import TURN_SPACE
+from storage.store import NewSummary, NewTurn, TurnRow
 
 T = TypeVar("T")
 
-_SESSION = (
+SESSION = (
     "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position,"
     " door, door_key FROM session"
 )
@@ -31,8 +32,6 @@ SUMMARY = (
     " FROM summary m JOIN session s USING (session_id)"
 )
 _IN_FLIGHT = "SELECT session_id, timestamp, text, partial FROM in_flight"
-#: Sessions that are put between two others one after another are so far apart.
-_CLOSE = 1 << 10
 #: The turn that the last folded round ends with.
 _END_OF_ROUND = "(SELECT max(position) FROM conversation WHERE session_id = ?1 AND round = ?2)"
 
@@ -40,23 +39,14 @@ _END_OF_ROUND = "(SELECT max(position) FROM conversation WHERE session_id = ?1 A
 class SessionTables(Tables):
     """Reads and writes the tables ``session``, ``conversation``, ``summary``, ``in_flight`` and ``save_stage``."""
 
-    def newest_active(self) -> Session | None:
-        """The active session of the terminal that stands last, if any is active."""
-        query = f"{_SESSION} WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1"
-        return _first(_session, self._read(query))
-
-    def active_sessions(self) -> list[Session]:
-        """Every active session, oldest first."""
-        return [_session(row) for row in self._read(f"{_SESSION} WHERE status = 'active' ORDER BY position")]
-
     def session(self, session_id: str) -> Session | None:
         """One session by its id."""
-        return _first(_session, self._read(f"{_SESSION} WHERE session_id = ?", session_id))
+        return first_of(session_of, self._read(f"{SESSION} WHERE session_id = ?", session_id))
 
     def recent_sessions(self, limit: int, offset: int) -> list[Session]:
         """Sessions, newest first; a limit of -1 is none."""
-        query = f"{_SESSION} ORDER BY position DESC LIMIT ? OFFSET ?"
-        return [_session(row) for row in self._read(query, limit, offset)]
+        query = f"{SESSION} ORDER BY position DESC LIMIT ? OFFSET ?"
+        return [session_of(row) for row in self._read(query, limit, offset)]
 
     def session_counts(self) -> tuple[int, int]:
         """How many archived sessions and how many rounds there are."""
@@ -109,7 +99,7 @@ class SessionTables(Tables):
 
     def summary(self, session_id: str) -> Summary | None:
         """The summary of a session, if it has one."""
-        return _first(summary_of, self._read(f"{SUMMARY} WHERE session_id = ?", session_id))
+        return first_of(summary_of, self._read(f"{SUMMARY} WHERE session_id = ?", session_id))
 
     def summaries_with_ids(self, text_ids: Sequence[str]) -> list[Summary]:
         """The summaries with these ids that are still there, in the order of their sessions."""
@@ -123,59 +113,9 @@ class SessionTables(Tables):
     def sessions_of_door(self, door: str, key: str | None = None) -> list[Session]:
         """Every session of a door, or those of one of its keys, oldest first."""
         query = (
-            f"{_SESSION} WHERE door = ?1 AND door <> '' AND (?2 IS NULL OR door_key = ?2) ORDER BY position"
+            f"{SESSION} WHERE door = ?1 AND door <> '' AND (?2 IS NULL OR door_key = ?2) ORDER BY position"
         )
-        return [_session(row) for row in self._read(query, door, key)]
-
-    def start_session(
-        self,
-        session_id: str,
-        now: str,
-        began: str | None = None,
-        *,
-        before: str | None = None,
-        door: str = "",
-        door_key: str | None = None,
-    ) -> Session:
-        """A new active session: the last of all, or right ``before`` one, or before the first that ``began`` later.
-
-        One of a ``door`` is never the newest active one.
-        """
-        columns = (
-            "(session_id, start_timestamp, status, stored_at, position, door, door_key)"
-            " VALUES (?, ?, 'active', ?, ?, ?, ?)"
-        )
-        with self._database.write() as sql:
-            place = None
-            if before:
-                place = self._place_before("session_id = ?", before)
-            elif began:
-                place = self._place_before("julianday(start_timestamp) > julianday(?)", began)
-            last = self._read("SELECT coalesce(max(position), 0) FROM session")[0][0]
-            at = last + SESSION_SPACE if place is None else place
-            sql(f"INSERT INTO session {columns}", (session_id, began or now, now, at, door, door_key))
-        started = self.session(session_id)
-        assert started is not None
-        return started
-
-    def _place_before(self, which: str, value: str) -> int | None:
-        """A free place before the first session of which something is so; None when there is none."""
-        first = f"SELECT min(position) FROM session WHERE {which}"
-        while (after := self._read(first, value)[0][0]) is not None:
-            before = self._read("SELECT max(position) FROM session WHERE position < ?", after)[0][0]
-            if before is None:
-                return int(after) - SESSION_SPACE
-            if after - before > 1:
-                return int(before + min(_CLOSE, (after - before) // 2))
-            self._space_sessions()
-        return None
-
-    def _space_sessions(self) -> None:
-        """Give the sessions room between them again, in their order."""
-        with self._database.write() as sql:
-            rows = self._read("SELECT number FROM session ORDER BY position")
-            for place, (number,) in enumerate(rows, start=1):
-                sql("UPDATE session SET position = ? WHERE number = ?", (place * SESSION_SPACE, number))
+        return [session_of(row) for row in self._read(query, door, key)]
 
     def _add_round(
         self, session_id: str, turns: Sequence[NewTurn], finish: Finish, now: str, before: Round | None
@@ -265,25 +205,6 @@ class SessionTables(Tables):
                 (PREFIX[turn.role] + words, turn.text_id),
             )
 
-    def _close_session(self, session_id: str, now: str) -> None:
-        with self._database.write() as sql:
-            sql(
-                "UPDATE session SET status = 'archived', end_timestamp = ifnull(end_timestamp, ?) WHERE session_id = ?",
-                (now, session_id),
-            )
-
-    def resume(self, session_id: str, present: str, now: str) -> None:
-        """Make an archived session the terminal's active one in place of ``present``, which goes when it is empty."""
-        with self._database.write() as sql:
-            if self.turns_of(present) or self.summary(present):
-                self._close_session(present, now)
-            else:
-                self._delete_session(present)
-            sql(
-                "UPDATE session SET status = 'active', end_timestamp = NULL, door = '' WHERE session_id = ?",
-                (session_id,),
-            )
-
     def in_flight(self, session_id: str) -> InFlight | None:
         """What was typed in a session and has had no whole reply."""
         rows = self._read(f"{_IN_FLIGHT} WHERE session_id = ?", session_id)
@@ -350,11 +271,6 @@ class SessionTables(Tables):
                 (rounds, places, first[0].session_id),
             )
 
-    def _delete_session(self, session_id: str) -> None:
-        """Remove a session of which no turn and no summary is left."""
-        with self._database.write() as sql:
-            sql("DELETE FROM session WHERE session_id = ?", (session_id,))
-
     def _delete_turns(self, turns: Iterable[Turn]) -> None:
         with self._database.write() as sql:
             touched = set()
@@ -374,11 +290,70 @@ class SessionTables(Tables):
             )
 
 
-def _first(make: Callable[[Row], T], rows: list[Row]) -> T | None:
+class TurnReader(Tables):
+    """Reads of turns, summaries and sessions by number. Nothing is written here."""
+
+    def after(self, seq: int, most: int) -> list[TurnRow]:
+        """The places of the next ``most`` turns stored after ``seq``, in order."""
+        rows = self._read(
+            "SELECT c.seq, s.number, c.role = 'user', coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp,"
+            " c.position"
+            " FROM conversation c JOIN session s USING (session_id) LEFT JOIN turn_length l ON l.seq = c.seq"
+            " WHERE c.seq > ? AND NOT c.withheld AND NOT c.standin"
+            " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = c.text_id) ORDER BY c.seq LIMIT ?",
+            seq,
+            most,
+        )
+        return [TurnRow(row[0], row[1], bool(row[2]), row[3], row[4], row[5], row[6]) for row in rows]
+
+    def turns(self, seqs: Sequence[int]) -> list[Turn]:
+        """Turns by number, in order; one that is gone, withheld or the stand-in's is left out."""
+        query = f"{TURN} WHERE seq IN ({{}}) AND NOT withheld AND NOT standin ORDER BY seq"
+        return [turn_of(row) for row in self._read_parts(query, sorted(seqs))]
+
+    def seqs_of(self, text_ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of turns by id; one that is gone is left out."""
+        query = "SELECT text_id, seq FROM conversation WHERE text_id IN ({}) AND NOT withheld AND NOT standin"
+        return {row[0]: row[1] for row in self._read_parts(query, text_ids)}
+
+    def session_number(self, session_id: str) -> int | None:
+        """The number of a session."""
+        rows = self._read("SELECT number FROM session WHERE session_id = ?", session_id)
+        return int(rows[0][0]) if rows else None
+
+    def summaries(self, sessions: Sequence[int]) -> dict[int, Summary]:
+        """The summaries of sessions by session number; a session without one, or whose has faded, is left out."""
+        query = (
+            SUMMARY.replace(" FROM", ", s.number FROM", 1) + " WHERE s.number IN ({}) AND m.summary <> ''"
+            " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = m.session_id)"
+        )
+        return {row["number"]: Summary(*tuple(row)[:-1]) for row in self._read_parts(query, sessions)}
+
+    def sessions_of_summaries(
+        self, *, seqs: Sequence[int] = (), text_ids: Sequence[str] = ()
+    ) -> dict[int | str, int]:
+        """Session numbers by the number, or the id, of their summary."""
+        query = (
+            "SELECT m.{0}, s.number FROM summary m JOIN session s USING (session_id) WHERE m.{0} IN ({{}})"
+        )
+        found: dict[int | str, int] = {}
+        for column, keys in (("seq", seqs), ("text_id", text_ids)):
+            found.update({row[0]: row[1] for row in self._read_parts(query.format(column), keys)})
+        return found
+
+    def turns_of_facts(self, facts: Sequence[int]) -> list[tuple[int, int]]:
+        """Pairs of (fact, turn), by number: which turns these facts were drawn from."""
+        query = "SELECT fact, turn FROM fact_turn WHERE fact IN ({})"
+        return [(row[0], row[1]) for row in self._read_parts(query, facts)]
+
+
+def first_of(make: Callable[[Row], T], rows: list[Row]) -> T | None:
+    """What is made of the first row, if there is one."""
     return make(rows[0]) if rows else None
 
 
-def _session(row: Row) -> Session:
+def session_of(row: Row) -> Session:
+    """A session out of a row that ``SESSION`` reads."""
     return Session(*row)
 
 

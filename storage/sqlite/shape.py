@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from domain import errors
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from storage.sqlite import migrations
 
 #: Tables that grow with what is remembered; the others are read through at each start.

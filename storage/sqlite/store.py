@@ -23,11 +23,14 @@ from domain.records import (
 from storage.sqlite.database import Database
 from storage.sqlite.doors import DoorTables
 from storage.sqlite.images import EvidenceTables
-from storage.sqlite.lexicon import TurnReader
 from storage.sqlite.past import ImportTables
+from storage.sqlite.plain_rows import UNINDEXED
 from storage.sqlite.rewriting import RewritingTables
+from storage.sqlite.sessions import TurnReader
 from storage.store import ErasureNote, ImageDrafts, NewSummary
 
+#: So many turns are read at once to make their words.
+_INDEXED_AT_ONCE = 2_000
 #: Notes what is being erased.
 _ERASING = "erasing"
 #: Where words stand that somebody may ask to have erased; and our own, since nobody can erase these.
@@ -59,7 +62,23 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         self, path: Path | None, tokens: Callable[[str], Sequence[str]], log: logging.Logger
     ) -> None:
         super().__init__(Database(path, log), tokens)
-        self.index_what_came()
+        self._index_what_came()
+
+    def _index_what_came(self) -> None:
+        """Make the words of a store that was filled with rows, and ask for their vectors; once, in one commit."""
+        if self._meta(UNINDEXED) is None:
+            return
+        with self._database.write() as sql:
+            last = 0
+            while turns := self.turns_after(last, _INDEXED_AT_ONCE):
+                self._index_turns(turns)
+                last = turns[-1].seq
+            for summary in self.every_summary():
+                self._index_summary(summary)
+            for row in self._read("SELECT seq, text FROM fact WHERE window = ''"):
+                self._index_fact(sql, row["seq"], row["text"])
+            self._index_facts(sql, [fact.number for fact in self.facts()])
+            self._set_meta(UNINDEXED, None)
 
     def problems(self) -> list[str]:
         """What an examination of the database finds; empty when all is well."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from domain.records import Summary, Turn
 from domain.tree import Chapter, Member, NewChapter, Node
 from storage.sqlite.database import Row, Sql
-from storage.sqlite.visits import VisitTables
+from storage.sqlite.lexicon import IndexWriter
 
 _NODE = (
     'SELECT text_id, rank, parent, place, source, start, "end", metadata, visit_count, last_visit, never_delete,'
@@ -68,7 +68,7 @@ class _Child(NamedTuple):
     ending: str | None
 
 
-class TreeTables(VisitTables):
+class TreeTables(IndexWriter):
     """Reads and writes ``chapter``, and sees to it where something goes."""
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -226,6 +226,22 @@ class TreeTables(VisitTables):
         with self._database.write() as sql:
             for number in self._spine(numbers):
                 sql("UPDATE chapter SET text = '' WHERE seq = ? AND text <> ''", (number,))
+
+    def set_never_delete(self, names: Sequence[str], never: bool) -> None:
+        """Note whether these nodes may never fade or be deleted."""
+        with self._database.write() as sql:
+            for name in names:
+                sql(
+                    "INSERT INTO visit (text_id, never_delete) VALUES (?1, ?2) ON CONFLICT (text_id)"
+                    " DO UPDATE SET never_delete = ?2",
+                    (name, int(never)),
+                )
+
+    def _forget_nodes(self, names: Iterable[str]) -> None:
+        with self._database.write() as sql:
+            for name in names:
+                sql("DELETE FROM visit WHERE text_id = ?", (name,))
+                sql("DELETE FROM faded WHERE text_id = ?", (name,))
 
     def _drop_small(self) -> None:
         """Let go of chapters that have too little under them; what is left of it may be grouped again.

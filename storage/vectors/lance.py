@@ -1,4 +1,4 @@
-"""What is particular to LanceDB: how it is opened, the form of its table, its faults, and its folder."""
+"""What is particular to LanceDB: how it is opened, the form of its table and its rows, its faults, and its folder."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from domain import errors
 from domain.files import PRIVATE_FILE, PRIVATE_FOLDER
-from domain.patterns import pattern_of
-from domain.text import one_line
+from domain.text import one_line, pattern_of
 from domain.vectors import VectorRow
-from storage.vectors.in_memory import normalised
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 #: An id may stand in a predicate only when it looks like this.
@@ -28,6 +28,11 @@ _ID = pattern_of(r"[0-9A-Za-z_.:-]{1,128}")
 _CONTROL = pattern_of(r"[\x00-\x1f\x7f]")
 #: The key of the one fault that will never pass by itself.
 HOPELESS = "index.folder_name"
+#: Ids that are Python objects at a time; a million of them would take 100 MB.
+_IN_PYTHON = 50_000
+_DELETE_AT_ONCE = 500
+#: Rows taken out at a time.
+_READ_AT_ONCE = 10_000
 _INDEX_CACHE = 128 << 20
 _METADATA_CACHE = 32 << 20
 #: glibc keeps a heap for each thread and LanceDB has many: two heaps halve what a large table holds resident.
@@ -97,20 +102,46 @@ def is_made_for(schema: pa.Schema, model: str, dimension: int) -> bool:
     return bool(schema == wanted) and _labels(schema) == _labels(wanted)
 
 
-def as_arrow(rows: Sequence[VectorRow], schema: pa.Schema) -> pa.Table:
-    """Rows as LanceDB takes them; raises EmbeddingError when a vector is not sound."""
-    import numpy as np
+def as_arrow(rows: Sequence[VectorRow], vectors: npt.NDArray[np.float16], schema: pa.Schema) -> pa.Table:
+    """Rows as LanceDB takes them, with their vectors as they are stored."""
     import pyarrow as pa
 
-    dimension = schema.field("vector").type.list_size
-    vectors = np.stack([normalised(row.vector, dimension) for row in rows])
     columns = [
         pa.array([safe(row.text_id) for row in rows]),
         pa.array([row.type for row in rows]),
         pa.array([row.session_id for row in rows]),
-        pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dimension),
+        pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1]),
     ]
     return pa.table(columns, schema=schema)
+
+
+def ids_of(table: Any) -> npt.NDArray[np.bytes_]:
+    """Every ``text_id`` of a table, sorted."""
+    import numpy as np
+
+    found = [np.array([], dtype="S1")]
+    column = table.search().select(["text_id"]).limit(None).to_arrow()["text_id"]
+    for at in range(0, len(column), _IN_PYTHON):
+        some = column.slice(at, _IN_PYTHON).to_pylist()
+        found.append(np.array(some, dtype=np.bytes_))
+    ids: npt.NDArray[np.bytes_] = np.sort(np.concatenate(found))
+    return ids
+
+
+def rows_of(table: Any, where: str) -> Iterator[tuple[list[str], list[str], npt.NDArray[np.float32]]]:
+    """Rows of a table, many at a time: ids, ids of their sessions, vectors."""
+    columns = ["text_id", "session_id", "vector"]
+    for some in table.search().where(where).select(columns).limit(None).to_batches(_READ_AT_ONCE):
+        flat = some["vector"].flatten().to_numpy(zero_copy_only=False)
+        vectors = flat.reshape(-1, some["vector"].type.list_size).astype("float32")
+        yield some["text_id"].to_pylist(), some["session_id"].to_pylist(), vectors
+
+
+def delete(table: Any, text_ids: Sequence[str]) -> None:
+    """Delete the rows of these ids, each of which is ``safe``."""
+    for at in range(0, len(text_ids), _DELETE_AT_ONCE):
+        quoted = ", ".join(f"'{text_id}'" for text_id in text_ids[at : at + _DELETE_AT_ONCE])
+        table.delete(f"text_id IN ({quoted})")
 
 
 def safe(text_id: str) -> str:

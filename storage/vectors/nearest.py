@@ -31,12 +31,41 @@ _GOOD_ENOUGH = 0.95
 _ASKED = 10
 _NAME = "vector_idx"
 OF_KIND: dict[Kind, str] = {"conversation": "type = 'conversation'", "summary": "type = 'summary'"}
+#: Rows taken beyond the limit, because rows of the excluded session are dropped afterwards (a predicate on
+#: the session would double the time of a search).
+_SPARE = 24
 _COLUMNS = ["text_id", "session_id", "_distance"]
+
+Found = tuple[str, str, float]
+
+
+def search_outside(
+    table: Any, query: npt.NDArray[np.float16], kind: Kind, session: str | None, limit: int
+) -> list[Found]:
+    """A search wide enough that one session, of which nothing is wanted, crowds nobody out."""
+    asked = limit + _SPARE
+    while True:
+        found = _on_the_latest(table, query, kind, asked)
+        kept = [row for row in found if row[1] != session][:limit]
+        if len(kept) == limit or len(found) < asked:
+            return kept
+        asked *= 4
+
+
+def _on_the_latest(table: Any, query: npt.NDArray[np.float16], kind: Kind, limit: int) -> list[Found]:
+    """One search, tried once more on the latest version if the one at hand was cleaned away."""
+    try:
+        return search(table, query, kind, limit)
+    except Exception as fault:
+        if "not found" not in str(fault).lower():
+            raise
+        table.checkout_latest()
+        return search(table, query, kind, limit)
 
 
 def search(
     table: Any, query: npt.NDArray[np.float16], kind: Kind | None, limit: int, *, exact: bool = False
-) -> list[tuple[str, str, float]]:
+) -> list[Found]:
     """(text_id, session_id, cosine), nearest first. Rows newer than the index are searched too."""
     asked = table.search(query.astype(np.float32)).distance_type("cosine").limit(limit).select(_COLUMNS)
     if kind is not None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain.vectors import Embedder
 from storage.store import VectorStore
-from storage.vectors.in_memory import normalised
+from storage.vectors.table import normalised
 
 if TYPE_CHECKING:
     from domain.vectors import Vector

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,21 +11,9 @@ import pytest
 
 from bench.kept_replies import KeptReplies
 from bench.living import Life, lived
-from tests.house import Mind
 from tests.server import Exchange, ScriptedServer, say, status
 
 _BEGAN = datetime(2025, 5, 1, 20, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mind(server: ScriptedServer) -> Mind:
-    return Mind(server)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from tests.test_architecture import MODULES, ROOT
 
 #: What a start of the chat loads; whatever else there is may compile what it needs.

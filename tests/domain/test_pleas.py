@@ -68,6 +68,9 @@ PLEAS = (
     "就当我没说过，你也别记。",
     "刚才那句你忘了吧，别提了。",
     "My brother owes two thousand. Forget I said that, don't note it down.",
+    "Forget about my sister's job, and never bring it up again.",
+    "忘掉我妹妹的事吧，别再提了",
+    "把我妹妹的事忘了吧，以后别再提。",
 )
 
 IDIOMS = (
@@ -140,6 +143,11 @@ IDIOMS = (
     "这个电话你别记了，我换号码了。",
     "Forget I said that.",
     "Don't write that, it's ugly. Forget it.",
+    "Forget my order, I never bring cash.",
+    "I leave late and forget my lunch and never bring any.",
+    "出门太急，把伞忘了，别提了",
+    "忘了老婆生日的事，别提了，她气坏了",
+    "你忘了我生日的事吧？别提了，没关系",
 )
 
 
@@ -177,6 +185,7 @@ def test_a_plea_that_stands_alone_speaks_of_what_was_said_before_it() -> None:
         ("麻烦你把我说的关于约瑟夫的话都忘掉。", ("约瑟夫",)),
         ("请把我妹妹怀孕的事忘掉。", ("妹妹怀孕",)),
         ("请将我的地址从记录里删除。", ("地址",)),
+        ("忘掉我妹妹的事吧，别再提了", ("妹妹",)),
         ("请把这件事忘掉、别再提", ()),
         ("求你把刚才的话忘了。", ()),
     ],

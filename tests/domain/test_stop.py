@@ -9,7 +9,7 @@ import time
 import pytest
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 
 
 def test_whoever_waits_is_woken_by_another_thread():

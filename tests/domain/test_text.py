@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 
 from domain.languages import language_of
 from domain.text import (
-    Piece,
-    QuotationSplitter,
     clean,
     inert,
     one_line,
@@ -67,44 +65,11 @@ def test_quotations_are_found_in_order():
     ]
 
 
-@given(
-    st.lists(
-        st.sampled_from(["<blockquote>", "</blockquote>", "<block", "quote>", "a", "<", "/", " b\n"]),
-        max_size=30,
-    ),
-    st.integers(1, 7),
-)
-def test_the_splitter_tells_the_same_however_the_stream_is_cut(parts, size):
-    text = "".join(parts)
-    whole = QuotationSplitter()
-    expected = _joined(whole.feed(text) + whole.finish())
-    cut = QuotationSplitter()
-    pieces = [piece for at in range(0, len(text), size) for piece in cut.feed(text[at : at + size])]
-    assert _joined(pieces + cut.finish()) == expected
-    assert all("<blockquote>" not in piece.text for piece in pieces)
-
-
-def _joined(pieces: list[Piece]) -> list[Piece]:
-    joined: list[Piece] = []
-    for piece in pieces:
-        if joined and joined[-1].quoted == piece.quoted:
-            joined[-1] = Piece(joined[-1].text + piece.text, piece.quoted)
-        else:
-            joined.append(piece)
-    return joined
-
-
 @pytest.mark.parametrize(
     "unit", ["<blockquote>", "</blockquote>", "<blockquote ", "<", "<blockquote></blockquote>"]
 )
 def test_work_on_text_grows_with_its_length_and_no_faster(unit):
-    def work(given: str) -> None:
-        without_quotations(given)
-        splitter = QuotationSplitter()
-        splitter.feed(given)
-        splitter.finish()
-
-    assert growth(work, unit, 200_000) < 9
+    assert growth(without_quotations, unit, 200_000) < 9
 
 
 @pytest.mark.parametrize(

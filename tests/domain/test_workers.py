@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from domain.workers import Workers
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def until(true: Callable[[], object]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import zipfile
@@ -120,6 +121,16 @@ def test_it_is_read_from_an_archive_as_from_a_file_and_twice_alike(tmp_path, sam
     with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(f"export/{name}", content)
     assert read(tmp_path / "x.zip").talks == plain.talks == read(tmp_path / "plain" / name).talks
+
+
+def test_packed_or_fetched_twice_it_is_the_same_conversation(tmp_path, sample):
+    _, name, content, *_ = sample
+    plain = read(written(tmp_path / name, content))
+    stem, dot, kind = name.rpartition(".")
+    for other in (f"{stem} (1){dot}{kind}", f"{name}.gz", f"{stem} (2){dot}{kind}.gz"):
+        packed = gzip.compress(content) if other.endswith(".gz") else content
+        again = read(written(tmp_path / "again" / other, packed))
+        assert [talk.key for talk in again.talks] == [talk.key for talk in plain.talks]
 
 
 def test_its_keys_are_its_own(tmp_path, sample):

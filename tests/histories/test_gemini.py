@@ -40,6 +40,14 @@ def test_prompts_and_answers_are_read_oldest_first_and_parted_by_pauses(tmp_path
     ]
 
 
+def test_only_what_has_a_time_is_known_by_itself_in_all_of_the_log(tmp_path):
+    log = [entry("", "Prompted ok", titleUrl="https://gemini.google.com/app/aaaaaaa1"),
+           entry("", "Prompted ok", titleUrl="https://gemini.google.com/app/bbbbbbb2"),
+           entry("2026-03-02T09:15:00Z", "Prompted hi")]  # fmt: skip
+    found = read(written(tmp_path / "x.json", log))
+    assert [(talk.log, len(talk.messages)) for talk in found.talks] == [("", 1), ("", 1), ("log", 1)]
+
+
 def test_what_is_no_prompt_is_counted(tmp_path):
     log = [entry("2026-03-02T09:15:00Z", "Used Gemini Apps"), entry("2026-03-02T09:15:00Z", "Gave feedback: good"),
            entry("2026-03-02T09:14:00Z", "Prompted hi"), "?"]  # fmt: skip

@@ -128,6 +128,14 @@ def test_a_log_that_is_in_use_is_read_and_not_changed(log):
     assert path.read_bytes() == before
 
 
+def test_a_log_that_another_program_holds_is_said_to_be_held_and_not_damaged(log):
+    connection, path = log
+    old(connection, *OLD_ROWS)
+    connection.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(UsageError, match=r"history\.held"):
+        read(path)
+
+
 def test_a_log_that_is_damaged_in_the_middle_says_so(log):
     connection, path = log
     old(

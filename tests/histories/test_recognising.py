@@ -44,7 +44,7 @@ def test_utf8_with_a_damaged_byte_is_not_taken_for_another_encoding(tmp_path):
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"\x89PNG\r\n\x1a\n\x00\x00", "Dear diary, Ann: hi", "{}x", '{"a": 1}', '[1, 2]', '["a"]', "[[]]", '{"messages": []}',
+        b"\x89PNG\r\n\x1a\n\x00\x00", "Dear diary, Ann: hi", "{}x", '{"a": 1}', '[1, 2]', '["a"]', "[[]]", '{"messages": []}',
         '{"messages": [{"text": "x"}]}', "role,content\nuser,hi\n", "<html>Gemini</html>", '{"role": "user"', "null", '"text"',
     ],
 )  # fmt: skip
@@ -73,7 +73,7 @@ def test_a_file_that_is_not_there_is_said(tmp_path):
         recognise(tmp_path / "nothing")
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", " [ ] "])
+@pytest.mark.parametrize("content", ["[]", "{}", " [ ] ", "", "\ufeff", " \n\r\n"])
 def test_an_empty_export_is_said_to_be_empty(tmp_path, content):
     with pytest.raises(UsageError, match="no_conversations"):
         recognise(written(tmp_path / "MyActivity.json", content))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from histories.encodings import DecodedText
-from histories.streaming import CutOff, JsonError, JsonStream, TooLong, decode_deep, enter
+from histories.streaming import CHUNK, DEEPEST, CutOff, JsonError, JsonStream, TooLong, decode_deep, enter
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()
@@ -76,6 +76,16 @@ def test_depth_costs_no_stack():
     read = stream(f"[{deep}, 2]", 1_000, 1 << 20)
     found = [read.value() for _ in read.items()]
     assert found[1] == 2
+
+
+@pytest.mark.parametrize("opens", ["[", '{"a":', '[{"a":'])
+def test_what_is_deeper_than_any_talk_is_refused_as_soon_as_that_is_seen(opens):
+    text = opens * (DEEPEST * 2)
+    for act in (JsonStream.value, JsonStream.skip):
+        read = JsonStream(io.StringIO(text), CHUNK, longest=len(text))
+        with pytest.raises(JsonError, match="too deep"):
+            act(read)
+        assert read.read_so_far < len(text)
 
 
 def test_a_broken_value_can_be_passed_over():

@@ -11,9 +11,10 @@ import httpx2
 import pytest
 
 from domain import errors
-from domain.events import Notice, Stop
+from domain.events import Notice
 from domain.languages import estimate
 from domain.tree import LIFE, Member
+from domain.workers import Stop
 from jobs.chapters import Chapters, Grown, full_groups, shortened
 from jobs.noting import names_of_both
 from tests.house import Mind, house

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.service.held_history import HeldHistory, Said
 from jobs.cleaning import Cleaning, due_rounds, months_before, recalled
 from tests.conftest import Count, SetClock

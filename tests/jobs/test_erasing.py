@@ -9,7 +9,8 @@ from threading import Event
 
 import pytest
 
-from domain.events import Notice, Stop
+from domain.events import Notice
+from domain.workers import Stop
 from interfaces.debug_log import DebugLog
 from jobs.erasing import Erased, Erasing
 from storage import proof
@@ -50,6 +51,21 @@ def holding(folder: Path) -> list[str]:
         f"{trace.path.relative_to(folder)}: {trace.form}"
         for trace in proof.traces([folder], proof.forms(MARKER))
     ]
+
+
+def test_a_saved_session_of_which_nothing_is_left_goes_too(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as open_house:
+        open_house.say(f"My word is {MARKER}.")
+        open_house.save()
+        open_house.say("I like rain.")
+        open_house.say(f"Again: {MARKER}")
+        open_house.save()
+        open_house.say(f"Once more: {MARKER}")
+        erase(open_house, open_house.memory.eraser.words(MARKER))
+        left = open_house.memory.recent_sessions(-1)
+        rounds = [len(open_house.memory.rounds(one.session_id)) for one in left]
+        assert sorted(rounds) == [0, 1]
+        assert open_house.talk.session.session_id in [one.session_id for one in left]
 
 
 def test_everything_that_holds_a_word_goes_from_every_file(tmp_path, server, clock, new_id, log):

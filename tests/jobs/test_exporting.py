@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from domain import errors
-from domain.events import Stop
 from domain.forests import Forest
+from domain.workers import Stop
 from histories import MachineZone, ReadingOptions, recognise
 from jobs.exporting import (
     copy_to_forest_json,

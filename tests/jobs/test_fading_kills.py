@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from domain.events import Stop
 from domain.fading import ForgetLimit
+from domain.workers import Stop
 from jobs.fading_out import Fading
 from memory import Memory
 from recall.embedding import HashedEmbedder

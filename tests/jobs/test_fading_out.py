@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from domain.events import Stop
 from domain.fading import ForgetLimit
 from domain.recollection import RecallLimits, Recollection
+from domain.workers import Stop
 from jobs.fading_out import Fading
 from memory import back_up, restore
 from tests.house import House, friend, house

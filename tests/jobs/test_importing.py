@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from domain import errors
-from domain.events import Stop
+from domain.facts import ImageDraft, LineEvidence
 from domain.histories import Unread
 from domain.imports import Look
+from domain.workers import Stop
 from jobs.importing import Importing, Teller, look
+from tests.histories.exports import read, written
+from tests.histories.test_gemini import entry
 from tests.house import house
 from tests.past import BEGAN, Handmade, bring, continued, talk, told
 from tests.server import ScriptedServer, say
@@ -290,6 +293,32 @@ def test_what_was_said_in_a_role_is_found_and_never_read_for_what_is_known(home)
     assert [turn.text for turn in home.memory.search("captain", home.settings.recall_limits).turns]
 
 
+def gemini(folder: Any, *prompts: tuple[int, str]) -> list[Any]:
+    """What is read of a log with these prompts, each so many minutes after nine; the newest stands first there."""
+    log = [
+        entry(f"2026-03-02T09:{at:02d}:00.000Z", f"Prompted {said}", "<p>Yes.</p>") for at, said in prompts
+    ]
+    return read(written(folder / "MyActivity.json", log[::-1])).talks
+
+
+def test_a_log_that_lost_its_oldest_entries_brings_only_what_is_new(home, tmp_path):
+    bring(home.memory, *gemini(tmp_path, (0, "One"), (20, "Two"), (40, "Three")))
+    again = bring(home.memory, *gemini(tmp_path, (20, "Two"), (40, "Three"), (50, "Four")), sha256="2")
+    assert (again.messages, again.known, again.sessions) == (2, 4, 0)
+    assert [line for line in told(home.memory)[0] if line.startswith("u:")] == [
+        "u: One",
+        "u: Two",
+        "u: Three",
+        "u: Four",
+    ]
+
+
+def test_a_log_that_was_brought_before_its_entries_were_known_by_themselves_is_known_again(home, tmp_path):
+    talks = gemini(tmp_path, (0, "One"), (20, "Two"))
+    bring(home.memory, *(replace(one, log="") for one in talks))
+    assert bring(home.memory, *talks, sha256="2").messages == 0
+
+
 def test_a_whole_import_is_taken_back_and_may_come_again(home):
     home.say("Here I am.")
     before = told(home.memory)
@@ -301,6 +330,39 @@ def test_a_whole_import_is_taken_back_and_may_come_again(home):
     for table in ("imported_message", "imported_session"):
         assert home.rows(table) == []
     assert bring(home.memory, CATS).messages == 4
+
+
+def drawn(home: Any, *texts: str) -> None:
+    """Versions of the image of the person, each with what its lines rest on: a word of their own, one of the past."""
+    session = home.talk.session.session_id
+    (past,) = [one for one in home.memory.recent_sessions(-1) if one.door]
+    own, brought = (home.memory.turns_of(one)[0].text_id for one in (session, past.session_id))
+    lines = (LineEvidence("Sings.", (own,)), LineEvidence("Has a cat.", (brought,)))
+    home.memory.archive(session, "What was said.", {"user": ImageDraft(texts[0], lines)})
+    for text in texts[1:]:
+        home.memory.write_image("user", text, "model")
+
+
+@pytest.mark.parametrize("now", ["Sings.\nHas a cat.", "Sings."])
+def test_what_an_import_taught_goes_with_it_out_of_the_image_and_of_all_that_it_was_before(home, now):
+    home.say("I sing.")
+    bring(home.memory, CATS)
+    drawn(home, "Sings.\nHas a cat.", "Has a cat.\nSings. Loudly.", now)
+    file = home.settings.data_dir / "persona" / "user_image.txt"
+    assert file.read_text().strip() == now
+    list(home.memory.past.take_back(1))
+    assert [one.text for one in home.memory.image_versions("user")] == ["Sings.", "Sings. Loudly.", "Sings."]
+    assert home.memory.image("user") == file.read_text().strip() == "Sings."
+    assert [row["line"] for row in home.rows("line_evidence")] == ["Sings."]
+
+
+def test_a_line_that_a_person_pinned_outlives_the_import_that_it_was_drawn_from(home):
+    home.say("I sing.")
+    bring(home.memory, CATS)
+    drawn(home, "Has a cat.")
+    home.memory.pin("user", "Has a cat.")
+    list(home.memory.past.take_back(1))
+    assert [one.text for one in home.memory.image_versions("user")] == ["Has a cat."]
 
 
 def test_taking_one_import_back_leaves_what_another_brought_into_the_same_talk(home):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from domain.events import Stop
 from domain.records import Session
+from domain.workers import Stop
 from tests.house import House, friend, house, marked
 from tests.server import ScriptedServer, status
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from domain import errors
-from domain.events import Notice, Stop
+from domain.events import Notice
+from domain.workers import Stop
 from jobs.noting import Noted, Noting
 from jobs.saving import Saved
 from tests.house import House, house, records

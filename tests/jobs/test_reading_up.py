@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from domain.events import Notice, Stop
+from domain.events import Notice
+from domain.workers import Stop
 from jobs.reading_up import ReadingUp, ReadUp
 from jobs.renewing import renew
 from tests.house import House, records

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from domain.events import Stop
+from domain.workers import Stop
 from jobs.erasing import Erased, Erasing, renew
 from jobs.renewing import Renewed, renew_some
 from tests.house import House, Mind, friend, house, marked

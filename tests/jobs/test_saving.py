@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.messages import Words
 from interfaces.terminal.own_files import exported
 from jobs.saving import NothingToSave

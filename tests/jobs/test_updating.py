@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from domain.events import Notice, Stop
+from domain.events import Notice
+from domain.workers import Stop
 from jobs.saving import Saved
 from tests.house import House, records
 from tests.server import hang, say, status

@@ -12,7 +12,8 @@ from typing import Any
 
 import httpx2
 
-from domain.events import Notice, Stop
+from domain.events import Notice
+from domain.workers import Stop
 from jobs.chapters import Chapters, Grown
 from llm import Llm
 from memory import Memory

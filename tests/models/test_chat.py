@@ -8,7 +8,8 @@ import time
 import pytest
 
 from domain import errors
-from domain.events import ReasoningDelta, Reply, Stop, TextDelta
+from domain.events import ReasoningDelta, Reply, TextDelta
+from domain.workers import Stop
 from llm import Layers, Message
 from models.chat import Patience
 from models.client import Client
@@ -25,7 +26,7 @@ def server():
 
 @pytest.fixture
 def llm(server):
-    opened = models_at(server.base)
+    opened = models_at(server.base, request_timeout=300.0)  # beyond every wait of a test
     yield opened
     opened.close()
 
@@ -46,12 +47,22 @@ def stop_soon(stop: Stop, server: ScriptedServer, seconds: float = 0.15) -> thre
 
 
 def test_words_come_as_they_are_said(server, llm):
-    server.script(say("one two three", pause=0.1))
-    times = {}
-    played(llm.chat(ASKED, Stop()), lambda event, _: times.setdefault(repr(event)[:24], time.monotonic()))
-    said = [times[f"TextDelta(text='{word}')"[:24]] for word in ("one ", "two ", "three")]
-    assert said[1] - said[0] > 0.05
-    assert said[2] - said[1] > 0.05
+    heard = {word: threading.Event() for word in ("one ", "two ", "three")}
+
+    def word_by_word(exchange):
+        exchange.begin()
+        for word, came in heard.items():
+            exchange.event(delta(content=word))
+            assert came.wait(60), f"{word!r} was not told before the next one was sent"
+        exchange.event(delta("stop"))
+        exchange.raw(b"data: [DONE]\n\n")
+        exchange.end()
+
+    server.script(word_by_word)
+    found = played(
+        llm.chat(ASKED, Stop()), lambda event, _: isinstance(event, TextDelta) and heard[event.text].set()
+    )
+    assert found.reply.text == "one two three"
 
 
 def test_what_is_sent_is_what_was_given(server, llm):
@@ -85,7 +96,7 @@ def test_the_reply_tells_model_tokens_and_time(server, llm):
     server.script(say("Hi.", prompt_tokens=123))
     reply = played(llm.chat(ASKED, Stop())).reply
     assert (reply.model, reply.prompt_tokens, reply.completion_tokens) == ("scripted-model", 123, 5)
-    assert 0 < reply.seconds < 5
+    assert 0 < reply.seconds < 60
 
 
 def test_stopped_before_the_first_word_nothing_counts(server, llm):
@@ -96,7 +107,7 @@ def test_stopped_before_the_first_word_nothing_counts(server, llm):
     found = played(llm.chat(ASKED, stop))
     timer.join()
     assert isinstance(found.error, errors.Interrupted)
-    assert time.monotonic() - began < 10.0
+    assert time.monotonic() - began < 60.0
 
 
 def test_stopped_while_thinking_nothing_counts(server, llm):
@@ -118,12 +129,12 @@ def test_stopped_after_the_first_word_the_reply_is_what_was_shown(server, llm):
 
     found = played(llm.chat(ASKED, stop), stopping)
     assert (found.reply.text, found.reply.finish) == ("Once upon", "interrupted")
-    assert time.monotonic() - stopped_at[0] < 5.0
+    assert time.monotonic() - stopped_at[0] < 60.0
 
 
 def test_stopped_while_a_retry_is_due_it_is_not_tried(server):
     server.script(status(500))
-    llm = models_at(server.base, patience=Patience(first=30.0))
+    llm = models_at(server.base, patience=Patience(first=300.0, most=300.0))
     stop = Stop()
     timer = stop_soon(stop, server)
     began = time.monotonic()
@@ -152,7 +163,7 @@ def test_a_stopped_call_lets_go_of_the_connection(server, llm):
     server.script(endless)
     stop = Stop()
     played(llm.chat(ASKED, stop), lambda event, _: isinstance(event, TextDelta) and stop.set())
-    assert gone.wait(2)
+    assert gone.wait(60)
 
 
 def test_a_caller_who_walks_away_lets_go_too(server, llm):
@@ -177,7 +188,7 @@ def test_a_call_given_up_before_any_answer_is_hung_up(server, llm):
     timer = stop_soon(stop, server)
     played(llm.chat(ASKED, stop))
     timer.join()
-    assert gone.wait(2)
+    assert gone.wait(60)
 
 
 def test_a_call_that_blocks_without_any_timeout_is_hung_up_at_once(server):

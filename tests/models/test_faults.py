@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from domain.events import Stop
+from domain.workers import Stop
 from models.chat import Patience
 from tests.faults import FAULTS, Fault
 from tests.server import ScriptedServer, answer, delta, redirect, status, stream, whole

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 from models.client import Client
 from models.relaying import Answer, Heard, Relay
 from tests.server import ScriptedServer, answer, delta, hang, say, stream, whole
@@ -56,6 +56,14 @@ def test_a_stream_comes_event_by_event_and_says_what_it_came_to(relay: Relay, se
     assert (heard.text, heard.finish, heard.whole) == ("hello", "stop", True)
 
 
+def test_what_separates_lines_in_a_text_separates_no_events(relay: Relay, server: ScriptedServer) -> None:
+    said = ("第一行\u2028第二行", "\u2029", "\x85。")
+    events = [json.dumps(delta(content=text), ensure_ascii=False).encode() for text in said]
+    server.script(stream(*(b"data: " + event + b"\n\n" for event in events), delta("stop")))
+    came = [event for event in relay.stream("/chat/completions", {**BODY, "stream": True}, Stop()) if event]
+    assert came[:3] == events
+
+
 def test_a_refusal_keeps_its_status_its_body_and_when_to_come_again(
     relay: Relay, server: ScriptedServer
 ) -> None:
@@ -65,6 +73,16 @@ def test_a_refusal_keeps_its_status_its_body_and_when_to_come_again(
     assert isinstance(came, Answer)
     assert (came.status, json.loads(came.body), came.headers["retry-after"]) == (429, refusal, "7")
     assert relay.send("POST", "/chat/completions", BODY, Stop()).status == 429
+
+
+def test_a_refusal_that_repeats_our_key_is_told_without_it(relay: Relay, server: ScriptedServer) -> None:
+    refusal = {"error": {"message": "no such key: sk-relay", "code": "invalid_api_key"}}
+    server.script(answer(refusal, 401), answer(refusal, 401))
+    (streamed,) = relay.stream("/chat/completions", {**BODY, "stream": True}, Stop())
+    assert isinstance(streamed, Answer)
+    for came in (streamed, relay.send("POST", "/chat/completions", BODY, Stop())):
+        assert json.loads(came.body)["error"]["message"] == "no such key: [secret]"
+        assert came.status == 401
 
 
 def test_a_call_of_a_tool_is_no_reply(relay: Relay, server: ScriptedServer) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from domain import errors
 from domain.languages import estimate, estimate_all, is_truncated
 from domain.text import harmless
-from models import body as bodies
+from models.client import lines
 from models.replies import Collected, Part, Repair, ThinkingSplitter, without_stray_thinking
 from tests.talking import said
 
@@ -90,7 +90,7 @@ def test_thinking_whose_opening_tag_never_came_is_not_kept(text, kept):
 
 @given(st.binary(max_size=60), PLACES)
 def test_lines_are_the_same_in_any_chunking(data, places):
-    assert list(bodies.lines(cut(data, places))) == list(bodies.lines([data]))
+    assert list(lines(cut(data, places))) == list(lines([data]))
 
 
 CHUNK = b'data: {"choices":[{"delta":{"content":"%s"},"finish_reason":"stop"}]}'
@@ -110,7 +110,7 @@ def test_a_line_that_never_ends_is_refused(monkeypatch):
             yield b"x" * 1_000_000
 
     with pytest.raises(errors.BadReply):
-        list(bodies.lines(endless()))
+        list(lines(endless()))
     assert said(chain([b'{"'], endless())).error.key == "model.too_large"
     assert said(chain([b"data: "], endless())).error.key == "model.too_large"
 
@@ -219,7 +219,7 @@ WORKS = {
     "white space": lambda size: collect(" \n" * (size // 2), 100),
     "halves of characters": lambda size: collect("\ud83d" * size, 1_000),
     "a stream": lambda size: said([stream_of("x" * (size // 10), 10)]),
-    "a stream in bytes": lambda size: list(bodies.lines([b"d" for _ in range(size)])),
+    "a stream in bytes": lambda size: list(lines([b"d" for _ in range(size)])),
     "unclosed tags in a memory": lambda size: harmless("<a " * (size // 3)),
     "nested tags in a memory": lambda size: harmless("<" * (size // 2) + "b>" * (size // 4)),
     "tokens": lambda size: estimate("word 你好 12 ! " * (size // 13)),

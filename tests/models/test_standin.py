@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from domain.events import Stop
 from domain.recollection import RecalledTurn, Recollection, Why
 from domain.text import quotations
+from domain.workers import Stop
 from llm import Layers, Message
 from models.standin import MODEL, StandIn, reply_to
 from tests.known import fact, image_task, new_fact

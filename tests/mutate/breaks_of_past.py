@@ -85,6 +85,25 @@ OF_PAST: tuple[Break, ...] = (
         (IMPORTING + "test_a_whole_import_is_taken_back_and_may_come_again",),
     ),
     Break(
+        "an image of before keeps what an import taught",
+        "P-past",
+        "storage/forgetting.py",
+        "                    self._store.lose_lines(image, lines)\n",
+        "                    pass\n",
+        (
+            IMPORTING
+            + "test_what_an_import_taught_goes_with_it_out_of_the_image_and_of_all_that_it_was_before",
+        ),
+    ),
+    Break(
+        "a log is known only by the cut of its conversations",
+        "P-past",
+        "storage/sqlite/past.py",
+        "        names = [piece.conversation, *([piece.log] if piece.log else [])]\n",
+        "        names = [piece.conversation]\n",
+        (IMPORTING + "test_a_log_that_lost_its_oldest_entries_brings_only_what_is_new",),
+    ),
+    Break(
         "a chapter of the past costs no call",
         "P-past",
         "jobs/chapters.py",
@@ -114,7 +133,7 @@ OF_PAST: tuple[Break, ...] = (
     Break(
         "the words of what faded go in a commit of their own",
         "P-past",
-        "storage/sqlite/visits.py",
+        "storage/sqlite/faded.py",
         "        with self._database.write() as sql:\n            self._note_faded(names, now)\n",
         "        self._note_faded(names, now)\n        with self._database.write() as sql:\n",
         (KILLED + "test_a_kill_leaves_whole_steps_and_the_next_look_goes_on",),

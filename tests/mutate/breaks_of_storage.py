@@ -38,7 +38,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "in flight cleared in a transaction of its own",
         "P2",
-        "storage/sqlite/visits.py",
+        "storage/sqlite/lexicon.py",
         "            self.drop_in_flight(session_id)\n            self.drop_stages(session_id)\n        return spoken\n",
         "            self.drop_stages(session_id)\n        self.drop_in_flight(session_id)\n        return spoken\n",
         (SYNCING + "test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls",),
@@ -46,7 +46,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a round is replaced in two commits",
         "P4",
-        "storage/sqlite/visits.py",
+        "storage/sqlite/lexicon.py",
         "        with self._database.write():\n            if instead_of:\n"
         "                self._remove_turns(instead_of.turns)\n",
         "        if instead_of:\n            self._remove_turns(instead_of.turns)\n        with self._database.write():\n",
@@ -58,7 +58,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a round does not void the stages of a save",
         "P5",
-        "storage/sqlite/visits.py",
+        "storage/sqlite/lexicon.py",
         "            self.drop_in_flight(session_id)\n            self.drop_stages(session_id)\n        return spoken\n",
         "            self.drop_in_flight(session_id)\n        return spoken\n",
         (
@@ -190,7 +190,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "sessions follow the clock",
         "P13",
-        "storage/sqlite/sessions.py",
+        "storage/sqlite/active_sessions.py",
         "WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1",
         "WHERE status = 'active' AND door = '' ORDER BY start_timestamp DESC LIMIT 1",
         (

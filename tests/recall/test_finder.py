@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -22,8 +23,7 @@ from storage.store import NewSummary, NewTurn
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LIMITS = RecallLimits(sessions=3, turns=4, tokens=4000)
-LOG = logging.Logger("test")
-LOG.addHandler(logging.NullHandler())
+LOG = logging.Logger("test", logging.CRITICAL)
 
 OLD = (
     ("Hi there!", "Hello, how are you?"),
@@ -109,9 +109,39 @@ def _tokens(most):
 
 @pytest.fixture
 def life(tmp_path):
-    lived = StoredLife(tmp_path)
+    lived = _lived(StoredLife(tmp_path))
+    yield lived
+    lived.store.close()
+
+
+def _lived(lived):
     lived.live("older", OLDER, NOW - timedelta(days=200), summary="They spoke of ramen and tomatoes.")
     lived.live("old", OLD, NOW - timedelta(days=9), summary="They spoke of a puppy, Lisbon and the violin.")
+    return lived
+
+
+@pytest.fixture(scope="module")
+def dull(tmp_path_factory):
+    """Opens a large history of which nothing is worth remembering, again and again: it is told once."""
+    folder = tmp_path_factory.mktemp("dull")
+    first = StoredLife(folder)
+    for number in range(20):
+        rounds = [(f"Today was number {number} and {at}, nothing new.", "I see.") for at in range(90)]
+        first.live(f"dull{number}", rounds, NOW - timedelta(days=8))
+    first.store.close()
+
+    def opened(folder_of_its_own):
+        shutil.copytree(folder, folder_of_its_own, dirs_exist_ok=True)
+        lived = StoredLife(folder_of_its_own)
+        lived.vectors.rows = [*first.vectors.rows]
+        return lived
+
+    return opened
+
+
+@pytest.fixture
+def large_life(tmp_path, dull):
+    lived = _lived(dull(tmp_path))
     yield lived
     lived.store.close()
 
@@ -394,33 +424,25 @@ def test_asking_twice_gives_the_same(life):
     assert life.recall("Where is my sister?") == life.recall("Where is my sister?")
 
 
-def test_a_large_history_is_searched_like_a_small_one(life):
-    for number in range(20):
-        rounds = [(f"Today was number {number} and {at}, nothing new.", "I see.") for at in range(90)]
-        life.live(f"dull{number}", rounds, NOW - timedelta(days=8))
-    recalled = life.recall("What is the puppy called?")
+def test_a_large_history_is_searched_like_a_small_one(large_life):
+    recalled = large_life.recall("What is the puppy called?")
     assert recalled.ranked[0] == "old-1u"
 
 
-def test_both_searches_of_a_question_in_a_large_history_find_what_one_at_a_time_finds(life):
-    for number in range(20):
-        rounds = [(f"Today was number {number} and {at}, nothing new.", "I see.") for at in range(90)]
-        life.live(f"dull{number}", rounds, NOW - timedelta(days=8))
+def test_both_searches_of_a_question_in_a_large_history_find_what_one_at_a_time_finds(large_life):
     said, question = "Nothing new, number 7. My sister called.", "Where did my sister move to?"
-    both = life.recall(said, question, gated=False)
-    alone = life.recall(question, gated=False)
+    both = large_life.recall(said, question, gated=False)
+    alone = large_life.recall(question, gated=False)
     assert alone.ranked[0] == "old-3u"
     assert "old-3u" in both.ranked[:2]
-    assert [turn.why for turn in life.recall(said, question, gated=False).turns] == [
+    assert [turn.why for turn in large_life.recall(said, question, gated=False).turns] == [
         turn.why for turn in both.turns
     ]
 
 
-def test_a_broken_index_of_a_large_history_leaves_the_words(life):
-    for number in range(20):
-        life.live(f"dull{number}", [("Nothing new.", "I see.")] * 90, NOW - timedelta(days=8))
-    life.vectors.fault = errors.StorageError("index.failed")
-    recalled = life.recall("Hello.", "What is the puppy called?")
+def test_a_broken_index_of_a_large_history_leaves_the_words(large_life):
+    large_life.vectors.fault = errors.StorageError("index.failed")
+    recalled = large_life.recall("Hello.", "What is the puppy called?")
     assert recalled.ranked[0] == "old-1u"
     assert recalled.degraded == ("index",)
 
@@ -436,8 +458,7 @@ def _one_after_the_other(first, second):
     return [("a", at, first[at]) for at in range(3)] + [("b", at, second[at]) for at in range(3)]
 
 
-def _stored(folder, rounds):
-    lived = StoredLife(folder)
+def _stored(lived, rounds):
     for number, session_id in enumerate("ab"):
         lived.store.start_session(session_id, (NOW - timedelta(days=9 - number)).isoformat())
     for session_id, number, spoken in rounds:
@@ -447,18 +468,20 @@ def _stored(folder, rounds):
 
 
 @pytest.mark.parametrize(
-    ("asked", "dull"),
+    ("asked", "large"),
     [
-        pytest.param("What is the puppy called?", 0, id="small"),
-        pytest.param("How many days did the broth take?", 1600, id="large history"),
+        pytest.param("What is the puppy called?", False, id="small"),
+        pytest.param("How many days did the broth take?", True, id="large history"),
     ],
 )
-def test_sessions_that_go_on_side_by_side_are_recalled_like_those_one_after_the_other(tmp_path, asked, dull):
+def test_sessions_that_go_on_side_by_side_are_recalled_like_those_one_after_the_other(
+    tmp_path, dull, asked, large
+):
     recalled = []
     for number, order in enumerate((_side_by_side, _one_after_the_other)):
         (tmp_path / str(number)).mkdir()
-        lived = _stored(tmp_path / str(number), order(OLD[1:4], OLDER))
-        lived.live("dull", [(f"Nothing new {at}.", "I see.") for at in range(dull)], NOW - timedelta(days=5))
+        empty = dull if large else StoredLife
+        lived = _stored(empty(tmp_path / str(number)), order(OLD[1:4], OLDER))
         recalled.append(lived.recall(asked, embed=None, gated=False))
         lived.store.close()
     assert recalled[0].turns

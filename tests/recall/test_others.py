@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -35,12 +35,6 @@ def state(path: Path) -> dict[str, tuple[bytes, int]]:
     files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
     found = {str(one): (hashlib.sha256(one.read_bytes()).digest(), one.stat().st_mtime_ns) for one in files}
     return found | {str(one): (b"", 0) for one in path.rglob("*") if one.is_dir()}
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
 
 
 @pytest.fixture

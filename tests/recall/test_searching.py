@@ -62,7 +62,7 @@ def memory(tmp_path):
         HashedEmbedder(),
         clock=lambda: next(moments),
         new_id=lambda: f"{next(numbers):08x}",
-        log=logging.Logger("test"),
+        log=logging.Logger("test", logging.CRITICAL),
     )
     opened.start()
     yield opened

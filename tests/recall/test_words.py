@@ -146,14 +146,14 @@ PROBE = (
 
 @pytest.fixture
 def probe(tmp_path):
-    store = SqliteStore(tmp_path / "memory.db", words.tokens, logging.Logger("test"))
+    store = SqliteStore(tmp_path / "memory.db", words.tokens, logging.Logger("test", logging.CRITICAL))
     store.start_session("old", "2026-01-01T09:00:00+00:00")
     for number, text in enumerate(SAID):
         told = NewTurn(f"u{number}", "2026-01-01T09:00:00+00:00", "user", text)
         answered = NewTurn(f"a{number}", "2026-01-01T09:00:01+00:00", "assistant", "嗯，记住了。")
         store.store_round("old", (told, answered), "stop", "2026-01-01T09:00:01+00:00")
     store.archive("old", NewSummary("m", "2026-01-01T10:00:00+00:00", ""), {}, "next")
-    yield Finder(store, None, store, logging.Logger("test"))
+    yield Finder(store, None, store, logging.Logger("test", logging.CRITICAL))
     store.close()
 
 

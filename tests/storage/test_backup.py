@@ -88,3 +88,11 @@ def test_a_friend_moves_to_a_new_folder_by_its_backup(tmp_path, server, clock, n
         assert [spoken.user.words for spoken in second.talk.open().rounds] == ["hello"]
     with Owner(tmp_path / "new" / "data", clock):
         pass
+
+
+def test_a_backup_goes_into_no_folder_that_is_not_there_and_says_so(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log):
+        with pytest.raises(errors.StorageError) as refused:
+            back_up(tmp_path / "data", tmp_path / "elsewhere" / "friend.db")
+        assert refused.value.key == "backup.no_folder"
+        assert refused.value.details["path"] == str(tmp_path / "elsewhere")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 from jobs.erasing import renew
 from storage import proof
 from tests.torture.scene import MARKER, TYPED, Stage

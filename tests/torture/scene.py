@@ -17,7 +17,7 @@ from typing import Any
 
 import config
 from conversation import Conversation
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.debug_log import DebugLog
 from jobs.chapters import Chapters
 from jobs.erasing import Erasing

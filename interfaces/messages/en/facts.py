@@ -42,7 +42,7 @@ FACTS = {
     "facts.how_one": "/facts {number} wrong: it never was so · /facts {number} TEXT: put it right · /facts {number} keep",
     "facts.is_wrong": "That is marked already as never having been so: {text}",
     "facts.is_past": "Fact {number} holds no more since {day}: it is history. /facts {number} wrong, if it never was so.",
-    "facts.wrong_ask": "Was this never so: {text} [y/N]",
+    "facts.wrong_ask": "Was this never so? {text} [y/N]",
     "facts.wrong_done": "It never was so: {text}",
     "facts.wrong_back": "To take that back: /undo, or later /facts {number} {text}",
     "facts.kept": "Fact {number} is kept from now on: {text}",

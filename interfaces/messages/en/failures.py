@@ -104,6 +104,7 @@ FAILURES = {
     "backup.restored_over": "The memory is that of {path} again. What was there before is kept as {former}.",
     "backup.exists": "{path} exists and is not overwritten. Choose another name.",
     "backup.nothing": "There is no memory in {path} to back up.",
+    "backup.no_folder": "There is no folder {path}. Make it, or choose another place.",
     "backup.missing": "There is no backup at {path}.",
     "backup.not_one": "{path} is no backup of Old Friend. Nothing was changed; give a file that --backup made.",
     "backup.damaged": "The backup {path} is damaged ({reason}). Nothing was changed; try another backup.",

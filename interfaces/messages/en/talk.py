@@ -59,7 +59,7 @@ TALK = {
     "open.incognito": "Incognito: nothing of this is written.",
     "opening.keeping": "Talk that fell silent ({sessions}) is being saved by itself in the background.",
     "opening.kept": "Talk that fell silent was saved by itself. Sessions: {sessions}.",
-    "opening.keeping_failed": "Talk that fell silent could not be saved now ({error}) It is tried again at the next start.",
+    "opening.keeping_failed": "{error} Talk that fell silent could not be saved now; it is tried again at the next start.",
     "open.gap": "{gap} later",
     # -- counting: one, and many
     "day.0": "Mon",
@@ -101,6 +101,8 @@ TALK = {
     "count.rounds": "{count} rounds",
     "count.session": "{count} session",
     "count.sessions": "{count} sessions",
+    "count.token": "{count} token",
+    "count.tokens": "{count} tokens",
     "count.turn": "{count} turn",
     "count.turns": "{count} turns",
     "count.version": "{count} image version",

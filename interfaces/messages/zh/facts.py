@@ -42,7 +42,7 @@ FACTS = {
     "facts.how_one": "/facts {number} wrong：从来不是 · /facts {number} 文字：改正 · /facts {number} keep：保留",
     "facts.is_wrong": "已经标明从来不是：{text}",
     "facts.is_past": "事实 {number} 自 {day} 起不再成立，已是过去。若从来不是，用 /facts {number} wrong。",
-    "facts.wrong_ask": "这从来不是真的吗：{text} [y/N]",
+    "facts.wrong_ask": "这从来不是真的吗？{text} [y/N]",
     "facts.wrong_done": "从来不是：{text}",
     "facts.wrong_back": "要撤回：/undo，或以后 /facts {number} {text}",
     "facts.kept": "从现在起保留事实 {number}：{text}",

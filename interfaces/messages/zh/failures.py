@@ -92,6 +92,7 @@ FAILURES = {
     "backup.restored_over": "记忆已恢复为 {path} 的内容。原来的内容保留在 {former}。",
     "backup.exists": "{path} 已存在，不会覆盖。请换一个名字。",
     "backup.nothing": "{path} 里没有可以备份的记忆。",
+    "backup.no_folder": "没有文件夹 {path}。请先建好，或换个地方。",
     "backup.missing": "{path} 处没有备份。",
     "backup.not_one": "{path} 不是老友的备份。什么都没有改；请给出 --backup 做的文件。",
     "backup.damaged": "备份 {path} 已损坏（{reason}）。什么都没有改；请试另一个备份。",

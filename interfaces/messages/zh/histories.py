@@ -8,6 +8,7 @@ HISTORIES = {
     "history.nothing_inside": "{path} 里没有认得的导出文件，没有读入任何内容。",
     "history.no_conversations": "{path} 里没有对话：导出是空的。",
     "history.damaged": "文件 {path} 已损坏或不完整。请重新下载或导出。",
+    "history.held": "{path} 正被另一个程序写入，暂时读不了。请关闭那个程序后再导入。",
     "history.left_out.system": "程序自己的话",
     "history.left_out.instructions": "自定义指令",
     "history.left_out.hidden": "被程序隐藏",
@@ -35,5 +36,6 @@ HISTORIES = {
     "history.unread.somebody_elses": "{where}：是别人的对话（{said}）。",
     "history.unread.suspicious": "{where}：打开它不安全（{said}），已拒绝。",
     "history.unread.database_inside": "{where}：是压缩包里的数据库。请解压后单独导入。",
+    "history.unread.held": "{where}：正被另一个程序写入，暂时读不了。请关闭那个程序后再导入。",
     "history.unread.skipped": "另有 {count} 个文件不是认得的导出文件，例如 {where}。",
 }

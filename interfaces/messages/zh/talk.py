@@ -59,7 +59,7 @@ TALK = {
     "open.incognito": "隐身：以下内容一概不写下。",
     "opening.keeping": "沉默已久的对话（{sessions}）正在后台自动保存。",
     "opening.kept": "沉默已久的对话已自动保存。会话数：{sessions}。",
-    "opening.keeping_failed": "沉默已久的对话这次没能保存（{error}）下次启动时再试。",
+    "opening.keeping_failed": "{error}沉默已久的对话这次没能保存；下次启动时再试。",
     "open.gap": "{gap}后",
     # -- 计数
     "day.0": "周一",
@@ -101,6 +101,8 @@ TALK = {
     "count.rounds": "{count} 轮",
     "count.session": "{count} 次会话",
     "count.sessions": "{count} 次会话",
+    "count.token": "{count} 个词元",
+    "count.tokens": "{count} 个词元",
     "count.turn": "{count} 句话",
     "count.turns": "{count} 句话",
     "count.version": "{count} 个形象版本",

@@ -59,7 +59,7 @@ def _order(words: Sequence[str]) -> ImportOrder:
             dates = next(rest, "")
         elif word != "--dry-run":
             paths.append(Path(word).expanduser())
-    if not paths or "" in me or dates not in (None, "day", "month"):
+    if not paths or "" in {*me, *words} or dates not in (None, "day", "month"):
         raise errors.UsageError("import.which")
     return ImportOrder(tuple(paths), tuple(me), "--dry-run" in words, dates)
 

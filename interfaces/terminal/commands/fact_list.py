@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from domain.facts import About, Fact
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.memory_view import speaker
 from interfaces.terminal.commands.one_fact import KEEP, WRONG, change_fact, show_fact

@@ -50,17 +50,23 @@ def context(context: CommandContext, argument: str) -> Next:
     in_system = sum(tokens for part, tokens in parts if part in _IN_SYSTEM)
     rules = sum(estimate(one.content) for one in last.answered.messages if one.role == "system") - in_system
     for part, tokens in [("system", max(0, rules)), *parts]:
-        context.tell("context.part", "quiet", part=context.words.say(f"layer.{part}"), tokens=tokens)
+        named = context.words.say(f"layer.{part}")
+        context.tell("context.part", "quiet", part=named, tokens=_counted(context, tokens))
     for message in last.answered.messages:
         context.aside.line()
-        context.tell("context.message", "title", role=message.role, tokens=estimate(message.content))
+        weight = _counted(context, estimate(message.content))
+        context.tell("context.message", "title", role=message.role, tokens=weight)
         context.aside.line(message.content)
     total = sum(estimate(message.content) for message in last.answered.messages)
     counted = last.answered.reply.prompt_tokens
     context.aside.line()
     key = "context.total" if counted is None else "context.total_counted"
-    context.tell(key, "quiet", tokens=total, counted=counted)
+    context.tell(key, "quiet", tokens=_counted(context, total), counted=counted)
     return None
+
+
+def _counted(context: CommandContext, tokens: int) -> str:
+    return context.words.count("token", tokens)
 
 
 def _parts(layers: Layers) -> list[tuple[str, str]]:

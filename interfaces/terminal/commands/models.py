@@ -31,10 +31,13 @@ def model(context: CommandContext, argument: str) -> Next:
 
 
 def _offered(context: CommandContext, wanted: str) -> list[str]:
-    """What the server lists. One that lists nothing may still have the model that is asked for."""
+    """The models that chat. A server that lists nothing may still have the one that is asked for."""
+    from interfaces.terminal.setup.providers import chats_of
+
     context.begin()
     try:
-        return context.waited(context.conversation.llm.models, context.words.say("models.asking")) or [wanted]
+        names = context.waited(context.conversation.llm.models, context.words.say("models.asking"))
+        return chats_of(names) or [wanted]
     except errors.ModelError:
         if not wanted or wanted.isdecimal():
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from interfaces.terminal.markdown.inline import settled
 from interfaces.terminal.style import Meaning, Meanings, Span, style
 

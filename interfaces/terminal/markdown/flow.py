@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from interfaces.terminal.style import Meanings, Span, cells_of
 
 #: A stretch that cannot be broken inside, a space, or one character of any other kind.
@@ -115,6 +115,21 @@ class Flow:
             self._out[-1] = (self._out[-1][0] + text, meanings)
         else:
             self._out.append((text, meanings))
+
+
+def in_rows(text: str, width: int) -> str:
+    """A text in rows that end between words; a space at its end stays.
+
+    >>> in_rows("Erase it for good? [y/N] ", 20)
+    'Erase it for good?\\n[y/N] '
+    """
+    flow = Flow(lambda: width)
+    for line in text.rstrip(" ").split("\n"):
+        flow.begin([], ("", ("words",)))
+        flow.write(line, ("words",))
+        flow.end_row()
+    rows = "".join(part for part, _ in flow.take())
+    return rows.removesuffix("\n") + " " * (len(text) - len(text.rstrip(" ")))
 
 
 def may_break(before: str, after: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 from interfaces.terminal.style import Meaning, Meanings, Span
 
 #: How far a partner is looked for, in characters. So long, at most, is text held back while it streams.

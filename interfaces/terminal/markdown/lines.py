@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from domain.patterns import pattern_of
+from domain.text import pattern_of
 
 LineKind = Literal["text", "blank", "heading", "item", "quote", "rule", "quoting", "row"]
 

@@ -117,6 +117,15 @@ def found_here(
     return {place.name: answer for place, answer in zip(places, answers, strict=True) if answer is not None}
 
 
+def chats_of(names: Sequence[str]) -> list[str]:
+    """The models that chat, as far as names tell; all where that leaves none.
+
+    >>> chats_of(["chat-1", "text-embedding-3-small"]), chats_of(["embedder"])
+    (['chat-1'], ['embedder'])
+    """
+    return [name for name in names if "embed" not in name.lower()] or list(names)
+
+
 def embedding_of(provider: Provider, names: Iterable[str]) -> str:
     """The embedding model to try: the provider's own, or one whose name says so."""
     names = list(names)

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from domain import errors
-from domain.events import Stop
 from domain.settings import BY_NAME, Settings
+from domain.workers import Stop
 from interfaces.terminal.command_context import CommandContext, Next, Restart, is_yes, masked
 from interfaces.terminal.setup.envfile import write
 from interfaces.terminal.setup.providers import (
@@ -19,6 +19,7 @@ from interfaces.terminal.setup.providers import (
     Provider,
     addresses,
     aimed_at,
+    chats_of,
     embedding_of,
     found_here,
     probe,
@@ -213,7 +214,7 @@ class _Wizard:
         return replace(server, base=base, key=key)
 
     def _model(self, provider: Provider, names: tuple[str, ...]) -> str:
-        chats = [name for name in names if "embed" not in name.lower()] or list(names)
+        chats = chats_of(names)
         if chats:
             more = " …" if len(chats) > _NAMES_SHOWN else ""
             self._context.tell("setup.models", "quiet", names=", ".join(chats[:_NAMES_SHOWN]) + more)

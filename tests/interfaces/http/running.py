@@ -15,7 +15,7 @@ from pathlib import Path
 import uvicorn
 
 import config
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.http.app import make_app
 from llm import Llm
 from people import People, Registry

@@ -15,7 +15,7 @@ from interfaces.http.error_answers import Problem
 from interfaces.http.limits import LARGEST_BODY, LONGEST_TEXT
 from tests.program import connected
 from tests.served import Server, here, trying, until
-from tests.server import ScriptedServer, answer, say, whole
+from tests.server import ScriptedServer, answer, delta, say, stream, whole
 
 
 def test_a_caller_that_asks_too_often_is_told_when_to_come_again(tmp_path: Path) -> None:
@@ -61,6 +61,24 @@ def test_who_has_used_up_the_tokens_of_a_day_is_told_to_come_again_tomorrow(tmp_
             assert "1500" in refused[0].json["detail"]
             assert server.ask("POST", "/v1/chat/completions", said, token=other).status == 200
             assert len(model.chats) == 3
+
+
+def test_the_chat_of_the_page_counts_and_who_has_used_up_a_day_can_still_look_and_erase(
+    tmp_path: Path,
+) -> None:
+    used: dict[str, Any] = {"prompt_tokens": 700, "completion_tokens": 50, "total_tokens": 750}
+    with ScriptedServer() as model:
+        settings = connected(model.base, EMBEDDING_MODEL="built-in", TOKENS_PER_DAY="750")
+        with here(tmp_path, doors=lambda people: [], **settings) as server:
+            model.script(stream(delta(content="Nice cat."), delta("stop"), {**delta(), "usage": used}))
+            said = server.ask("POST", "/page/chat", {"text": "My cat is called Douban."})
+            assert b'"replied"' in said.body
+            assert server.ask("POST", "/page/chat", {"text": "And she is grey."}).status == 429
+            assert server.ask("GET", "/page/sessions").status == 200
+            wish = {"what": "words", "named": "Douban"}
+            mark = server.ask("POST", "/page/forget/scope", wish).json["mark"]
+            assert server.ask("POST", "/page/forget", {**wish, "mark": mark}).status == 200
+            assert server.ask("DELETE", "/api/v1/memory/1").status == 404
 
 
 def test_the_tokens_of_a_stream_count_as_they_are_told_or_estimated_and_a_new_day_begins_with_none(

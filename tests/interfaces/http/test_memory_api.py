@@ -44,17 +44,6 @@ def door(folder: Path, server: ScriptedServer, clock: SetClock, new_id: Count) -
 
 
 @pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mind(server: ScriptedServer) -> Mind:
-    return Mind(server)
-
-
-@pytest.fixture
 def opened(
     tmp_path: Path, server: ScriptedServer, mind: Mind, clock: SetClock, new_id: Count
 ) -> Iterator[Door]:

@@ -167,6 +167,19 @@ def test_a_chat_goes_on_when_its_memory_is_in_use_elsewhere(
     assert raw.parse().choices[0].message.content == "Hello."
 
 
+def test_a_memory_that_the_terminal_holds_is_no_fault_that_a_log_fills_with(
+    served: Running, client: openai.OpenAI, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from people import folder_of
+    from storage.owner import Owner
+
+    with Owner(folder_of(tmp_path / "data", "me"), served.people.clock):
+        raw = client.chat.completions.with_raw_response.create(model="m", messages=of("hi"))
+        assert raw.headers["x-memory"] == "failed"
+        assert httpx2.get(f"{served.base}/session-status/me", trust_env=False).status_code == 503
+    assert [record.getMessage() for record in caplog.records if record.name == "served"] == []
+
+
 def test_models_are_those_of_the_server_and_ours(client: openai.OpenAI, model: ScriptedServer) -> None:
     names = [one.id for one in client.models.list()]
     assert names[0] == "old-friend"

@@ -230,6 +230,7 @@ def test_facts_stand_with_what_took_their_place_and_the_words_they_rest_on(serve
     assert [turn["id"] for turn in metz["turns"]] == [spoken.user.text_id]
     assert metz["history"]
     assert served.ask("GET", "/page/facts/999").status == 404
+    assert served.ask("GET", f"/page/facts/{10**30}").status == 422
 
 
 def test_a_person_decides_about_a_fact_and_can_take_it_back(served: Server) -> None:

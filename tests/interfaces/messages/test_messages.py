@@ -150,6 +150,13 @@ def test_problems_of_settings_take_a_line_each() -> None:
 def test_an_error_inside_of_a_notice_is_told_in_words() -> None:
     told = Words("en").notice(Notice("erase.not_made_anew", {"error": errors.TimedOut(base="http://x")}))
     assert "did not answer in time" in told
+    assert ".)" not in told
+
+
+def test_no_space_stands_behind_a_mark_of_full_width() -> None:
+    keys = ("save.failed", "save.image_refused", "erase.not_made_anew", "notes.left", "chapters.left")
+    told = [Words("zh").say(key, error=errors.TimedOut(base="http://x")) for key in keys]
+    assert not [each for each in told if "。 " in each]
 
 
 @pytest.mark.parametrize(

@@ -21,17 +21,6 @@ class StillClock(SetClock):
 
 
 @pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mind(server: ScriptedServer) -> Mind:
-    return Mind(server)
-
-
-@pytest.fixture
 def clock() -> SetClock:
     return StillClock()
 

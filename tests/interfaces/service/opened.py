@@ -19,7 +19,7 @@ from people import ME, People, Registry, folder_of
 from tests.server import ScriptedServer
 
 #: Seconds that a test waits for what is drawn in the background: long, since a slow machine is no failure.
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class OpenedService:

@@ -99,6 +99,14 @@ def test_whoever_is_at_the_other_end_is_known_by_the_system() -> None:
         assert line.is_ours(ours)
 
 
+def test_a_line_that_no_program_reads_is_told_from_one_that_asks() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with ours, theirs:
+        theirs.sendall(b"[" * 50_000 + b"\n")
+        with pytest.raises(ValueError, match=r"deeply|Expecting"):
+            line.received(ours, 30.0)
+
+
 def test_serving_the_socket_loads_no_server_of_http_or_of_mcp() -> None:
     code = "import interfaces.socket.holding, interfaces.socket.lending, sys; print(' '.join(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

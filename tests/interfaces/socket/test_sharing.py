@@ -6,7 +6,6 @@ import json
 import signal
 import socket
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -23,12 +22,6 @@ from tests.server import ScriptedServer, hang, say
 
 __all__ = ["chat"]
 BUILT_IN = {"EMBEDDING_MODEL": "built-in"}
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
 
 
 def said(home: Path) -> list[str]:

@@ -14,9 +14,10 @@ import pyte
 
 from tests.warm import InTerminal
 
+Row = dict[int, pyte.screens.Char]
 ROOT = Path(__file__).resolve().parents[3]
 #: Seconds until a wait gives up: long, since a slow machine is no failure.
-PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "30"))
+PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "120"))
 
 
 class Terminal:
@@ -28,6 +29,8 @@ class Terminal:
         self.screen = pyte.HistoryScreen(columns, rows, history=5000, ratio=0.5)
         self._stream = pyte.ByteStream(self.screen)
         self.raw = b""
+        self._drawn: list[str] | None = None
+        self._above: dict[int, tuple[Row, str]] = {}
         self.process = InTerminal(
             command[0],
             command[1:],
@@ -81,6 +84,7 @@ class Terminal:
             return
         self.raw += part
         self._stream.feed(part)
+        self._drawn = None
 
     def ended(self) -> int:
         """Wait for the program to end; its exit code, negative for a signal."""
@@ -90,25 +94,38 @@ class Terminal:
 
     def text(self) -> str:
         """The scrollback and the screen."""
-        above = [
-            "".join(row[at].data for at in range(self.screen.columns)).rstrip()
-            for row in self.screen.history.top
-        ]
-        return "\n".join([*above, *(line.rstrip() for line in self.screen.display)])
+        return "\n".join(line.rstrip() for line in [*self._scrolled(), *self._lines()])
 
     def line(self) -> str:
         """The line of the cursor."""
-        return self.screen.display[self.screen.cursor.y]
+        return self._lines()[self.screen.cursor.y]
 
     def near_cursor(self) -> str:
         """The line of the cursor and those right above it."""
         y = self.screen.cursor.y
-        return "\n".join(self.screen.display[max(0, y - 6) : y + 1])
+        return "\n".join(self._lines()[max(0, y - 6) : y + 1])
+
+    def _lines(self) -> list[str]:
+        """The screen. It is drawn once for all looks at it: ``screen.display`` is most of the work of a wait."""
+        if self._drawn is None:
+            self._drawn = [self._line(self.screen.buffer[y]) for y in range(self.screen.lines)]
+        return self._drawn
+
+    def _scrolled(self) -> Iterator[str]:
+        """What went off the screen; such a row changes no more."""
+        rows = {id(row): row for row in self.screen.history.top}
+        known = self._above
+        self._above = {name: known.get(name) or (row, self._line(row)) for name, row in rows.items()}
+        return (line for _, line in self._above.values())
+
+    def _line(self, row: Row) -> str:
+        return "".join(cell.data if (cell := row.get(x)) else " " for x in range(self.screen.columns))
 
     def resize(self, rows: int, columns: int) -> None:
         """Change the window."""
         self.screen.resize(rows, columns)
         self.process.setwinsize(rows, columns)
+        self._drawn, self._above = None, {}
 
     def close(self) -> None:
         """End the program if it runs."""

@@ -26,6 +26,9 @@ def test_a_prompt_that_fills_most_of_the_context_is_told_under_the_reply_and_in_
     terminal.say("/status")
     terminal.see("12,000 tokens in the last prompt (9 % of 128,000; the model's limit is unknown)")
     terminal.prompt()
+    terminal.say("/context")
+    terminal.see("your message: about 1 token\n")
+    terminal.prompt()
     terminal.say("two")
     terminal.see("The prompt is long: 120,000 tokens (94 % of 128,000). /save begins anew and keeps all.")
 

@@ -75,6 +75,19 @@ def test_help_of_one_command_shows_examples(chat: Chat) -> None:
     terminal.see("the last three rounds go")
 
 
+# -- questions
+
+
+def test_a_question_that_is_wider_than_the_window_ends_its_rows_between_words(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(columns=40, **connected)
+    terminal.prompt()
+    spoke(terminal, server, "My cat is called Soot.")
+    terminal.say("/reset")
+    terminal.see("Clear this session (1 round)? Older\nsessions and both images stay. [y/N]")
+
+
 # -- models
 
 
@@ -82,7 +95,7 @@ def test_model_lists_what_the_server_offers_and_switches_at_once(
     chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "env").write_text("# mine\nCHAT_MODEL=scripted-model\n")
-    server.models = ["scripted-model", "other-model"]
+    server.models = ["scripted-model", "an-embedding-model", "other-model"]
     del connected["CHAT_MODEL"]
     terminal = chat(**connected)
     terminal.prompt()

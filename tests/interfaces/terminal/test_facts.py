@@ -63,7 +63,7 @@ def opened(home: Path) -> Iterator[Memory]:
         HashedEmbedder(),
         clock=SetClock(),
         new_id=lambda: uuid4().hex,
-        log=logging.Logger("test"),
+        log=logging.Logger("test", logging.CRITICAL),
     )
     try:
         yield memory

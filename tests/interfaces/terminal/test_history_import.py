@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,8 +45,10 @@ def test_an_export_is_brought_along_once_and_found_at_once(tmp_path: Path, expor
     assert "It is found by its words at once." in first.out
     assert messages(tmp_path) == 40
     again = run(tmp_path, "--import", str(export), **ENGLISH)
-    assert "ChatGPT: 0 messages brought along" in again.out
-    assert "40 messages were brought along before." in again.out
+    assert again.out.splitlines()[:2] == [
+        "ChatGPT: nothing new in 2 conversations.",
+        "Brought along before: 40 messages.",
+    ]
     assert "It is found" not in again.out
     assert messages(tmp_path) == 40
     found = run(tmp_path, given="/memory search Lisbon\n", **ENGLISH)
@@ -143,6 +147,18 @@ def test_a_file_of_which_nothing_can_be_read_says_why_and_ends_with_1(tmp_path: 
     assert (told.code, "--dates" in told.out) == (1, True)
 
 
+def test_a_database_in_which_nothing_was_said_yet_is_said_to_be_empty(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "logs.db")) as connection:
+        for table in (
+            "conversations(id, name, model)",
+            "responses(id, prompt, response, conversation_id, datetime_utc)",
+        ):
+            connection.execute(f"CREATE TABLE {table}")
+    told = run(tmp_path, "--import", str(tmp_path / "logs.db"), **ENGLISH)
+    assert told.code == 1
+    assert told.out.splitlines() == [f"{tmp_path / 'logs.db'} holds no conversations: the export is empty."]
+
+
 def test_an_archive_with_talk_and_with_notes_is_brought_whole(tmp_path: Path) -> None:
     talks = [claude_talk(claude_message("m1", "human", "My cat is Momo."))]
     with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
@@ -172,6 +188,16 @@ def test_flags_that_do_not_belong_together_are_refused(tmp_path: Path, arguments
     assert len(told.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("flag", ["--import", "--export", "--backup", "--restore", "--batch"])
+def test_an_empty_name_is_no_file_and_never_the_folder_that_one_stands_in(
+    tmp_path: Path, export: Path, flag: str
+) -> None:
+    told = run(tmp_path, flag, "", **ENGLISH)
+    assert (told.code, told.out) == (2, "")
+    assert told.err == f"{flag} needs something behind it. See --help.\n"
+    assert not (tmp_path / "data").exists()
+
+
 def test_nothing_is_brought_while_another_program_holds_the_memory(
     tmp_path: Path, export: Path, chat: Chat
 ) -> None:
@@ -191,7 +217,7 @@ def test_ctrl_c_stops_it_whole_and_the_same_again_goes_on(tmp_path: Path) -> Non
     assert told.err == "Stopped. What was brought along stays; the same again goes on behind it.\n"
     rest = ended(started(tmp_path, "--import", str(export), piped=False, **ENGLISH))
     assert rest.code == 0
-    assert "messages were brought along before." in rest.out
+    assert "Brought along before:" in rest.out
     assert messages(tmp_path) == 6_000
 
 
@@ -219,6 +245,9 @@ def test_a_chat_brings_along_lists_shows_and_takes_back(
     terminal.prompt()
     terminal.say('/import "unclosed')
     terminal.see("A quotation mark is not closed.")
+    terminal.prompt()
+    terminal.say('/import ""')
+    terminal.see("Which file? /import FILE")
 
 
 def test_the_names_of_files_are_completed(chat: Chat, export: Path) -> None:

@@ -90,12 +90,6 @@ def spelled(text: str, thought: str = "") -> Play:
 
 
 @pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
-        yield running
-
-
-@pytest.fixture
 def terminal(tmp_path: Path, server: ScriptedServer) -> Iterator[Terminal]:
     folder = tmp_path / "data" / "persona"
     folder.mkdir(parents=True, mode=0o700)

@@ -83,6 +83,9 @@ def test_a_pasted_block_is_a_message() -> None:
         ("/xyzzy", "/help"),
         ("/quti", "/quit"),
         ("/rese", "/resume"),
+        ("/forgt", "/help"),
+        ("/delete", "/help"),
+        ("/wipe", "/help"),
     ],
 )
 def test_an_unknown_command_gets_the_nearest(typed: str, nearest: str) -> None:

@@ -52,7 +52,7 @@ def paste(terminal: Terminal, text: str) -> float:
 
     writer = threading.Thread(target=write)
     writer.start()
-    terminal.wait(lambda: "the end" in terminal.near_cursor(), "the end of the paste", 120)
+    terminal.wait(lambda: "the end" in terminal.near_cursor(), "the end of the paste", 300)
     writer.join()
     return time.monotonic() - began
 
@@ -70,7 +70,7 @@ def test_a_large_paste_takes_seconds_and_one_key_clears_it(chat: Chat, text: str
     terminal = chat()
     terminal.prompt()
     opening, closing = ("\x1b[200~", "\x1b[201~") if brackets else ("", "")
-    assert paste(terminal, f"{opening}{text}the end{closing}") < 60
+    assert paste(terminal, f"{opening}{text}the end{closing}") < 120
     terminal.send("\x03")
     terminal.prompt()
 

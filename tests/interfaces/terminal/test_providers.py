@@ -23,7 +23,12 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def connect(settings: Settings) -> Llm:
-    return Llm(settings, logging.Logger("test"), clock=lambda: datetime.now(UTC), patience=Patience(most=0.0))
+    return Llm(
+        settings,
+        logging.Logger("test", logging.CRITICAL),
+        clock=lambda: datetime.now(UTC),
+        patience=Patience(most=0.0),
+    )
 
 
 def test_an_address_is_tried_as_given_and_with_v1(server: ScriptedServer, settings: Settings) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from domain import errors
-from domain.events import Stop
+from domain.workers import Stop
 from interfaces.terminal.pump import Beat, Pump, single
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conversation import Recalled, Replied, TurnEvent
 from domain import errors
@@ -17,8 +19,9 @@ from domain.records import Round, Turn
 from domain.text import source_of
 from interfaces.messages import Words
 from interfaces.terminal.pump import Beat
-from interfaces.terminal.reply import ReplyView, show_text
+from interfaces.terminal.reply import Piece, QuotationSplitter, ReplyView, show_text
 from interfaces.terminal.screen import Screen
+from tests.growing import growth
 
 MEMORY = RecalledTurn(
     "t1", "s1", "2026-01-02T10:00:00+00:00", "user", "My parrot is called Kiwi.", True, Why("q", 1.0)
@@ -175,3 +178,40 @@ def test_what_is_withheld_by_its_matter_is_told_with_the_matter(language: Langua
     ReplyView(screen, screen, Words(language), Moments()).show(iter([TextDelta("Hm."), heard, replied("x")]))
     assert told in out.getvalue()
     assert "Josef" in out.getvalue()
+
+
+@given(
+    st.lists(
+        st.sampled_from(["<blockquote>", "</blockquote>", "<block", "quote>", "a", "<", "/", " b\n"]),
+        max_size=30,
+    ),
+    st.integers(1, 7),
+)
+def test_the_splitter_tells_the_same_however_the_stream_is_cut(parts, size):
+    text = "".join(parts)
+    whole = QuotationSplitter()
+    expected = _joined(whole.feed(text) + whole.finish())
+    cut = QuotationSplitter()
+    pieces = [piece for at in range(0, len(text), size) for piece in cut.feed(text[at : at + size])]
+    assert _joined(pieces + cut.finish()) == expected
+    assert all("<blockquote>" not in piece.text for piece in pieces)
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    joined: list[Piece] = []
+    for piece in pieces:
+        if joined and joined[-1].quoted == piece.quoted:
+            joined[-1] = Piece(joined[-1].text + piece.text, piece.quoted)
+        else:
+            joined.append(piece)
+    return joined
+
+
+@pytest.mark.parametrize("unit", ["<blockquote>", "</blockquote>", "<blockquote ", "<"])
+def test_the_splitter_takes_no_longer_than_a_reply_grows(unit):
+    def work(given: str) -> None:
+        splitter = QuotationSplitter()
+        splitter.feed(given)
+        splitter.finish()
+
+    assert growth(work, unit, 200_000) < 9

@@ -29,6 +29,6 @@ def test_what_fails_while_libraries_load_is_logged_and_not_shown(caplog, capsys)
     warmer(log, names=("json",), then=fail)()
     for thread in threading.enumerate():
         if thread.name == "warming":
-            thread.join(10)
+            thread.join(60)
     assert "the disk is gone" in caplog.text
     assert capsys.readouterr() == ("", "")

@@ -10,12 +10,12 @@ import pytest
 
 from recall import words
 from storage.sqlite.database import Database
-from storage.sqlite.lexicon import Lexicon
+from storage.sqlite.lexicon import IndexWriter, Lexicon
 
 
 @pytest.fixture
 def database(tmp_path):
-    opened = Database(tmp_path / "memory.db", logging.Logger("test"))
+    opened = Database(tmp_path / "memory.db", logging.Logger("test", logging.CRITICAL))
     yield opened
     opened.close()
 
@@ -55,6 +55,24 @@ def test_adding_a_row_again_puts_it_in_place_of_the_old(database, lexicon):
     assert _seqs(lexicon, "cat") == []
     assert _seqs(lexicon, "dog") == [7]
     assert lexicon.rows("turn") == 7
+
+
+def _pieces(database, table):
+    return database.read(f"SELECT count(DISTINCT segid) FROM {table}_words_idx")[0][0]
+
+
+def test_words_that_came_one_commit_after_another_lie_in_a_few_pieces_once_their_texts_have_vectors(
+    database, lexicon
+):
+    writer = IndexWriter(database, words.tokens)
+    for seq in range(1, 61):
+        with database.write() as sql:
+            lexicon.add(sql, "turn", seq, ["cat", f"word{seq}"])
+            lexicon.add(sql, "summary", seq, ["dog"])
+        writer.done({}, "a-model")
+    assert max(_pieces(database, table) for table in ("turn", "summary")) <= 9
+    assert _seqs(lexicon, "cat") == list(range(1, 61))
+    assert _seqs(lexicon, "word7") == [7]
 
 
 def test_what_was_removed_is_not_found_and_its_bytes_go(database, lexicon, tmp_path):
@@ -131,7 +149,7 @@ def test_a_search_costs_no_more_than_the_cap_however_large_the_table(database, l
     with database.write() as sql:
         for seq in range(1, 8001):
             lexicon.add(sql, "turn", seq, ["common", f"own{seq}"])
-    started = time.perf_counter()
+    started = time.thread_time()
     for _ in range(20):
         lexicon.postings("turn", ("common", "own77"), 50)
-    assert (time.perf_counter() - started) / 20 < 0.05
+    assert (time.thread_time() - started) / 20 < 0.05

@@ -18,7 +18,7 @@ from storage.vectors.indexing import Indexing
 from storage.vectors.table import Vectors
 
 DELAYS = (0.02,)
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Oracle:
@@ -56,7 +56,7 @@ class IndexedStore:
     def __init__(self, folder: Path, oracle: Oracle | None = None) -> None:
         self.folder = folder
         self.oracle = oracle or Oracle()
-        self.log = logging.Logger("test")
+        self.log = logging.Logger("test", logging.INFO)
         self.store = SqliteStore(folder / "memory.db", tokens, self.log)
         self.database = self.store._database
         self.vectors = Vectors(folder / "vectors", self.log)

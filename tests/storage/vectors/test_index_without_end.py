@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import StorageError
-from domain.events import Stop
+from domain.workers import Stop
 from storage.vectors.indexing import Indexing
 from tests.house import house
 from tests.program import run

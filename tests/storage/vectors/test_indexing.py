@@ -306,7 +306,7 @@ def test_no_lock_of_sqlite_is_held_while_the_model_works(store: IndexedStore) ->
     written: list[str] = []
     writer = threading.Thread(target=lambda: written.extend(store.add_turns("s1", TEXTS[2:4], first=2)))
     writer.start()
-    writer.join(5)
+    writer.join(PATIENCE)
     assert written == ["s1-2", "s1-3"]
     go_on.set()
     assert store.settle()

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from storage.vectors.in_memory import normalised
+from storage.vectors.table import normalised
 from tests.storage.vectors.indexed import IndexedStore
 
 HOUSE = Path(__file__).parents[3]

@@ -17,8 +17,7 @@ import pytest
 
 from domain import errors
 from domain.vectors import Hit, VectorRow
-from storage.vectors.in_memory import normalised
-from storage.vectors.table import Vectors
+from storage.vectors.table import Vectors, normalised
 
 HOUSE = Path(__file__).parents[3]
 DIMENSION = 32

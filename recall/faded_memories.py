@@ -39,7 +39,7 @@ _MOST_WORDS, _MOST = 12, 6
 _MOST_DAYS = 31
 #: The share of the budget that they have even where what was found would fill it.
 _SHARE = 0.25
-#: How long a turn may be that is handed over; tokens of what marks it as faint, and of what explains that.
+#: How long a turn may be that is handed over; tokens of what marks it as faded, and of what explains that.
 _LONGEST, MARK, LEGEND = 400, 14, 60
 #: So many turns that seem to fit are read word by word.
 _READ_CLOSELY = 100
@@ -73,10 +73,10 @@ class _Sought:
         return self.days is not None and _is_of(self.days, timestamp)
 
 
-class FaintMemories:
+class FadedMemories:
     """Finds what has faded. Nothing here writes.
 
-    >>> faint.beside(found, ["Where did we see the zeppelin?"], now, limits, session_id)
+    >>> faded.beside(found, ["Where did we see the zeppelin?"], now, limits, session_id)
     """
 
     def __init__(self, store: FadedStore, lexicon: WordStore) -> None:
