@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
@@ -27,10 +28,8 @@ from domain.text import admitted, checked, without_quotations
 from domain.workers import Stop
 from jobs.asking import Asking
 from jobs.background import Background
-from jobs.erasing import EraseEvent, Erasing
 from jobs.folding import Folding
 from jobs.keeping import Keeping
-from jobs.saving import Saved, SaveEvent, Saving
 from jobs.undoing import SaveUndone, Undoing, Undone
 from jobs.withholding import meant_by
 from llm import Answered, Layers, Llm
@@ -38,6 +37,10 @@ from memory import Memory
 from models.memories import marked_image, served_by
 from prompts import TEMPLATES
 from recall.questions import queries, wants_plan
+
+if TYPE_CHECKING:
+    from jobs.erasing import EraseEvent
+    from jobs.saving import SaveEvent
 
 __all__ = ["LARGE_GAP", "Conversation", "LastTurn", "Opening", "Recalled", "Replied", "TurnEvent"]
 
@@ -100,17 +103,12 @@ class Conversation:
         """The session as it stands, for showing it."""
         rounds = self.memory.rounds(self.session.session_id, self.settings.max_conv_num)
         return Opening(
-            self.session,
-            self._resumed,
-            rounds,
+            self.session, self._resumed, rounds,
             self.memory.summary(self.session.session_id),
             self.memory.in_flight(self.session.session_id),
-            self._gap(rounds),
-            self.memory.session_counts()[1],
-            self.memory.last_spoken(),
-            len(self._keeping.due()),
+            self._gap(rounds), self.memory.session_counts()[1], self.memory.last_spoken(), len(self._keeping.due()),
             News() if rounds else self.memory.news_before(self.session.session_id),
-        )
+        )  # fmt: skip
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""
@@ -176,12 +174,9 @@ class Conversation:
         said = [without_quotations(turn.words) for turn in turns]
         try:
             recollection = self.memory.recall(
-                queries(said, text),
-                self.session.session_id,
-                self._clock(),
-                self._limits,
+                queries(said, text), self.session.session_id, self._clock(), self._limits,
                 recent=said[-_RECENT:],
-            )
+            )  # fmt: skip
             found = len(recollection.ranked)
             if not recollection.chapters and wants_plan(self.settings.recall_planning, text, found):
                 recollection = yield from self.asking.planned(
@@ -303,6 +298,8 @@ class Conversation:
 
         Raises ModelError or Interrupted: the session stays active, and the stages that are done are kept.
         """
+        from jobs.saving import Saved, Saving
+
         yield from self._settle_folding(stop)
         with self._keeping.paused():
             for event in Saving(self.memory, self.llm).run(self.session, stop):
@@ -343,6 +340,8 @@ class Conversation:
 
         A fold that runs is waited for: it would write down again what it read before.
         """
+        from jobs.erasing import Erasing
+
         yield from self._settle_folding(stop)
         self.last = self.asking.last = None
         self.undoing.something_else()

@@ -32,13 +32,13 @@ from models.memories import Telling, notes_on, records
 from models.note_tasks import NotingTasks
 from models.relaying import Relay
 from models.replies import summary_of
-from models.search_prompts import SearchTask
 from models.sentence_embedder import BestEmbedder, own_embedder
-from models.tasks import Task
 from prompts import TEMPLATES, Templates
 
 if TYPE_CHECKING:
     from models.client import Transport
+    from models.search_prompts import SearchTask
+    from models.tasks import Task
 
 __all__ = ["Answered", "Layers", "Llm", "Message", "assemble", "profile_and_memories"]
 
@@ -176,7 +176,6 @@ def names_in(language: Language, companion: str, person: str) -> dict[str, str]:
 
 # -- asking
 
-
 #: The longest turn that is put before a model to be summarised, in characters, and the shortest worth trying.
 _LONGEST_TURN, _SHORTEST_TURN = 100_000, 400
 #: How many rounds after those that are folded show how it went on.
@@ -230,9 +229,8 @@ class Llm(NotingTasks):
         self._described = described(settings)
         self._client = connect(settings, transport)
         self._remote = remote_embedder(settings, log, clock, transport)
-        self._chat = ChatModel(
-            self._client, self.describe().model, log, clock=clock, patience=patience or Patience()
-        )
+        model, patience = self._described.model, patience or Patience()
+        self._chat = ChatModel(self._client, model, log, clock=clock, patience=patience)
         self.embedder: Embedder = self._remote or own_embedder(settings.embedding_model, log)
         self._fallback_told = False
 
@@ -366,6 +364,8 @@ class Llm(NotingTasks):
             return summary
 
     def _task(self, language: Language, names: Names = NOBODY) -> Task:
+        from models.tasks import Task
+
         companion = self.settings.companion_name or names.companion_called
         called = names_in(language, companion, self.settings.user_name or names.person_called)
         return Task(language, called, self._boundary(), self.clock())

@@ -2,16 +2,20 @@
 
 ``main`` reads the command line and the settings, wires everything together and returns the exit
 code; ``chat`` is the loop: read, then a command or a turn, then show. Nothing heavy is imported on
-the way to the first prompt: lancedb, pyarrow, openai and numpy load in a thread once it stands. A
-test watches over that.
+the way to the first prompt: libraries, commands and jobs load in a thread once it stands
+(``wiring.BEHIND_THE_PROMPT``). A test watches over that.
 """
 
 from __future__ import annotations
 
+import gc
 import signal
 
-if __name__ == "__main__":  # until there is somebody to hear it, Ctrl-C ends the program without a word
+if __name__ == "__main__":
+    # Until there is somebody to hear it, Ctrl-C ends the program without a word.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # What is loaded stays: to look through it for what can go, again and again, took a tenth of the time to the prompt.
+    gc.disable()
 
 import os
 import sys
@@ -34,8 +38,6 @@ from interfaces.socket.lending import Lending
 from interfaces.socket.line import gave_way
 from interfaces.terminal import arguments, history_file
 from interfaces.terminal.arguments import ImportOrder, Options, TokenOrder
-from interfaces.terminal.batch import run_batch
-from interfaces.terminal.beside import say_beside
 from interfaces.terminal.command_context import Restart
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import is_gone
@@ -89,8 +91,7 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
     try:
         if (done := _without_chat(settings, debug, options, streams, wishes)) is not None:
             return done
-        alone = options.say is not None or options.ask is not None
-        if alone and (said := say_beside(settings, options, streams, wishes)) is not None:
+        if (said := _said_beside(settings, options, streams, wishes)) is not None:
             return said
         with _opened(settings, debug, options, streams) as (conversation, lending):
             warm = warmer(debug.log, then=partial(_ready, conversation, lending))
@@ -102,8 +103,7 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
                 if options.new:
                     repl.begin_anew()
                 if not repl.context.interactive:
-                    conversation.memory.start()
-                    return run_batch(repl, options, streams)
+                    return _run_batch(repl, options, streams)
                 chat(repl)
                 restart = isinstance(repl.ending, Restart)
                 return options.again(incognito=conversation.incognito) if restart else Exit.OK
@@ -140,6 +140,22 @@ def _without_chat(
     if options.mcp:
         return _speak_mcp(settings, debug, options, streams, wishes)
     return _check(settings, debug, streams, options, wishes) if options.check else None
+
+
+def _said_beside(settings: Settings, options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
+    """One message or question, said to whoever holds the memory; None where nobody does, or there is none."""
+    if options.say is None and options.ask is None:
+        return None
+    from interfaces.terminal.beside import say_beside
+
+    return say_beside(settings, options, streams, wishes)
+
+
+def _run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
+    from interfaces.terminal.batch import run_batch
+
+    repl.context.memory.start()
+    return run_batch(repl, options, streams)
 
 
 def _ready(conversation: Conversation, lending: Lending) -> None:
@@ -320,6 +336,12 @@ def _new_id() -> str:
     return uuid.uuid4().hex
 
 
+def _keep_what_is_loaded() -> None:
+    """Look for what can go among what comes from now on, and never again among what was loaded until now."""
+    gc.freeze()
+    gc.enable()
+
+
 def _end(code: int) -> NoReturn:
     """End at once: everything is closed, and a thread that is still loading a library must not hold the process."""
     with suppress(OSError):  # whoever read what we wrote may be gone
@@ -331,8 +353,10 @@ def _end(code: int) -> NoReturn:
 def run() -> NoReturn:
     """The command ``old-friend``, where it is installed."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _keep_what_is_loaded()
     _end(main())
 
 
 if __name__ == "__main__":
+    _keep_what_is_loaded()
     _end(main())

@@ -40,7 +40,6 @@ from domain.workers import Workers
 from facts.slots import slots_asked
 from recall.embedding import key_in
 from recall.known_facts import marks_of_lines
-from recall.others import Others
 from recall.questions import pronouns, resolve
 from recall.words import held_forms, tokens
 from storage.backup import back_up, restore
@@ -60,6 +59,7 @@ from storage.tree import Tree
 if TYPE_CHECKING:
     from recall.faded_memories import FadedMemories
     from recall.finder import Finder
+    from recall.others import Others
     from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
     from storage.vectors.table import Vectors
 
@@ -126,17 +126,18 @@ class Memory(Knowing):
         self.tree = Tree(self._store, clock, new_id)
         self._images = Images(folder / "persona", self._store, clock, log)
         self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_lost)
-        self.others = Others(external, folder, embedder, log) if external else None
+        self.others: Others | None = None
+        if external:
+            from recall.others import Others
+
+            self.others = Others(external, folder, embedder, log)
         besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
         self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
         self.fading = FadingVerbs(self._store, self.eraser, clock, self._tell_index)
         self.doors = DoorVerbs(
-            self._store,
-            self.eraser,
-            clock=clock,
-            new_session_id=self._session_id,
-            tell_index=self._tell_index,
-        )
+            self._store, self.eraser,
+            clock=clock, new_session_id=self._session_id, tell_index=self._tell_index,
+        )  # fmt: skip
 
     # -- opening and closing -------------------------------------------------------------------------------------
 

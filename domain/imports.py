@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from domain.histories import Unread
-from domain.records import Role
+if TYPE_CHECKING:
+    from domain.histories import Unread
+    from domain.records import Role
 
 #: The door of a session that was brought along: the terminal never goes on with one by itself.
 IMPORT_DOOR = "import"

@@ -4,27 +4,40 @@ what was brought along is read up, what is enough for a chapter becomes one, and
 Promises: a session that has been silent for longer than the settings say is not gone on with, and is saved just as with
 ``/save``, but that no other session is opened; what fails is tried again at the next start, and nothing is lost by it;
 whoever saves or erases meanwhile comes first. A window of the present session that a model failed to note is not tried
-again before it is saved.
+again before it is saved. What is done is loaded when there is something to do, not when a conversation begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from domain.events import Notice
 from domain.records import Session
 from domain.settings import Settings
 from domain.workers import Stop
 from jobs.background import Background
-from jobs.chapters import Chapters
-from jobs.fading_out import Fading
-from jobs.noting import Noting
-from jobs.reading_up import ReadingUp
-from jobs.renewing import renew
-from jobs.saving import Saved, Saving
 from llm import Llm
 from memory import Memory
+
+if TYPE_CHECKING:
+    from jobs.chapters import Chapters
+    from jobs.fading_out import Fading
+    from jobs.noting import Noting
+    from jobs.reading_up import ReadingUp
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is done behind conversations, and slow to load."""
+
+    noting: Noting
+    reading: ReadingUp
+    chapters: Chapters
+    fading: Fading
 
 
 def session_to_open(memory: Memory, settings: Settings, now: datetime) -> tuple[Session, bool]:
@@ -59,10 +72,6 @@ class Keeping:
         self._clock = clock
         self._present = present
         self._held = held
-        self._noting = Noting(memory, llm)
-        self._reading = ReadingUp(memory, llm)
-        self._chapters = Chapters(memory, llm)
-        self._fading = Fading(memory, settings.forget_limit)
         #: The windows that were left for later.
         self._left: set[str] = set()
         self._background = background
@@ -70,6 +79,17 @@ class Keeping:
         self.end = self._background.end
         self.paused = self._background.paused
         self.notices = self._background.notices
+
+    @cached_property
+    def _work(self) -> _Work:
+        from jobs.chapters import Chapters
+        from jobs.fading_out import Fading
+        from jobs.noting import Noting
+        from jobs.reading_up import ReadingUp
+
+        memory, llm = self._memory, self._llm
+        fading = Fading(memory, self._settings.forget_limit)
+        return _Work(Noting(memory, llm), ReadingUp(memory, llm), Chapters(memory, llm), fading)
 
     def due(self) -> tuple[Session, ...]:
         """The active sessions but the present one that fell silent, oldest first."""
@@ -83,7 +103,7 @@ class Keeping:
 
     def grow(self) -> None:
         """The same, where a chapter is due, or anything may have to fade."""
-        if self._fading.limited or self._chapters.due():
+        if self._work.fading.limited or self._work.chapters.due():
             self.begin()
 
     def note_ahead(self) -> None:
@@ -97,18 +117,20 @@ class Keeping:
             self._background.run(self._note)
 
     def _noting_due(self) -> bool:
-        window = self._noting.due(self._present())
+        window = self._work.noting.due(self._present())
         return bool(window) and window not in self._left
 
     def _note(self, stop: Stop) -> None:
         session_id = self._present()
-        for event in self._noting.run(session_id, stop, all_of_it=False):
+        for event in self._work.noting.run(session_id, stop, all_of_it=False):
             for notice in (event,) if isinstance(event, Notice) else event.contradicted:
                 self.notices.append(notice)
-        self._left.add(self._noting.due(session_id))
+        self._left.add(self._work.noting.due(session_id))
 
     def keep_all(self, stop: Stop) -> None:
         """Keep what is due, one session after another, then read up; what was done becomes a notice."""
+        from jobs.renewing import renew
+
         for event in renew(self._memory, self._llm, stop):
             if isinstance(event, Notice):
                 self.notices.append(event)
@@ -128,7 +150,7 @@ class Keeping:
         What leaves the context of the present session meanwhile comes first.
         """
         self._write_chapters(stop, only_past=True)
-        for event in self._reading.run(stop):
+        for event in self._work.reading.run(stop):
             if isinstance(event, Notice):
                 self.notices.append(event)
             else:
@@ -136,14 +158,16 @@ class Keeping:
             if self._noting_due():
                 self._note(stop)
         self._write_chapters(stop, only_past=False)
-        self.notices += self._fading.run(stop)
+        self.notices += self._work.fading.run(stop)
 
     def _write_chapters(self, stop: Stop, *, only_past: bool) -> None:
-        written = self._chapters.run(stop, only_past=only_past)
+        written = self._work.chapters.run(stop, only_past=only_past)
         self.notices += [event for event in written if isinstance(event, Notice)]
 
     def _keep(self, session: Session, stop: Stop) -> bool:
         """Save a session; false where there is nothing to save."""
+        from jobs.saving import Saved, Saving
+
         saved = False
         for event in Saving(self._memory, self._llm).run(session, stop, open_next=False):
             saved = saved or isinstance(event, Saved)

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from domain import errors
+from domain.text import pattern_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Rule:
 
 
 def _words(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE)
+    return pattern_of("|".join(patterns), re.IGNORECASE)
 
 
 def _named(codes: str) -> frozenset[str]:

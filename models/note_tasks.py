@@ -7,19 +7,22 @@ to check. No way of asking for JSON is relied upon, since servers refuse it, ign
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.events import Reply, ReplyEvent
-from domain.facts import Fact, NewFact
 from domain.languages import Language, language_of
-from domain.records import Turn
-from domain.tree import Member
 from domain.workers import Stop
 from facts.slots import NOBODY, Names
-from models.chapter_prompts import Material
-from models.chat import Message
 from models.replies import answer_of, summary_of
-from models.tasks import ImageTask, Task
+
+if TYPE_CHECKING:
+    from domain.facts import Fact, NewFact
+    from domain.records import Turn
+    from domain.tree import Member
+    from models.chapter_prompts import Material
+    from models.chat import Message
+    from models.tasks import ImageTask, Task
 
 #: The longest turn that is put before a model to be noted, in characters, and the shortest worth trying.
 _LONGEST_TURN, _SHORTEST_TURN = 8_000, 400

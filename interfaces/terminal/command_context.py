@@ -82,7 +82,8 @@ class CommandContext:
     words: Words
     reader: Reader
     wishes: Wishes
-    commands: Mapping[str, Command]
+    #: The table of commands, by name; loaded when it is first asked for.
+    table: Callable[[], Mapping[str, Command]]
     clock: Callable[[], datetime]
     #: Makes the models that settings name, for trying them.
     connect: Callable[[Settings], Llm]
@@ -94,6 +95,11 @@ class CommandContext:
     forget_typed: Callable[[str], None] = lambda text: None
     version: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def commands(self) -> Mapping[str, Command]:
+        """Every command, by name."""
+        return self.table()
 
     @property
     def memory(self) -> Memory:

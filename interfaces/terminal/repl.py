@@ -26,8 +26,6 @@ from interfaces.terminal.command_context import (
     explain,
     is_no,
 )
-from interfaces.terminal.commands.ending import begin_anew
-from interfaces.terminal.commands.memory_view import said_anywhere, said_here
 from interfaces.terminal.context_use import heard_limit, tell_much
 from interfaces.terminal.parsing import Entered, Farewell, TypedCommand, TypedMessage, Unknown, parse
 from interfaces.terminal.pump import Beat
@@ -55,6 +53,8 @@ class Repl:
 
     def begin_anew(self) -> None:
         """Save the present session and go on in a new one."""
+        from interfaces.terminal.commands.ending import begin_anew
+
         begin_anew(self.context)
 
     def open(self) -> None:
@@ -121,6 +121,8 @@ class Repl:
 
     def turn(self, text: str, *, again: bool = False, attaching: bool = False) -> None:
         """Say something to the companion and show the reply; what failed stands at the prompt again."""
+        from interfaces.terminal.commands.memory_view import said_anywhere, said_here
+
         context = self.context
         context.begin()
         self._gap()

@@ -1,14 +1,19 @@
-"""Wires the chat to its streams: which screen and which reader fit them; and loads what is heavy meanwhile."""
+"""Wires the chat to its streams: which screen and which reader fit them; and loads meanwhile what is needed later.
+
+The way to the first prompt is short because little is loaded on it. Whatever is not needed for it is imported where it
+is first used, and loaded behind the prompt, while nobody waits for it.
+"""
 
 from __future__ import annotations
 
 import importlib
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TextIO
 
 from conversation import Conversation
@@ -17,16 +22,18 @@ from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words, choose
 from interfaces.terminal.arguments import Options
-from interfaces.terminal.command_context import CommandContext
-from interfaces.terminal.commands.command_table import BY_NAME, choices_for
-from interfaces.terminal.commands.talk import last_said
+from interfaces.terminal.command_context import Choice, Command, CommandContext
 from interfaces.terminal.line_source import PlainReader, Reader
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
 from llm import Llm
 
-#: In the order in which a turn needs them.
-HEAVY = ("numpy", "openai", "rich.text", "rich.table", "pyarrow", "lancedb")
+#: What a turn or a command needs and the first prompt does not: our own rooms, then libraries, in the order of a turn.
+BEHIND_THE_PROMPT = (
+    "interfaces.terminal.commands.command_table", "models.tasks", "jobs.saving", "jobs.erasing",
+    "Stemmer", "numpy", "openai", "openai.resources.chat.completions", "rich.text", "rich.table",
+    "pyarrow", "lancedb",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ def wired(
         words_for(settings, streams.environment),
         reader=_Nobody(),
         wishes=wishes,
-        commands=BY_NAME,
+        table=_commands,
         clock=clock,
         connect=connect,
         interactive=by_hand,
@@ -135,17 +142,35 @@ def _give_editor_line(
         ahead,
         wishes,
         colour=not streams.environment.get("NO_COLOR"),
-        choices=choices_for(lambda: context),
+        choices=partial(_choices, context),
         hint=lambda: context.tell("prompt.leave_hint", "quiet"),
-        last_message=lambda: last_said(context),
+        last_message=partial(_last_said, context),
         mark=lambda: context.words.say("prompt.incognito") if context.conversation.incognito else "",
         warm=warm,
     )
     context.reader = line
 
 
+def _commands() -> Mapping[str, Command]:
+    from interfaces.terminal.commands.command_table import BY_NAME
+
+    return BY_NAME
+
+
+def _choices(context: CommandContext, words: tuple[str, ...]) -> Iterable[Choice]:
+    from interfaces.terminal.commands.command_table import choices_for
+
+    return choices_for(context, words)
+
+
+def _last_said(context: CommandContext) -> str:
+    from interfaces.terminal.commands.talk import last_said
+
+    return last_said(context)
+
+
 def warmer(
-    log: logging.Logger, names: Sequence[str] = HEAVY, then: Callable[[], None] = lambda: None
+    log: logging.Logger, names: Sequence[str] = BEHIND_THE_PROMPT, then: Callable[[], None] = lambda: None
 ) -> Callable[[], None]:
     """What begins loading these modules in a thread of its own, then does ``then``.
 

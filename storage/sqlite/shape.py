@@ -6,13 +6,16 @@ A file may come out of a backup, out of another tool, or from somebody's hand. P
 refused at once, by the name of its table and column, and left as it is. Mended is only what loses nothing: an index
 or a view that is missing or strange is made anew, and a vector that is none goes, since it is made again from its text.
 
-What is looked for in large tables has an index that holds only rows that cannot be read, so that looking costs nothing
-however much is remembered.
+A database that is word for word as all steps lay it down is known by a digest, since to take the steps in memory takes
+longer than all else at a start. What is looked for in large tables has an index that holds only rows that cannot be
+read, so that looking costs nothing however much is remembered.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -34,6 +37,9 @@ _LARGE = (
 _DRAWN = ("embedding", "pending")
 #: Large, drawn from texts, and read by the program in a way that takes any value: examined in a backup only.
 _NUMBERS = ("fact_turn", "note_turn", "line_turn", "turn_length", "summary_length", "fact_length")
+
+#: The digest of all scripts once every step is taken and every index stands; a test says what it has to be.
+AS_LAID_DOWN = "42792f2db370547eedf902f4dc61263ff42086bcdc93c4f6a0ffeeec56d0fa41"
 
 _CHECK = pattern_of(r"CHECK \((?:[^()]|\([^()]*\))*\)")
 _KINDS = {"TEXT": "text", "INTEGER": "integer", "BLOB": "blob"}
@@ -88,7 +94,7 @@ def refuse_misshapen(connection: sqlite3.Connection, path: Path, *, whole: bool 
     version = migrations.version_of(connection)
     if not version:
         return
-    shape = _laid_down(migrations.STEPS[:version])
+    shape = _wanted(connection, version)
     wanted = shape.tables
     if _scripts(connection) != shape.scripts:  # table by table only where it is not the same word for word
         _refuse_other_shape(connection, shape, path)
@@ -110,7 +116,7 @@ def _refuse_other_shape(connection: sqlite3.Connection, shape: _Shape, path: Pat
 
 def mend(connection: sqlite3.Connection) -> None:
     """Make missing and strange indexes and views anew, and let go of vectors that are none."""
-    shape = _laid_down(migrations.STEPS[: migrations.version_of(connection)])
+    shape = _wanted(connection, migrations.version_of(connection))
     tables, indexes = shape.tables, shape.indexes
     _mend_views(connection, shape.views)
     found = _indexes(connection, tables)
@@ -158,6 +164,19 @@ class _one_commit:
 # -- shape -------------------------------------------------------------------------------------------------------
 
 
+def _wanted(connection: sqlite3.Connection, version: int) -> _Shape:
+    """How a database that has taken so many steps is to be shaped."""
+    if version == len(migrations.STEPS) and digest_of(connection) == AS_LAID_DOWN:
+        return _right_shape(connection)
+    return _laid_down(migrations.STEPS[:version])
+
+
+def digest_of(connection: sqlite3.Connection) -> str:
+    """What tells whether two databases have the same scripts, word for word."""
+    every = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+    return hashlib.sha256(repr([tuple(row) for row in connection.execute(every)]).encode()).hexdigest()
+
+
 @cache
 def _laid_down(steps: tuple[str, ...]) -> _Shape:
     """The shape of a database that has just taken these steps."""
@@ -167,6 +186,25 @@ def _laid_down(steps: tuple[str, ...]) -> _Shape:
                 fresh.execute(statement)
         tables = _tables(fresh)
         return _Shape(tables, _indexes(fresh, tables), _views(fresh), _scripts(fresh))
+
+
+def _right_shape(connection: sqlite3.Connection) -> _Shape:
+    """The shape of a database whose scripts are right: of its tables only what is needed to look at their rows."""
+    columns = defaultdict[str, list[_Column]](list)
+    every = (
+        'SELECT m.name, x.name, x.type, x."notnull", x.pk, x.dflt_value'
+        " FROM sqlite_master m JOIN pragma_table_xinfo(m.name) x"
+        " WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%'"
+    )
+    for table, *column in connection.execute(every):
+        columns[table].append(_Column(*column))
+    scripts = _scripts(connection)
+    tables = {
+        name: _Table(name, tuple(columns[name]), frozenset(), frozenset(), _virtual(script))
+        for kind, name, script in scripts
+        if kind == "table" and not name.startswith("sqlite_")
+    }
+    return _Shape(tables, _indexes(connection, tables), _views(connection), scripts)
 
 
 def _scripts(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
@@ -184,8 +222,8 @@ def _tables(connection: sqlite3.Connection) -> dict[str, _Table]:
 
 
 def _table(connection: sqlite3.Connection, name: str, script: str) -> _Table:
-    if script.upper().startswith("CREATE VIRTUAL"):
-        return _Table(name, (), frozenset(), frozenset(), script)
+    if made := _virtual(script):
+        return _Table(name, (), frozenset(), frozenset(), made)
     columns = connection.execute(
         'SELECT name, type, "notnull", pk, dflt_value FROM pragma_table_xinfo(?)', (name,)
     )
@@ -195,6 +233,11 @@ def _table(connection: sqlite3.Connection, name: str, script: str) -> _Table:
         frozenset(_unique(connection, name)),
         frozenset(_CHECK.findall(script)),
     )
+
+
+def _virtual(script: str) -> str:
+    """The script of a table that a module of SQLite keeps; "" of any other."""
+    return script if script.upper().startswith("CREATE VIRTUAL") else ""
 
 
 def _unique(connection: sqlite3.Connection, table: str) -> Iterator[tuple[str, ...]]:

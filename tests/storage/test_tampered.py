@@ -15,6 +15,7 @@ from domain import errors
 from domain.errors import Exit
 from interfaces.messages import LANGUAGES, Words
 from storage.backup import restore
+from storage.sqlite import shape
 from storage.sqlite.database import Database
 from tests.house import friend, house
 from tests.server import ScriptedServer
@@ -122,6 +123,32 @@ def tamper(path: Path, script: str) -> bytes:
         connection.execute("PRAGMA legacy_alter_table=ON")
         connection.executescript(script)
     return path.read_bytes()
+
+
+@pytest.mark.skipif(
+    sqlite3.sqlite_version_info[:2] != (3, 40),
+    reason="another SQLite may put the scripts of its own tables in other words; each start takes the steps then",
+)
+def test_a_database_as_it_was_laid_down_is_known_without_taking_the_steps_anew(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        assert shape.digest_of(connection) == shape.AS_LAID_DOWN
+    shape._laid_down.cache_clear()
+    Database(path, QUIET).close()
+    assert shape._laid_down.cache_info().misses == 0
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "not known"])
+def test_a_database_is_looked_at_alike_whether_its_scripts_are_known_or_not(
+    path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    if not known:
+        monkeypatch.setattr(shape, "AS_LAID_DOWN", "")
+    before = path.read_bytes()
+    Database(path, QUIET).close()
+    assert path.read_bytes() == before
+    tamper(path, "DROP INDEX unsound_conversation; UPDATE conversation SET timestamp = 'soon' WHERE seq = 1")
+    with pytest.raises(errors.Damaged):
+        Database(path, QUIET)
 
 
 @pytest.mark.parametrize("name", TAMPERED)

@@ -5,9 +5,9 @@ What each does is told by the message ``command.`` with its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
-from interfaces.terminal.command_context import Choice, Choices, ChoicesOf, Command, CommandContext, Next
+from interfaces.terminal.command_context import Choice, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
     bringing,
     earlier_sessions,
@@ -106,17 +106,12 @@ TABLE: tuple[Command, ...] = (
 BY_NAME: Mapping[str, Command] = {command.name: command for command in TABLE}
 
 
-def choices_for(context: Callable[[], CommandContext]) -> Choices:
+def choices_for(context: CommandContext, words: tuple[str, ...]) -> Iterable[Choice]:
     """What may follow the words of a line, for completion."""
-
-    def choices(words: tuple[str, ...]) -> Iterable[Choice]:
-        if not words:
-            say = context().words.say
-            return [Choice(f"/{name}", say(f"command.{name}")) for name in BY_NAME]
-        command = BY_NAME.get(words[0].removeprefix("/"))
-        if command is None or command.choices is None:
-            return []
-        found = command.choices(context(), words[1:])
-        return [each if isinstance(each, Choice) else Choice(each) for each in found]
-
-    return choices
+    if not words:
+        return [Choice(f"/{name}", context.words.say(f"command.{name}")) for name in BY_NAME]
+    command = BY_NAME.get(words[0].removeprefix("/"))
+    if command is None or command.choices is None:
+        return []
+    found = command.choices(context, words[1:])
+    return [each if isinstance(each, Choice) else Choice(each) for each in found]

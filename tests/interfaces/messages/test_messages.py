@@ -15,6 +15,7 @@ from domain.settings import TABLE as SETTINGS
 from interfaces.messages import LANGUAGES, Words, choose, table
 from interfaces.messages.en import MESSAGES
 from interfaces.terminal.commands.command_table import TABLE
+from interfaces.terminal.wiring import BEHIND_THE_PROMPT
 from recall.weights import WITH_HASHED, WITH_SENTENCES, WITH_VECTORS, WORDS_ALONE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -86,7 +87,7 @@ def test_a_message_takes_the_same_details_in_both_languages(key: str) -> None:
 
 
 def test_every_key_that_the_program_uses_is_a_message() -> None:
-    exempt = {"rich.text", "rich.table", "chat.completion", "chat.completion.chunk"}
+    exempt = {*BEHIND_THE_PROMPT, "chat.completion", "chat.completion.chunk"}
     assert {key for key in used_keys() - exempt if not has_words(key)} == set()
 
 

