@@ -131,8 +131,9 @@ def test_a_reply_comes_in_pieces_and_its_end_is_told_when_the_round_is_stored(
 ) -> None:
     model.script(say("Nice little cat.", pieces=["Nice ", "little ", "cat."]))
     came = lines(served, "My cat is called Momo.")
-    assert [line["is"] for line in came][:2] == ["begun", "recalled"]
-    assert "".join(line["text"] for line in came if line["is"] == "text") == "Nice little cat."
+    told = [line for line in came if line["is"] != "notice"]  # a busy machine may have something to say
+    assert [line["is"] for line in told][:2] == ["begun", "recalled"], came
+    assert "".join(line["text"] for line in told if line["is"] == "text") == "Nice little cat."
     assert came[-1]["is"] == "replied"
     now = served.ask("GET", "/page/now").json
     assert [turn["text"] for turn in now["turns"]] == ["My cat is called Momo.", "Nice little cat."]
