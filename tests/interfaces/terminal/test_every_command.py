@@ -38,7 +38,7 @@ SHOWN = {
     "show": ("Which session?", "哪次会话？"),
     "resume": ("Which session?", "哪次会话？"),
     "export": ("Wrote 1 session to", "已把 1 次会话写入"),
-    "import": ("Nothing was brought along yet.", "还没有带来过什么。"),
+    "import": ("Nothing was brought along. /import FILE brings", "还没有带来过什么。"),
     "copy": ("The last reply is copied", "已复制上一条回复"),
     "summary": ("This session has no summary yet", "本次会话还没有摘要"),
     "context": ("recalled memories: about", "回忆：约"),
