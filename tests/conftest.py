@@ -43,9 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Half as many again as there are cores: a test waits a part of its time, for a thread, a program or a pause."""
+    """Twice as many as there are cores: a test waits a part of its time, for a thread, a program or a pause."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores * 3 // 2)
+    return 2 * cores
 
 
 @pytest.hookimpl(tryfirst=True)
