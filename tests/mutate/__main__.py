@@ -49,7 +49,9 @@ def main(wanted: Sequence[str]) -> int:
     """Try the breaks that are wanted, all without any; the exit code."""
     chosen = [one for one in BREAKS if not wanted or one.name in wanted or one.promise in wanted]
     if not chosen:
-        print(f"No break is called {' or '.join(wanted)}. Named are promises (P1) and breaks as they are listed.")
+        print(
+            f"No break is called {' or '.join(wanted)}. Named are promises (P1) and breaks as they are listed."
+        )
         return 1
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
         tree = Path(folder, "tree")
