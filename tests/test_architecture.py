@@ -192,15 +192,6 @@ def test_the_words_of_the_vocabulary_have_the_files_that_it_names() -> None:
     assert [name for _, name in rows if not (ROOT / name).exists()] == []
 
 
-def test_a_file_can_be_held_in_the_head() -> None:
-    long = {
-        str(path.relative_to(ROOT)): count
-        for path in MODULES.values()
-        if (count := len(path.read_text(encoding="utf-8").splitlines())) > 400
-    }
-    assert long == {}
-
-
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as running:
