@@ -57,6 +57,7 @@ class SetClock:
     now: datetime
 
     def __call__(self) -> datetime:
+        """The moment that the life has reached."""
         return self.now
 
 

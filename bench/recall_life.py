@@ -357,6 +357,7 @@ def _named(question: SetQuestion, talks: Sequence[Talk]) -> str:
 
 @contextmanager
 def opened_history(language: str, embedding: Embedding, cache: Path | None) -> Iterator[LivedHistory]:
+    """Live a history through the program in a folder of its own, and open what it left for recall."""
     with tempfile.TemporaryDirectory(prefix="old-friend-bench-") as folder:
         home = Path(folder)
         more = {

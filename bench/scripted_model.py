@@ -73,6 +73,7 @@ class Model:
 
 @asynccontextmanager
 async def scripted_model(seconds: float) -> AsyncIterator[Model]:
+    """Serve a model on loopback that takes ``seconds`` for each reply, until the block ends."""
     model = Model(seconds)
     server = await asyncio.start_server(model.answer, "127.0.0.1", 0, backlog=1_000)
     model.port = server.sockets[0].getsockname()[1]

@@ -67,11 +67,20 @@ class HistoryFile(Protocol):
     """A file or a folder whose format was recognised. ``done`` of ``size`` bytes are read so far."""
 
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        """The program that wrote it."""
+        ...
+
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Its length, in the unit of ``done``."""
+        ...
+
     @property
-    def done(self) -> int: ...
+    def done(self) -> int:
+        """How far it has been read."""
+        ...
+
     def read(self) -> Iterator[PastConversation | Unread]:
         """Everything in it, one conversation in memory at a time."""
         ...

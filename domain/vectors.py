@@ -25,7 +25,9 @@ class Embedder(Protocol):
     """
 
     @property
-    def model(self) -> str: ...
+    def model(self) -> str:
+        """The name that stored vectors carry."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """A float32 vector a text, in order, finite, not zero, all of one length; None for one that is refused.
@@ -70,5 +72,10 @@ class VectorIndex(Protocol):
     """The nearest texts of a kind; ``state`` says whether it can be searched."""
 
     @property
-    def state(self) -> str: ...
-    def search(self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int) -> Sequence[Hit]: ...
+    def state(self) -> str:
+        """Whether it can be searched, or why not."""
+        ...
+
+    def search(self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int) -> Sequence[Hit]:
+        """Up to ``limit`` texts of a kind outside of a session, the nearest first."""
+        ...

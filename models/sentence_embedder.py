@@ -39,7 +39,9 @@ _BATCH = 32
 class Encoder(Protocol):
     """The loaded model: one row of ``DIMENSION`` numbers a text."""
 
-    def encode(self, texts: list[str]) -> npt.NDArray[np.float32]: ...
+    def encode(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        """A row for each text, in order."""
+        ...
 
 
 def load_encoder() -> Encoder:

@@ -49,8 +49,13 @@ _OF_THAT_DAY = "@day"
 class FadedStore(Protocol):
     """What has faded."""
 
-    def faded_texts(self) -> Iterator[list[FadedText]]: ...
-    def turns(self, seqs: Sequence[int]) -> list[Turn]: ...
+    def faded_texts(self) -> Iterator[list[FadedText]]:
+        """The texts of all archived messages, in batches."""
+        ...
+
+    def turns(self, seqs: Sequence[int]) -> list[Turn]:
+        """The messages with these numbers."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

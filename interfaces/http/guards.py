@@ -67,6 +67,7 @@ class Guards:
         self._lookups: CapacityLimiter | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what no guard lets through; pass everything else on."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)

@@ -109,6 +109,7 @@ class Limits:
         self._uses: dict[str, _Use] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer who asks for more than their share; pass everything else on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -43,6 +43,7 @@ class PageReply(StreamingResponse):
         self._hang_up = turn.hang_up
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the turn line by line; end it when the browser has left."""
         try:
             await super().__call__(scope, receive, send)
         finally:

@@ -24,7 +24,9 @@ _HOME = Path(__file__).resolve().parents[2]
 class ForeignHandler(Protocol):
     """Whatever else makes vectors: one text at a time."""
 
-    def get_embedding(self, text: str) -> Any: ...
+    def get_embedding(self, text: str) -> Any:
+        """The vector of one text, as a sequence of numbers."""
+        ...
 
 
 class EmbeddingHandler:

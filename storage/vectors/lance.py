@@ -79,6 +79,7 @@ def faults(act: str, folder: Path) -> Iterator[None]:
 
 
 def schema_of(model: str, dimension: int) -> pa.Schema:
+    """The columns of the table, with the model and the dimension in its metadata."""
     import pyarrow as pa
 
     columns = [
