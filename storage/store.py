@@ -132,6 +132,7 @@ class SessionStore(Protocol):
     def sessions_of_door(self, door: str, key: str | None = None) -> list[Session]:
         """The sessions of a client, oldest first; with a key only those of that conversation."""
         ...
+
     def active_sessions(self) -> list[Session]:
         """Every active session, in order."""
         ...

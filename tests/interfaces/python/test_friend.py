@@ -114,10 +114,16 @@ def test_the_page_of_the_documents_runs(
     assert "Douban" in capsys.readouterr().out
 
 
-def test_the_package_asks_for_what_the_requirements_name() -> None:
+def required(name: str) -> list[str]:
+    lines = (ROOT / name).read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith(("#", "-r"))]
+
+
+def test_the_package_depends_on_what_the_requirements_name_but_not_on_pytest() -> None:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    lines = (ROOT / "requirements-serve.txt").read_text("utf-8").splitlines()
-    named = [line for line in lines if line and not line.startswith(("#", "-r"))]
-    assert project["optional-dependencies"]["serve"] == named
+    named = required("requirements.txt")
+    assert [line for line in named if line not in project["dependencies"]] == ["pytest>=8"]
+    assert [line for line in project["dependencies"] if line not in named] == []
+    assert project["optional-dependencies"]["serve"] == required("requirements-serve.txt")
