@@ -259,6 +259,7 @@ class ImportTables(ReadingUpTables):
             moved = "UPDATE conversation SET position = position + ? WHERE session_id = ? AND position > ?"
             with self._database.write() as sql:
                 sql(moved, (len(run.turns) * TURN_SPACE, beside.session_id, taken))
+                self._count_fading()
         return taken
 
     def _settle_session(self, session_id: str, more: int) -> None:

@@ -139,6 +139,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             elif folded := [turn for turn in removed.turns if turn.folded]:
                 self._ask_anew("summary", removed.session_id, folded[-1].timestamp)
             self.drop_stages(removed.session_id)
+            self._count_fading()
         return gone
 
     def undo(self, session_id: str, count: int) -> tuple[Round, ...]:
@@ -155,6 +156,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         with self._database.write():
             self._restore(turns, None)
             self._index_turns(turns)
+            self._count_fading()
             for session_id in {turn.session_id for turn in turns}:
                 self.drop_stages(session_id)
 
@@ -251,6 +253,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         with self._database.write():
             self._set_withheld(turns, False)
             self._index_turns(replace(turn, withheld=False) for turn in turns)
+            self._count_fading()
             self._embed_again(self._dependents(turn.text_id for turn in turns))
             self._void(self._chapters_of([turn.text_id for turn in turns], ()))
             for turn in {turn.session_id: turn for turn in turns if turn.folded}.values():
