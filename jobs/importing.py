@@ -21,7 +21,7 @@ from pathlib import Path
 from domain.histories import HistoryFile, PastConversation, PastMessage, Unread
 from domain.imports import Look, PastPiece, PastTurn
 from domain.records import Role
-from domain.text import clean
+from domain.text import clean, is_blank
 from domain.workers import Stop
 from memory import Memory
 
@@ -210,7 +210,7 @@ def pieces(
 
 def past_turns(conversation: PastConversation, who: Teller) -> list[PastTurn]:
     """The messages of a conversation as turns, each with its time, its stretch, and whether it is a reply."""
-    told = [(one, words) for one in conversation.messages if (words := clean(one.text)).strip()]
+    told = [(one, words) for one in conversation.messages if not is_blank(words := clean(one.text))]
     times = _times([one.said for one, _ in told], who.fallback)
     stretches = _stretches([time for time, _ in times])
     keys = _unique([one.key for one, _ in told])

@@ -107,6 +107,10 @@ class MemoryReader:
         """What erasures left to be made anew, in the order of the sessions."""
         return self._store.renewals()
 
+    def turns_beginning(self, prefix: str) -> list[Turn]:
+        """The turns that a short id names: one, where it is long enough."""
+        return self._store.turns_beginning(prefix)
+
     def stages(self, session_id: str) -> dict[str, str]:
         """Results of the stages of ``/save`` that are done."""
         return self._store.stages(session_id)
