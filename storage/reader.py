@@ -123,6 +123,10 @@ class MemoryReader:
         """What an examination of the store finds; empty when all is well."""
         return self._store.problems()
 
+    def differing(self) -> list[str]:
+        """The rows whose texts are not those that were stored, as TABLE KEY; empty when all is well."""
+        return self._store.differing()
+
     # -- images ------------------------------------------------------------------------------------------------
 
     def image_path(self, image: Image) -> Path:

@@ -84,6 +84,10 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         """What an examination of the database finds; empty when all is well."""
         return self._database.problems()
 
+    def differing(self) -> list[str]:
+        """The rows whose texts are not those that were stored, as TABLE KEY; empty when all is well."""
+        return self._database.differing()
+
     def close(self) -> None:
         """Let go of the file; safe to call twice."""
         self._database.close()
