@@ -215,11 +215,14 @@ def past_turns(conversation: PastConversation, who: Teller) -> list[PastTurn]:
     stretches = _stretches([time for time, _ in times])
     keys = _unique([one.key for one, _ in told])
     turns: list[PastTurn] = []
+    said = Counter[tuple[str, ...]]()
     for (one, words), (time, known), stretch, key in zip(told, times, stretches, keys, strict=True):
         role, speaker = _speaker(one, conversation.persona, who)
         at = time.isoformat(timespec="seconds")
         replies = role == "assistant" and bool(turns) and _answers(turns[-1], stretch)
-        turns.append(PastTurn(key, role, words, at, stretch, speaker, not known, replies, one.text_id))
+        same = (role, speaker, at, *words.split())
+        copy, said[same] = said[same], said[same] + 1
+        turns.append(PastTurn(key, role, words, at, stretch, speaker, not known, replies, one.text_id, copy))
     return turns
 
 
