@@ -14,7 +14,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from typing import Any, cast
 
 from domain import errors
@@ -285,6 +285,17 @@ def day_of(timestamp: str) -> date | None:
         return date.fromisoformat(timestamp[:10])
     except ValueError:
         return None
+
+
+def in_zone(moment: datetime, zone: tzinfo | None = None) -> datetime:
+    """A moment as a clock of that zone, or here, shows it; as it is where the calendar ends before it gets there.
+
+    A clock that was wrong may have said the first hour of the year 1, or the last one of the year 9999.
+    """
+    try:
+        return moment.astimezone(zone)
+    except (OverflowError, OSError, ValueError):
+        return moment
 
 
 def seconds_of(timestamp: str) -> float:

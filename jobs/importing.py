@@ -21,7 +21,7 @@ from pathlib import Path
 from domain.histories import HistoryFile, PastConversation, PastMessage, Unread
 from domain.imports import Look, PastPiece, PastTurn
 from domain.records import Role
-from domain.text import clean, is_blank
+from domain.text import clean, in_zone, is_blank
 from domain.workers import Stop
 from memory import Memory
 
@@ -263,7 +263,7 @@ def _sound(said: datetime | None) -> datetime | None:
     if said is None or said.tzinfo is None or said.year not in YEARS:
         return None
     offset = said.utcoffset() or timedelta()
-    return said if offset and abs(offset) <= _FAR else said.astimezone()
+    return said if offset and abs(offset) <= _FAR else in_zone(said)
 
 
 def _stretches(times: Sequence[datetime]) -> list[int]:
