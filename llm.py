@@ -150,7 +150,7 @@ def _of_day(language: Language, timestamp: str, before: str) -> str:
 def time_in(language: Language, now: datetime, last_spoken: datetime | None) -> str:
     """What time it is, and when the two last talked, where that is long ago."""
     templates = TEMPLATES[language]
-    told = templates.now.format(now=f"{now:%Y-%m-%d %H:%M}", weekday=weekday_in(language, now))
+    told = templates.now.format(now=texts.date_of(now.isoformat()), weekday=weekday_in(language, now))
     if last_spoken is None or now - last_spoken < _GAP_WORTH_TELLING:
         return told
     day, today = last_spoken.date(), now.date()

@@ -20,6 +20,7 @@ class PastTurn:
 
     ``stretch`` counts the stretches of a conversation between long pauses: each becomes a session. ``replies``: it
     answers the turn before it, and belongs to its round. ``text_id`` is the id it would keep, if that is free.
+    ``copy`` counts the messages before it in its conversation that say the same in the same second.
     """
 
     key: str
@@ -31,6 +32,7 @@ class PastTurn:
     undated: bool = False
     replies: bool = False
     text_id: str = ""
+    copy: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from typing import Any, cast
 
 from domain import errors
@@ -61,6 +62,13 @@ _SURROGATES = range(0xD800, 0xE000)
 _CLEAN = dict.fromkeys(_CONTROLS) | dict.fromkeys(_SURROGATES, "�")
 _INERT = _CLEAN | dict.fromkeys(_BIDI | _INVISIBLE | _TAG_CHARACTERS)
 
+#: Characters that show nothing although Unicode counts them among letters, symbols and marks.
+_BLANK = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0} | {
+    *range(0xFE00, 0xFE10),
+    *range(0xE0100, 0xE01F0),
+}
+_BLANK_CATEGORIES = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
+
 _SECRET = pattern_of(
     r"(?P<lead>(?:bearer|basic)\s+|[?&](?:api[-_]?key|key|token|access_token)=|api[-_]key['\"]?\s*[:=]\s*['\"]?)"
     r"(?P<value>[^\s'\"&,}]{4,})"
@@ -83,10 +91,19 @@ def clean(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CLEAN)
 
 
+def is_blank(text: str) -> bool:
+    """Whether nothing in a text can be seen: spaces, controls, characters without width.
+
+    >>> is_blank(" \\u200b\\u200d\\ufeff"), is_blank("👩\\u200d👧")
+    (True, False)
+    """
+    return all(unicodedata.category(one) in _BLANK_CATEGORIES or ord(one) in _BLANK for one in text)
+
+
 def admitted(said: str) -> str:
     """What a person said, cleaned. Raises UsageError where that is nothing, or too much."""
     text = clean(said)
-    if not text.strip():
+    if is_blank(text):
         raise errors.UsageError("input.empty")
     if len(text.encode("utf-8")) > MAX_INPUT_BYTES:
         raise errors.UsageError("input.too_long", most=MAX_INPUT_BYTES)
@@ -268,6 +285,17 @@ def day_of(timestamp: str) -> date | None:
         return date.fromisoformat(timestamp[:10])
     except ValueError:
         return None
+
+
+def in_zone(moment: datetime, zone: tzinfo | None = None) -> datetime:
+    """A moment as a clock of that zone, or here, shows it; as it is where the calendar ends before it gets there.
+
+    A clock that was wrong may have said the first hour of the year 1, or the last one of the year 9999.
+    """
+    try:
+        return moment.astimezone(zone)
+    except (OverflowError, OSError, ValueError):
+        return moment
 
 
 def seconds_of(timestamp: str) -> float:

@@ -53,8 +53,10 @@ def _session(key: str, turns: Iterator[Mapping[str, Any]], reading: Reading) -> 
             talk.leave(omissions.NOT_REMEMBERED)
         else:
             prefix = PREFIX["user" if role == "user" else "assistant"]
-            said = reading.time(turn.get("timestamp"))
-            talk.take(text(turn.get("text_id")), _BY[role], text(turn.get("text")).removeprefix(prefix), said)
+            said, speaker = reading.time(turn.get("timestamp")), text(turn.get("speaker"))
+            words = text(turn.get("text")).removeprefix(prefix)
+            by = "somebody" if speaker else _BY[role]
+            talk.take(text(turn.get("text_id")), by, words, said, speaker)
     return talk.finished()
 
 

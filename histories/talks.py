@@ -8,7 +8,7 @@ from collections import Counter
 from datetime import datetime
 
 from domain.histories import PastConversation, PastMessage, Spoken
-from domain.text import clean
+from domain.text import clean, is_blank
 from histories import omissions
 from histories.instants import utc_name
 
@@ -59,7 +59,7 @@ class Talk:
         a zone, so that the key does not change with the zone.
         """
         words = clean(text).strip()
-        if not words:
+        if is_blank(words):
             self.leave(omissions.EMPTY)
             return
         if not key:

@@ -21,7 +21,7 @@ from pathlib import Path
 from domain.histories import HistoryFile, PastConversation, PastMessage, Unread
 from domain.imports import Look, PastPiece, PastTurn
 from domain.records import Role
-from domain.text import clean
+from domain.text import clean, in_zone, is_blank
 from domain.workers import Stop
 from memory import Memory
 
@@ -210,16 +210,19 @@ def pieces(
 
 def past_turns(conversation: PastConversation, who: Teller) -> list[PastTurn]:
     """The messages of a conversation as turns, each with its time, its stretch, and whether it is a reply."""
-    told = [(one, words) for one in conversation.messages if (words := clean(one.text)).strip()]
+    told = [(one, words) for one in conversation.messages if not is_blank(words := clean(one.text))]
     times = _times([one.said for one, _ in told], who.fallback)
     stretches = _stretches([time for time, _ in times])
     keys = _unique([one.key for one, _ in told])
     turns: list[PastTurn] = []
+    said = Counter[tuple[str, ...]]()
     for (one, words), (time, known), stretch, key in zip(told, times, stretches, keys, strict=True):
         role, speaker = _speaker(one, conversation.persona, who)
         at = time.isoformat(timespec="seconds")
         replies = role == "assistant" and bool(turns) and _answers(turns[-1], stretch)
-        turns.append(PastTurn(key, role, words, at, stretch, speaker, not known, replies, one.text_id))
+        same = (role, speaker, at, *words.split())
+        copy, said[same] = said[same], said[same] + 1
+        turns.append(PastTurn(key, role, words, at, stretch, speaker, not known, replies, one.text_id, copy))
     return turns
 
 
@@ -260,7 +263,7 @@ def _sound(said: datetime | None) -> datetime | None:
     if said is None or said.tzinfo is None or said.year not in YEARS:
         return None
     offset = said.utcoffset() or timedelta()
-    return said if offset and abs(offset) <= _FAR else said.astimezone()
+    return said if offset and abs(offset) <= _FAR else in_zone(said)
 
 
 def _stretches(times: Sequence[datetime]) -> list[int]:

@@ -30,7 +30,7 @@ from domain.recollection import (
     Recollection,
 )
 from domain.records import PREFIX, Role
-from domain.text import UNKNOWN_DATE, date_of, harmless, record
+from domain.text import UNKNOWN_DATE, date_of, harmless, in_zone, record
 from prompts import TEMPLATES, Templates
 
 #: Turns that follow each other sooner are of one time.
@@ -200,4 +200,4 @@ def served_by(recalled: Recollection) -> tuple[str, ...]:
 
 def _moment(timestamp: str) -> datetime:
     moment = datetime.fromisoformat(timestamp)
-    return moment if moment.tzinfo else moment.astimezone()
+    return moment if moment.tzinfo else in_zone(moment)

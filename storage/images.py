@@ -138,10 +138,15 @@ class Images:
     def settle(self, image: Image) -> None:
         """Bring file and versions together: note a hand edit, or lay the newest version into the file.
 
-        Raises StorageError when the file can neither be read nor written.
+        The file is read and judged in one transaction: a version that was committed in between would make what was laid
+        before it look like an edit. Raises StorageError when the file can neither be read nor written.
         """
         if not self._folder.is_dir():
             make_private_folder(self._folder)
+        with self._store.in_one_commit():
+            self._reconcile(image)
+
+    def _reconcile(self, image: Image) -> None:
         try:
             said = self._said(image)
         except OSError as fault:

@@ -107,6 +107,10 @@ class MemoryReader:
         """What erasures left to be made anew, in the order of the sessions."""
         return self._store.renewals()
 
+    def turns_beginning(self, prefix: str) -> list[Turn]:
+        """The turns that a short id names: one, where it is long enough."""
+        return self._store.turns_beginning(prefix)
+
     def stages(self, session_id: str) -> dict[str, str]:
         """Results of the stages of ``/save`` that are done."""
         return self._store.stages(session_id)
@@ -118,6 +122,10 @@ class MemoryReader:
     def problems(self) -> list[str]:
         """What an examination of the store finds; empty when all is well."""
         return self._store.problems()
+
+    def differing(self) -> list[str]:
+        """The rows whose texts are not those that were stored, as TABLE KEY; empty when all is well."""
+        return self._store.differing()
 
     # -- images ------------------------------------------------------------------------------------------------
 

@@ -95,7 +95,8 @@ class SessionVerbs(Forgetting):
         return self._store.last_save(present)
 
     def _session_id(self) -> str:
-        return f"{self._clock():%Y%m%d-%H%M}-{self._new_id()[-6:]}"
+        minute = self._clock().isoformat()[:16].replace("-", "").replace(":", "").replace("T", "-")
+        return f"{minute}-{self._new_id()[-6:]}"
 
     def _known(self, session_id: str) -> Session:
         session = self._store.session(session_id)

@@ -80,7 +80,7 @@ class TreeStore(Protocol):
         ...
 
     def fadings(self) -> int:
-        """A number that is another one whenever anything faded or came back since."""
+        """A number that changes whenever turns fade, return to the search under their old numbers, or move."""
         ...
 
     def any_faded(self) -> bool:

@@ -38,7 +38,7 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 SCREEN = {"rich", "prompt_toolkit", "pygments"}
 #: A turn that needs more files than this can no longer be followed by a reader.
-MOST_FILES_OF_A_TURN = 30
+MOST_FILES_OF_A_TURN = 31
 
 
 def sources() -> Iterator[Path]:

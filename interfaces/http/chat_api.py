@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, Strict
 from domain import errors
 from domain.events import Reply
 from domain.records import Finish
-from domain.text import clean
+from domain.text import clean, in_zone
 from domain.workers import Stop
 from interfaces.http.callers import Calling
 from interfaces.http.limits import Affordable, spend
@@ -289,7 +289,7 @@ def _usage(reply: Reply) -> TokenUsage | None:
 
 
 def _item(one: ListedMemory, zone: tzinfo | None) -> MemoryItem:
-    made = datetime.fromisoformat(one.memory.created_at).astimezone(zone).replace(tzinfo=None)
+    made = in_zone(datetime.fromisoformat(one.memory.created_at), zone).replace(tzinfo=None)
     return MemoryItem(
         id=one.number,
         summary=one.memory.summary,

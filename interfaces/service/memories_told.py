@@ -23,7 +23,7 @@ from domain.recollection import (
     Recollection,
 )
 from domain.records import Session
-from domain.text import inert
+from domain.text import in_zone, inert
 from interfaces.service.bodies import MemoryFound, RelationFound, Remembered
 from memory import Memory
 
@@ -122,7 +122,7 @@ def _sessions_of_day(memory: Memory, date: str) -> Iterator[Session]:
 def moment(timestamp: str | datetime) -> str:
     """A time of UTC, to the second."""
     when = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
-    return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return in_zone(when, UTC).isoformat(timespec="seconds")[:19] + "Z"
 
 
 def shown(text: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from domain.errors import DataInUse
 from domain.languages import language_of
 from domain.recollection import Recollection
-from domain.text import new_boundary
+from domain.text import is_blank, new_boundary
 from interfaces.service.chat_requests import ChatRequest, with_memory
 from interfaces.service.held_history import HeldHistory, key_of
 from llm import Layers, profile_and_memories
@@ -86,7 +86,7 @@ class RelayedChats:
         remembered.
         """
         body = {**request.body, "model": self._model(request.body.get("model"))}
-        if switched_off or request.side or not request.said.strip():
+        if switched_off or request.side or is_blank(request.said):
             return Prepared(person, request, body, "off" if switched_off else "side")
         if person is None:
             return Prepared(person, request, body, "nobody")

@@ -17,7 +17,7 @@ from domain.errors import Exit
 from domain.events import Notice, Reply
 from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
 from domain.records import Kind
-from domain.text import clean, one_line
+from domain.text import clean, is_blank, one_line
 from interfaces.interrupting import Wishes
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext, explain
@@ -120,7 +120,7 @@ def _run_lines(repl: Repl, lines: Iterable[str], *, attaching: bool = False) -> 
         entered = parse(typed, repl.context.commands)
         if isinstance(entered, TypedMessage):
             entered = TypedMessage(entered.text, attaching)
-        if isinstance(entered, TypedMessage) and not entered.text.strip():
+        if isinstance(entered, TypedMessage) and is_blank(entered.text):
             continue
         if isinstance(entered, Farewell) or not repl.do(entered):
             break

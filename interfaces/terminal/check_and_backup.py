@@ -24,6 +24,8 @@ from memory import Memory, back_up, restore
 
 #: Seconds that the index has to catch up while it is examined.
 _PATIENCE = 20.0
+#: So many rows that differ are named.
+_ROWS_SHOWN = 8
 #: What the file itself is to blame for when it is restored from.
 _NO_BACKUP = ("storage.damaged", "storage.not_ours", "storage.failed")
 _LOOKS: dict[str, Meaning] = {"ok": "good", "note": "warning", "bad": "trouble"}
@@ -94,6 +96,11 @@ class Check:
     def _database(self, memory: Memory) -> str:
         if problems := memory.problems():
             raise errors.Damaged(path=memory.folder / "memory.db", reason=problems[0])
+        if differing := memory.differing():
+            shown = ", ".join(differing[:_ROWS_SHOWN]) + (" …" if len(differing) > _ROWS_SHOWN else "")
+            raise errors.Damaged(
+                "storage.differs", path=memory.folder / "memory.db", count=len(differing), what=shown
+            )
         sessions, rounds = memory.session_counts()
         count = self.words.count
         return self.words.say(

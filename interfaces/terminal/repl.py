@@ -14,6 +14,7 @@ from conversation import Replied, TurnEvent
 from domain import errors
 from domain.errors import Exit
 from domain.events import Notice
+from domain.text import is_blank
 from interfaces.terminal.attaching import with_files
 from interfaces.terminal.command_context import (
     Command,
@@ -96,7 +97,7 @@ class Repl:
             case Farewell(text):
                 answer = self.context.reader.ask(self.context.words.say("prompt.leave_ask") + " ")
                 return Offer(text) if answer is not None and is_no(answer) else Leave()
-            case TypedMessage(text, attaching) if text.strip():
+            case TypedMessage(text, attaching) if not is_blank(text):
                 self.turn(text, again=again, attaching=attaching)
         return None
 

@@ -13,6 +13,7 @@ from itertools import takewhile
 from conversation import LARGE_GAP, Opening
 from domain.facts import News
 from domain.records import Round, Turn
+from domain.text import date_of, in_zone
 from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.line_source import PROMPT
@@ -184,7 +185,7 @@ def part_of_day(when: datetime) -> str:
 def spoken_when(words: Words, then: str, now: datetime) -> str:
     """When that was, as one says it, in days of the calendar here: "yesterday evening", "on Sunday"."""
     then_here = moment(then)
-    days = (now.astimezone().date() - then_here.date()).days
+    days = (in_zone(now).date() - then_here.date()).days
     if days < 0:
         return words.say("when.date", date=then_here.date())
     if days < 2:
@@ -196,7 +197,7 @@ def spoken_when(words: Words, then: str, now: datetime) -> str:
 
 def moment(timestamp: str) -> datetime:
     """A stored time, as the clock here shows it."""
-    return datetime.fromisoformat(timestamp).astimezone()
+    return in_zone(datetime.fromisoformat(timestamp))
 
 
 def local(timestamp: str) -> str:
@@ -205,7 +206,7 @@ def local(timestamp: str) -> str:
     >>> local("2026-03-01T10:00:00+00:00")[:4]
     '2026'
     """
-    return moment(timestamp).strftime("%Y-%m-%d %H:%M")
+    return date_of(moment(timestamp).isoformat())
 
 
 def day_here(when: str) -> str:

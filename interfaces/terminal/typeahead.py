@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from domain.text import clean, pattern_of
+from domain.text import clean, is_blank, pattern_of
 
 #: Shift-Enter and Ctrl-Enter as terminals send them: CSI-u and xterm's modifyOtherKeys.
 NEW_LINE_SEQUENCES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
@@ -116,7 +116,7 @@ def lines_typed(typed: str) -> list[Ahead]:
         else:
             kept = edited(part, kept)
     found.append(Ahead(_finished(kept), pasted))
-    return [line for line in found if line.text.strip()]
+    return [line for line in found if not is_blank(line.text)]
 
 
 def edited(typed: str, before: str = "") -> str:

@@ -9,7 +9,6 @@ Checksums of the index that is made from the vectors lie here too, since they ch
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from domain.vectors import VectorRow
@@ -38,12 +37,6 @@ _VIVID = " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = "
 
 class EmbeddingTables(Tables):
     """The tables ``embedding`` and ``pending``."""
-
-    @contextmanager
-    def in_one_commit(self) -> Iterator[None]:
-        """All that is written inside is one transaction."""
-        with self._database.write():
-            yield
 
     def forget_vectors(self, text_ids: Iterable[str]) -> None:
         """Delete every vector of these texts, of any model, and their place in the queue."""

@@ -31,7 +31,7 @@ from storage.sqlite.saves import SaveTables
 from storage.sqlite.schema import WORD_TABLES, WordTable
 from storage.store import NewTurn, Postings
 
-#: In ``meta``: how often anything faded or came back.
+#: In ``meta``: how often anything faded, came back or moved.
 _FADINGS = "fadings"
 #: The chapters with these numbers and all above them.
 _WITH_THOSE_ABOVE = (
@@ -183,6 +183,7 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
             self._index_turns(spoken.turns)
             self._count_round(served)
             if before:
+                self._count_fading()
                 self._embed_again(self._dependents(turn.text_id for turn in spoken.turns))
             self.drop_in_flight(session_id)
             self.drop_stages(session_id)
@@ -366,7 +367,7 @@ class IndexWriter(FactTables, EmbeddingTables, SaveTables):
         return bool(self._read("SELECT 1 FROM faded LIMIT 1"))
 
     def fadings(self) -> int:
-        """A number that is another one whenever anything faded or came back since."""
+        """A number that changes whenever turns fade, return to the search under their old numbers, or move."""
         return int(self._meta(_FADINGS) or 0)
 
     def _count_fading(self) -> None:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from domain import errors
 from domain.files import make_private
+from storage.sqlite import digests
 from storage.sqlite.schema import DOORS, FIRST, KNOWN, SECOND, STANDIN_MARKED, THIRD
+from storage.sqlite.schema_digests import DIGESTS
 from storage.sqlite.schema_imports import IMPORTED
 from storage.sqlite.schema_tree import CHAPTERS
 
@@ -21,7 +23,7 @@ APPLICATION_ID = 0x4F465244
 #: Before the name of a table: the index that holds its rows that cannot be read (see ``shape``).
 GUARD = "unsound_"
 
-STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, STANDIN_MARKED, KNOWN, DOORS, CHAPTERS, IMPORTED)
+STEPS: tuple[str, ...] = (FIRST, SECOND, THIRD, STANDIN_MARKED, KNOWN, DOORS, CHAPTERS, IMPORTED, DIGESTS)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -57,10 +59,12 @@ def migrate(connection: sqlite3.Connection, path: Path, upto: int | None = None)
 def _take(connection: sqlite3.Connection, number: int) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for guard in _guards(connection):
-            connection.execute(f"DROP INDEX {guard}")
+        for kind, name in _made_of_columns(connection):
+            connection.execute(f"DROP {kind} {name}")
         for statement in statements(STEPS[number - 1]):
             connection.execute(statement)
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'changed_row'").fetchone():
+            digests.queue_every_row(connection)
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version={number}")
         connection.execute("COMMIT")
@@ -70,10 +74,13 @@ def _take(connection: sqlite3.Connection, number: int) -> None:
         raise
 
 
-def _guards(connection: sqlite3.Connection) -> list[str]:
-    """Indexes that speak of every column, and so would stand in the way of a step; they are made anew after it."""
-    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'index'").fetchall()
-    return [name for (name,) in map(tuple, found) if name.startswith(GUARD) and name.isidentifier()]
+def _made_of_columns(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Indexes and triggers that name every column, and so would prevent a step; ``shape.mend`` makes them again."""
+    found = connection.execute(
+        "SELECT type, name FROM sqlite_master WHERE type IN ('index', 'trigger')"
+    ).fetchall()
+    ours = (GUARD, digests.TRIGGER)
+    return [(kind, name) for kind, name in map(tuple, found) if name.startswith(ours) and name.isidentifier()]
 
 
 def statements(script: str) -> list[str]:

@@ -7,8 +7,9 @@ transaction, or part of the one that its caller is in.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from domain.imports import (
     IMPORT_DOOR,
@@ -18,6 +19,7 @@ from domain.imports import (
     PastTurn,
 )
 from domain.records import PREFIX, Turn
+from storage.sqlite import digests
 from storage.sqlite.database import Row
 from storage.sqlite.lexicon import words_found_by
 from storage.sqlite.reading_left import ReadingUpTables
@@ -132,6 +134,9 @@ class ImportTables(ReadingUpTables):
     def forget_import(self, number: int) -> None:
         """Know nothing of an import any more: what it brought may come again."""
         with self._database.write() as sql:
+            self._database.digest_changes()
+            brought = "SELECT turn FROM imported_message WHERE source = ?"
+            sql(f"DELETE FROM stored_message WHERE turn IN ({brought})", (number,))
             sql("DELETE FROM imported_message WHERE source = ?", (number,))
             sql("DELETE FROM import_source WHERE number = ?", (number,))
 
@@ -162,12 +167,14 @@ class ImportTables(ReadingUpTables):
 
     def add_past(self, source: int, piece: PastPiece, now: str, new_id: Callable[[], str]) -> Added:
         """Store the turns of a piece that were never stored, each where it belongs. Returns how much was new."""
+        self._database.digest_changes()
         known = self._known_past(piece)
+        standing = self._standing(list(known.values()))
+        known = dict.fromkeys(self._recognised(piece, known), 0) | known
         fresh = [turn for turn in piece.turns if turn.key not in known]
         if not fresh:
             return Added()
         how = _Import(source, _digest(piece.log or piece.conversation), piece, now, new_id)
-        standing = self._standing(list(known.values()))
         runs = _runs(piece, known, {key: seq for key, seq in known.items() if seq in standing})
         with self._database.write():
             for run in runs:
@@ -177,7 +184,30 @@ class ImportTables(ReadingUpTables):
     def count_known(self, piece: PastPiece) -> int:
         """How many turns of a piece were stored before."""
         known = self._known_past(piece)
-        return sum(turn.key in known for turn in piece.turns)
+        known_keys = known.keys() | self._recognised(piece, known)
+        return sum(turn.key in known_keys for turn in piece.turns)
+
+    def _recognised(self, piece: PastPiece, known: Collection[str]) -> set[str]:
+        """The keys of messages that were stored in another way than by this conversation, whatever became of them.
+
+        One that comes under the id that it was stored under is enough by itself. By what was said when, a message is
+        recognised together with its neighbours: the same word in the same minute may be said to two people.
+        """
+        turns = [*([piece.before] if piece.before else []), *piece.turns]
+        salts = self._read(digests.SALT)
+        if not salts or all(turn.key in known for turn in piece.turns):
+            return set()
+        names = {turn.key: _names(str(salts[0][0]), turn) for turn in turns}
+        copies = {turn.key: turn.copy for turn in turns}
+        wanted = list({name for by_id, said in names.values() for name in (*by_id, said)})
+        query = "SELECT digest, count(*) FROM stored_message WHERE digest IN ({}) GROUP BY digest"
+        stored = {str(row[0]): int(row[1]) for row in self._read_parts(query, wanted)}
+        by_id = {
+            key for key, (names_by_id, _) in names.items() if any(name in stored for name in names_by_id)
+        }
+        said = {key for key, (_, name) in names.items() if stored.get(name, 0) > copies[key]}
+        alike = [turn.key not in known and (turn.key in by_id or turn.key in said) for turn in turns]
+        return by_id | {turn.key for run in _runs_alike(turns, alike) for turn in run}
 
     def _known_past(self, piece: PastPiece) -> dict[str, int]:
         """The number of the turn of each message that was ever stored, by key; of a log also under another cut."""
@@ -259,6 +289,7 @@ class ImportTables(ReadingUpTables):
             moved = "UPDATE conversation SET position = position + ? WHERE session_id = ? AND position > ?"
             with self._database.write() as sql:
                 sql(moved, (len(run.turns) * TURN_SPACE, beside.session_id, taken))
+                self._count_fading()
         return taken
 
     def _settle_session(self, session_id: str, more: int) -> None:
@@ -314,6 +345,25 @@ class ImportTables(ReadingUpTables):
             if sql(own, (session_id,)).rowcount:
                 title = self.summary(session_id)
                 self._ask_anew("summary", session_id, title.timestamp if title else now)
+
+
+def _names(salt: str, turn: PastTurn) -> tuple[tuple[str, ...], str]:
+    """The digests of a message under the ids that it has, and of what it says."""
+    ids = dict.fromkeys(filter(None, (turn.key, turn.text_id)))
+    by_id = tuple(digests.id_digest(salt, turn.role, one, turn.words) for one in ids)
+    return by_id, digests.said_digest(salt, turn.role, turn.speaker, turn.timestamp, turn.words)
+
+
+def _runs_alike(turns: Sequence[PastTurn], alike: Sequence[bool]) -> Iterator[list[PastTurn]]:
+    """Messages that follow each other, all of them like stored ones, and that show by it that it is the same talk.
+
+    Two speakers show it, where it is known when they spoke; else only all of the messages together.
+    """
+    for same, pairs in groupby(zip(turns, alike, strict=True), key=lambda pair: pair[1]):
+        run = [turn for turn, _ in pairs]
+        dated = {(turn.role, turn.speaker) for turn in run if not turn.undated}
+        if same and (len(run) == len(turns) or len(dated) > 1):
+            yield run
 
 
 def _between(before: Row, after: Row) -> int:

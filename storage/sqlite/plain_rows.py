@@ -21,7 +21,7 @@ PlainRow = dict[str, Any]
 #: In ``meta`` while the rows of a store that was filled from elsewhere have no words yet.
 UNINDEXED = "unindexed"
 #: Made anew from what is written, and so left out.
-_MADE_ANEW = ("embedding", "pending", "note_vector")
+_MADE_ANEW = ("embedding", "pending", "note_vector", "row_digest", "changed_row")
 #: Notes of a store about its own files, by how their keys begin.
 _OF_FILES = ("index:", "dimension:", "persona.", "erasing", UNINDEXED)
 #: What holds the turns of one session together, for whoever reads them as they stand.

@@ -85,6 +85,11 @@ class SessionTables(Tables):
         rows.sort(key=lambda row: (row["session_position"], row["position"]))
         return [turn_of(row[:-1]) for row in rows]
 
+    def turns_beginning(self, prefix: str) -> list[Turn]:
+        """The turns whose ids begin so, in their order of time."""
+        query = "SELECT text_id FROM conversation WHERE text_id >= ?1 AND text_id < ?1 || char(1114111)"
+        return self.turns_with_ids([row[0] for row in self._read(query, prefix)]) if prefix else []
+
     def turns_after(self, seq: int, most: int) -> list[Turn]:
         """The next turns of all sessions, in the order in which they were stored."""
         query = f"{TURN} WHERE seq > ? ORDER BY seq LIMIT ?"

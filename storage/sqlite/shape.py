@@ -25,13 +25,13 @@ from typing import NamedTuple
 
 from domain import errors
 from domain.text import pattern_of
-from storage.sqlite import migrations
+from storage.sqlite import digests, migrations
 
 #: Tables that grow with what is remembered; the others are read through at each start.
 _LARGE = (
     "session", "conversation", "summary", "embedding", "pending", "persona", "fact", "note", "relation", "fact_event",
     "read_window", "line_evidence", "held_round", "note_vector", "chapter", "visit", "imported_session",
-    "imported_message",
+    "imported_message", "stored_message", "row_digest", "changed_row",
 )  # fmt: skip
 #: What is drawn from texts and made anew from them: rows that cannot be read go.
 _DRAWN = ("embedding", "pending")
@@ -39,11 +39,11 @@ _DRAWN = ("embedding", "pending")
 _NUMBERS = ("fact_turn", "note_turn", "line_turn", "turn_length", "summary_length", "fact_length")
 
 #: The digest of all scripts once every step is taken and every index stands; a test says what it has to be.
-AS_LAID_DOWN = "42792f2db370547eedf902f4dc61263ff42086bcdc93c4f6a0ffeeec56d0fa41"
+AS_LAID_DOWN = "c031571f9ad15386136d4d4aeb7d54c7de5f509a78ffc179a0d2302766aab2b2"
 
 _CHECK = pattern_of(r"CHECK \((?:[^()]|\([^()]*\))*\)")
 _KINDS = {"TEXT": "text", "INTEGER": "integer", "BLOB": "blob"}
-_TO_THE_SECOND = "[12][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]"
+_TO_THE_SECOND = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]"
 _OFFSET = "[+-][01][0-9]:[0-5][0-9]"
 #: What may follow the seconds of a date.
 _ENDS = [
@@ -119,6 +119,7 @@ def mend(connection: sqlite3.Connection) -> None:
     shape = _wanted(connection, migrations.version_of(connection))
     tables, indexes = shape.tables, shape.indexes
     _mend_views(connection, shape.views)
+    _mend_triggers(connection, tables)
     found = _indexes(connection, tables)
     wanted = indexes | {migrations.GUARD + name: _guard(tables[name]) for name in _LARGE if name in tables}
     changed = [name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)]
@@ -146,6 +147,24 @@ def _mend_views(connection: sqlite3.Connection, wanted: dict[str, str]) -> None:
         for name in changed:
             connection.execute(f"DROP VIEW IF EXISTS {name}")
             connection.execute(wanted[name])
+
+
+def _mend_triggers(connection: sqlite3.Connection, tables: dict[str, _Table]) -> None:
+    """Make the triggers that queue rows for their digests."""
+    columns = {
+        table.name: sorted(column.name for column in table.columns if column.type == "TEXT")
+        for table in tables.values()
+    }
+    found = _triggers(connection)
+    wanted = digests.triggers(columns) if "changed_row" in tables else {}
+    changed = [name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)]
+    if not changed:
+        return
+    with _one_commit(connection):
+        for name in changed:
+            connection.execute(f'DROP TRIGGER IF EXISTS "{name.replace(chr(34), chr(34) * 2)}"')
+            if name in wanted:
+                connection.execute(wanted[name])
 
 
 class _one_commit:
@@ -208,7 +227,8 @@ def _right_shape(connection: sqlite3.Connection) -> _Shape:
 
 
 def _scripts(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
-    rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type <> 'index'").fetchall()
+    query = "SELECT type, name, sql FROM sqlite_master WHERE type <> 'index'"
+    rows = connection.execute(f"{query} AND NOT (type = 'trigger' AND name GLOB ?)", (f"{digests.TRIGGER}*",))
     return frozenset((str(kind), str(name), str(script)) for kind, name, script in rows)
 
 
@@ -260,9 +280,10 @@ def _lacking(wanted: _Table, found: _Table | None) -> str:
 
 
 def _never_made(connection: sqlite3.Connection, tables: Iterable[_Table]) -> Iterator[str]:
-    """What acts by itself (triggers), and columns that must be filled and that nobody here fills."""
-    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-        yield str(name)
+    """What acts by itself (triggers that are not ours), and columns that must be filled and that nobody here fills."""
+    for name in _triggers(connection):
+        if not name.startswith(digests.TRIGGER):
+            yield name
     must = 'SELECT name FROM pragma_table_xinfo(?) WHERE "notnull" AND dflt_value IS NULL'
     for table in (table for table in tables if not table.script):
         known = {column.name for column in table.columns}
@@ -280,6 +301,11 @@ def _indexes(connection: sqlite3.Connection, tables: Iterable[str]) -> dict[str,
 
 def _views(connection: sqlite3.Connection) -> dict[str, str]:
     rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'").fetchall()
+    return {str(name): _plain(script) for name, script in rows}
+
+
+def _triggers(connection: sqlite3.Connection) -> dict[str, str]:
+    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
     return {str(name): _plain(script) for name, script in rows}
 
 
@@ -343,9 +369,11 @@ def _wrong(column: _Column) -> str:
 def _is_date(name: str) -> str:
     """The condition that holds for a date of the form that is written, with an offset, that stands in the calendar.
 
-    The year 1 is no year of a talk. The calendar is asked only of what has the form, since SQLite takes "now" for a
-    date too; without a step of no days it would give back a 31st of February as it is.
+    Any year from 1 to 9999 will do: a clock may be wrong, and what was said under it is there. The calendar is asked
+    only of what has the form, since SQLite takes "now" for a date too; without a step of no days it would give back a
+    31st of February as it is.
     """
     end = " OR ".join(f"substr({name}, 20) GLOB '{end}'" for end in _ENDS)
     calendar = f"datetime(substr({name}, 1, 19), '+0 days') IS replace(substr({name}, 1, 19), 'T', ' ')"
-    return f"(CASE WHEN {name} GLOB '{_TO_THE_SECOND}*' AND ({end}) THEN {calendar} ELSE 0 END)"
+    year = f"{name} NOT GLOB '0000*'"
+    return f"(CASE WHEN {name} GLOB '{_TO_THE_SECOND}*' AND {year} AND ({end}) THEN {calendar} ELSE 0 END)"

@@ -84,6 +84,10 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         """What an examination of the database finds; empty when all is well."""
         return self._database.problems()
 
+    def differing(self) -> list[str]:
+        """The rows whose texts are not those that were stored, as TABLE KEY; empty when all is well."""
+        return self._database.differing()
+
     def close(self) -> None:
         """Let go of the file; safe to call twice."""
         self._database.close()
@@ -139,6 +143,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
             elif folded := [turn for turn in removed.turns if turn.folded]:
                 self._ask_anew("summary", removed.session_id, folded[-1].timestamp)
             self.drop_stages(removed.session_id)
+            self._count_fading()
         return gone
 
     def undo(self, session_id: str, count: int) -> tuple[Round, ...]:
@@ -155,6 +160,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         with self._database.write():
             self._restore(turns, None)
             self._index_turns(turns)
+            self._count_fading()
             for session_id in {turn.session_id for turn in turns}:
                 self.drop_stages(session_id)
 
@@ -251,6 +257,7 @@ class SqliteStore(ImportTables, RewritingTables, EvidenceTables, TurnReader, Doo
         with self._database.write():
             self._set_withheld(turns, False)
             self._index_turns(replace(turn, withheld=False) for turn in turns)
+            self._count_fading()
             self._embed_again(self._dependents(turn.text_id for turn in turns))
             self._void(self._chapters_of([turn.text_id for turn in turns], ()))
             for turn in {turn.session_id: turn for turn in turns if turn.folded}.values():

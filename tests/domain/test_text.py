@@ -4,10 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain import errors
 from domain.languages import language_of
 from domain.text import (
+    admitted,
     clean,
     inert,
+    is_blank,
     one_line,
     quotations,
     without_quotations,
@@ -29,6 +32,21 @@ def test_hidden_and_controlling_characters_are_not_shown(hidden):
 
 def test_joined_emoji_and_ordinary_text_are_shown_as_they_are():
     assert inert("👩‍👩‍👧 你好\tA\n") == "👩‍👩‍👧 你好\tA\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n\t", "\u200b", "\u200d\u2060\ufeff", "\u3000\u00ad", "\u3164\u2800", "\ufe0f\u200c"]
+)
+def test_what_shows_nothing_is_empty(text):
+    assert is_blank(text)
+    with pytest.raises(errors.UsageError):
+        admitted(text)
+
+
+@pytest.mark.parametrize("text", [".", "你", "👩\u200d👧", "\u200b?", "\u0301"])
+def test_what_shows_anything_is_not_empty(text):
+    assert not is_blank(text)
+    assert admitted(text) == text
 
 
 @given(st.text(), st.integers(0, 40))

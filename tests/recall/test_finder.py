@@ -529,3 +529,31 @@ def _told(words):
 def test_words_that_tell_how_long_ago_find_a_turn_that_says_just_that(life):
     life.live("race", (("I won my first race one year ago.", "Well done!"),), NOW - timedelta(days=30))
     assert "race-0u" in life.recall("What happened one year ago?", embed=None, gated=False).ranked[:2]
+
+
+def _hidden(store):
+    store.withhold(["now-0u"])
+    return lambda: store.release(["now-0u"])
+
+
+def _undone(store):
+    rounds = store.undo("now", 1)
+    return lambda: store.redo(rounds)
+
+
+def _reset(store):
+    removed = store.reset("now")
+    return lambda: store.put_back(removed)
+
+
+@pytest.mark.parametrize("go_away", [_hidden, _undone, _reset])
+def test_what_returns_after_a_start_is_found_at_once(life, go_away):
+    life.store.start_session("now", NOW.isoformat())
+    life.say("now", 0, ("The hamster is called Hazelnut.", "How lovely."), NOW)
+    life.live("beside", [("I bought a kettle.", "Good.")], NOW)
+    return_it = go_away(life.store)
+    life.finder = Finder(life.store, life.vectors, life.store, LOG)
+    asked = "What is the hamster called?"
+    assert "now-0u" not in [turn.text_id for turn in life.recall(asked, session_id="other").turns]
+    return_it()
+    assert "now-0u" in [turn.text_id for turn in life.recall(asked, session_id="other").turns]

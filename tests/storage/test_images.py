@@ -6,13 +6,15 @@ import logging
 import os
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from domain import errors
-from domain.records import ErasureScope, ImageVersion
+from domain.records import ErasureScope, Image, ImageVersion
 from recall.words import tokens
 from storage.images import Images
 from storage.sqlite.store import SqliteStore
@@ -271,3 +273,49 @@ def test_no_half_written_file_is_ever_seen(persona: Images) -> None:
     persona.write("user", "Bea", "model")
     assert persona.read("user") == "Bea"
     assert not leftover.exists()
+
+
+def test_a_version_committed_while_the_file_is_read_makes_no_hand_edit(
+    persona: Images, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    persona.write("user", "Ann likes tea.", "model")
+    saved, read = Event(), persona._said
+    saves: list[Thread] = []
+
+    def save() -> None:
+        persona.write("user", "Ann likes coffee.", "model")
+        saved.set()
+
+    def read_and_save(image: Image) -> str | None:
+        said = read(image)
+        if not saves:
+            saves.append(Thread(target=save))
+            saves[0].start()
+            saved.wait(1)  # without one transaction the save ends here, at once; with it, it waits for this
+        return said
+
+    monkeypatch.setattr(persona, "_said", read_and_save)
+    persona.settle("user")
+    saves[0].join()
+    assert persona.read("user") == "Ann likes coffee."
+    assert texts(persona) == [("Ann likes tea.", "model"), ("Ann likes coffee.", "model")]
+
+
+def test_many_threads_that_save_and_read_make_no_hand_edit(persona: Images, store: SqliteStore) -> None:
+    def save(thread: int) -> None:
+        for number in range(12):
+            commit(store, f"Version {thread}-{number}.")
+            persona.publish()
+
+    def read(_: int) -> None:
+        for _number in range(40):
+            persona.read("user")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(
+            pool.map(
+                lambda job: job[0](job[1]), [(save, at) for at in range(4)] + [(read, at) for at in range(4)]
+            )
+        )
+    assert [version.origin for version in persona.versions("user")] == ["model"] * 48
+    assert persona.path("user").read_text() == persona.versions("user")[-1].text + "\n"

@@ -70,8 +70,8 @@ TAMPERED = {
         "conversation.timestamp",
     ),
     "a date without a time": ("UPDATE session SET start_timestamp = '2026-03-01'", "session.start_timestamp"),
-    "a date of the year 1": (
-        "UPDATE session SET end_timestamp = '0001-01-01T00:00:00+00:00'",
+    "a date of the year 0": (
+        "UPDATE session SET end_timestamp = '0000-01-01T00:00:00+00:00'",
         "session.end_timestamp",
     ),
     "a date that no calendar has": (

@@ -180,6 +180,7 @@ COMMANDS = {
     "remember.nothing": "Nothing is held back: you asked for nothing to be forgotten.",
     "remember.done": "May be brought up again: {turns}.",
     "forget.nothing": "Nothing matches: {query}",
+    "forget.which": "{id} is the beginning of the ids of {turns}. Type more of the id.",
     "forget.would": "This would be erased for good:",
     "forget.more": "… and {count} more",
     "forget.step": "{at}/{of} {what}",

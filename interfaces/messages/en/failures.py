@@ -87,6 +87,10 @@ FAILURES = {
     "storage.damaged": (
         "The database {path} is damaged ({reason}). It was left as it is. Copy it aside, then put a backup in its place."
     ),
+    "storage.differs": (
+        "The database {path} holds texts that are not what was stored ({count}: {what}). It was left as it is. "
+        "Compare these rows with a backup, or put a backup in its place (--restore)."
+    ),
     "storage.misshapen": (
         "The database {path} cannot be used: {what} is missing or of another form. It was left as it is. "
         "Copy it aside, then put a backup in its place."

@@ -180,6 +180,7 @@ COMMANDS = {
     "remember.nothing": "没有什么被按下不提：你没有请它忘掉什么。",
     "remember.done": "又可以提起了：{turns}。",
     "forget.nothing": "没有符合的：{query}",
+    "forget.which": "有 {turns}的编号以 {id} 开头，请把编号输得更长一些。",
     "forget.would": "以下内容将被彻底抹去：",
     "forget.more": "… 还有 {count} 句",
     "forget.step": "{at}/{of} {what}",

@@ -84,6 +84,9 @@ FAILURES = {
     "storage.failed": "数据文件夹不能用（{reason}）。请看看磁盘和权限。",
     "storage.in_use": "另一个老友（{host} 上的进程 {pid}，自 {since} 起）正在用 {path}。请关掉它，或另选 --data-dir。",
     "storage.damaged": "数据库 {path} 损坏了（{reason}），没有动它。请把它复制到别处，再放回一份备份。",
+    "storage.differs": (
+        "数据库 {path} 里有内容与存入时不一致（{count} 处：{what}），没有动它。请与备份核对，或用 --restore 换回备份。"
+    ),
     "storage.misshapen": "数据库 {path} 不能用：{what} 缺失或形式不对。没有动它。请把它复制到别处，再放回一份备份。",
     "storage.added": "数据库 {path} 不能用：有人往里面加了 {what}。没有动它。请把它复制到别处，再放回一份备份。",
     "storage.unreadable": "数据库 {path} 不能用：{what} 里有一个不该有的值。没有动它。请改正这个值，或放回一份备份。",

@@ -55,7 +55,7 @@ def session_row(context: CommandContext, session: Session) -> str:
     began = moment(rounds[0].user.timestamp if rounds else session.start_timestamp)
     return context.words.say(
         "sessions.row",
-        day=f"{began:%Y-%m-%d} {context.words.say(f'day.{began.weekday()}')}",
+        day=f"{began.date()} {context.words.say(f'day.{began.weekday()}')}",
         rounds=context.words.count("message", alone) if alone else context.words.count("round", len(rounds)),
         title=title_of(context, session),
     )

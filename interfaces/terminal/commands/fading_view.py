@@ -41,7 +41,7 @@ def _show(context: CommandContext, leaf: Leaf) -> None:
     words = context.words
     visits = words.count("visit", leaf.visit_count)
     kind = f"{words.say('why.summary')} · " if leaf.is_session else ""
-    head = f"{moment(leaf.timestamp):%Y-%m-%d} · {_short(leaf)} · {visits} · {kind}"
+    head = f"{moment(leaf.timestamp).date()} · {_short(leaf)} · {visits} · {kind}"
     text = leaf.text.removeprefix("User: ").removeprefix("Assistant: ")
     context.aside.excerpt(head, lambda cells: excerpt(text, (), cells, plain=context.aside.plain), "quiet")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from domain import errors
 from domain.events import Notice
 from domain.records import ErasureScope, Turn
 from domain.text import one_line
@@ -71,8 +72,20 @@ def _chosen(context: CommandContext, argument: str) -> ErasureScope:
         case "session", wanted if wanted:
             return memory.scope_of_session(found_session(context, wanted).session_id)
         case "turn", wanted if wanted:
-            return memory.scope_of_turn(wanted)
+            return memory.scope_of_turn(_turn_named(context, wanted))
     return memory.scope_of_words(argument)
+
+
+def _turn_named(context: CommandContext, wanted: str) -> str:
+    """The id of the one turn whose id begins so. Raises UsageError where several do, each shown with its whole id."""
+    named = context.memory.turns_beginning(wanted)
+    if len(named) == 1:
+        return named[0].text_id
+    if not named or wanted in (turn.text_id for turn in named):
+        return wanted
+    for turn in named[:_SHOWN]:
+        context.aside.line(f"{turn.text_id} · {_turn_line(context, turn)}")
+    raise errors.UsageError("forget.which", id=wanted, turns=context.words.count("turn", len(named)))
 
 
 def _show(context: CommandContext, chosen: ErasureScope) -> None:

@@ -163,7 +163,7 @@ def _show_other(context: CommandContext, other: RecalledOther, query: str) -> No
 
 def head_of_other(context: CommandContext, other: RecalledOther) -> list[str]:
     """When a text of a memory of others is from, as far as is known, from which, and where it stands in it."""
-    when = [f"{moment(other.timestamp):%Y-%m-%d}"] if other.timestamp else []
+    when = [str(moment(other.timestamp).date())] if other.timestamp else []
     place = [one_line(other.place, _SNIPPET)] if other.place else []
     return [*when, context.words.say("why.other", source=other.source), *place]
 

@@ -80,7 +80,7 @@ def _queries(context: CommandContext, recollection: Recollection) -> None:
 def _in_short(context: CommandContext, memory: RecalledTurn | RecalledSummary, quoted: bool) -> None:
     """When, who, and the words around what was found, on one row."""
     mark = f"{context.words.say('why.quoted')} · " if quoted else ""
-    head = f"{moment(memory.timestamp):%Y-%m-%d} · {who(context, memory)} · {mark}"
+    head = f"{moment(memory.timestamp).date()} · {who(context, memory)} · {mark}"
     context.aside.excerpt(
         head,
         lambda cells: excerpt(words_of(memory), memory.why.words, cells, plain=context.aside.plain),

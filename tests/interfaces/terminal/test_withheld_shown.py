@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,31 @@ def test_an_export_is_whole_and_marks_what_is_withheld(
     assert mark in before
     assert mark not in before.partition("It rains.")[0]
     assert plea in behind
+
+
+@pytest.mark.parametrize(
+    ("language", "which"), [("en", "Type more of the id."), ("zh", "请把编号输得更长一些")]
+)
+def test_a_turn_is_forgotten_by_the_short_id_that_is_shown_of_it(
+    tmp_path: Path, server: ScriptedServer, language: str, which: str
+) -> None:
+    typed(tmp_path, server, language, SECRET, "It rains.")
+    with _database(tmp_path) as database:
+        database.execute("UPDATE conversation SET text_id = 'abcdef' || seq || '-and-more'")
+        database.commit()
+    unclear = typed(tmp_path, server, language, "/forget turn abcdef")
+    assert which in unclear.err
+    assert "abcdef1-and-more" in unclear.err
+    assert len(_said(tmp_path)) == 4
+    typed(tmp_path, server, language, "/forget turn abcdef1")
+    assert len(_said(tmp_path)) == 3
+    assert f"User: {SECRET}" not in _said(tmp_path)
+
+
+def _said(home: Path) -> list[str]:
+    with _database(home) as database:
+        return [row[0] for row in database.execute("SELECT text FROM conversation")]
+
+
+def _database(home: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(next(home.rglob("memory.db"))))
