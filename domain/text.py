@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, cast
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from domain import errors
 from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
@@ -62,14 +64,20 @@ _CLEAN = dict.fromkeys(_CONTROLS) | dict.fromkeys(_SURROGATES, "�")
 _INERT = _CLEAN | dict.fromkeys(_BIDI | _INVISIBLE | _TAG_CHARACTERS)
 
 _SECRET = pattern_of(
-    r"(?P<lead>(?:bearer|basic)\s+|[?&](?:api[-_]?key|key|token|access_token)=|api[-_]key['\"]?\s*[:=]\s*['\"]?)"
+    r"(?P<lead>(?:bearer|basic)\s+|[?&](?:api[-_]?key|key|token|access_token|auth|secret|password|sig|signature)="
+    r"|api[-_]key['\"]?\s*[:=]\s*['\"]?)"
     r"(?P<value>[^\s'\"&,}]{4,})"
+    r"|(?P<scheme>\bhttps?://)[^\s/@'\"<>]{1,500}(?=@)"
     r"|\b(?:sk|rk|pk|gsk|xai|hf|ghp|AIza)[-_]?[A-Za-z0-9_-]{16,}"
     r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
     r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,10000}-----END [A-Z ]{0,40}PRIVATE KEY-----",
     re.IGNORECASE,
 )
 MASK = "[secret]"
+#: Everything before the last "@" of a URL: a password may hold any character when nobody encoded it.
+_USER_INFO = pattern_of(r"^(?P<scheme>[a-z][a-z0-9+.-]{0,20}://)?[^?]*@", re.IGNORECASE)
+#: Fields of a query that are no secret in any API.
+_OPEN_FIELDS = ("api-version", "api_version", "version", "model")
 
 
 def clean(text: str) -> str:
@@ -116,7 +124,50 @@ def mask(text: str, secrets: Sequence[str] = ()) -> str:
     for secret in secrets:
         if len(secret) >= 4:
             text = text.replace(secret, MASK)
-    return _SECRET.sub(lambda found: (found["lead"] or "") + MASK, text)
+    return _SECRET.sub(lambda found: (found["lead"] or found["scheme"] or "") + MASK, text)
+
+
+def mask_url(url: str) -> str:
+    """A URL as it may be shown: without user and password, and without the values of its query.
+
+    What is no URL is treated as one, so that a mistyped one shows nothing either.
+
+    >>> mask_url("https://ann:pass@host/v1?api_key=abc&api-version=2")
+    'https://[secret]@host/v1?api_key=[secret]&api-version=2'
+    """
+    place, mark, query = _USER_INFO.sub(lambda found: (found["scheme"] or "") + MASK + "@", url).partition(
+        "?"
+    )
+    return mask(place + mark + "&".join(_masked_field(field) for field in query.split("&")))
+
+
+def url_secrets(url: str) -> tuple[str, ...]:
+    """What is secret in a URL, in each form in which a server or a library may repeat it.
+
+    >>> url_secrets("https://ann:pa%73s@host/v1?api_key=abc&api-version=2")
+    ('pa%73s', 'pass', 'YW5uOnBhc3M=', 'abc')
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ()
+    found: list[str] = []
+    if "@" in parts.netloc:
+        user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+        both = f"{unquote(user)}:{unquote(password)}"
+        found += [password or user, unquote(password or user), b64encode(both.encode()).decode()]
+    for name, separator, value in (field.partition("=") for field in parts.query.split("&")):
+        if name.lower() not in _OPEN_FIELDS:
+            found += [value, unquote_plus(value)] if separator else [name]
+    return tuple(dict.fromkeys(secret for secret in found if secret))
+
+
+def _masked_field(field: str) -> str:
+    """A field of a query without its value; the whole of it where it is no pair."""
+    name, separator, value = field.partition("=")
+    if not field or name.lower() in _OPEN_FIELDS:
+        return field
+    return name + separator + MASK if separator and value else MASK
 
 
 def without_quotations(text: str) -> str:
