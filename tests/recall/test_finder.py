@@ -152,7 +152,7 @@ def test_what_was_said_is_found_with_where_and_when_and_why(life):
     (best,) = [turn for turn in recalled.turns if turn.text_id == "old-1u"]
     assert (best.session_id, best.role, best.hit) == ("old", "user", True)
     assert best.text.startswith("User: We adopted")
-    assert "puppi" in best.why.words
+    assert "puppy" in best.why.words
     assert dict(best.why.parts)
     assert recalled.summaries[0].session_id == "old"
     assert recalled.degraded == ()

@@ -30,7 +30,7 @@ SHOWN = {
     "life": ("There is no chapter yet: 8 saved sessions", "每 8 次已保存的会话"),
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
     "ask": ("What do you want to know?", "想知道什么？"),
-    "why": ("/why full: why", "/why full：为什么"),
+    "why": ("/why full: with numbers", "/why full：附数值"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
     "pin": ("Nothing is pinned.", "没有固定的内容。"),
     "persona": ("Image of you", "我眼里的你"),
