@@ -14,13 +14,14 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, cast
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from domain import errors
 from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
-from domain.records import Quoted, Turn
+from domain.records import PREFIX, Quoted, Turn
 
 
 def pattern_of(source: str, flags: int = 0) -> re.Pattern[str]:
@@ -73,6 +74,16 @@ _SECRET = pattern_of(
     r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,10000}-----END [A-Z ]{0,40}PRIVATE KEY-----",
     re.IGNORECASE,
 )
+#: What stands for a quotation in a stored reply (``with_references``), with the space before it.
+_REFERENCE = pattern_of(r"[ \t]?\[\d{4}-\d\d-\d\d · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
+#: The names of the program's commands, which say nothing of anybody's life.
+COMMAND_NAMES = (
+    "ask", "context", "copy", "debug", "edit", "exit", "export", "facts", "forget", "help", "history", "import",
+    "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember", "reset",
+    "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
+)  # fmt: skip
+_COMMAND_LINE = pattern_of(rf"^[ \t]*(?:/(?:{'|'.join(COMMAND_NAMES)}))+(?:[ \t][^\n]*)?$\n?", re.MULTILINE)
+_GAPS = pattern_of(r"(?:[ \t]*\n){3,}")
 MASK = "[secret]"
 #: Everything before the last "@" of a URL: a password may hold any character when nobody encoded it.
 _USER_INFO = pattern_of(r"^(?P<scheme>[a-z][a-z0-9+.-]{0,20}://)?[^?]*@", re.IGNORECASE)
@@ -394,6 +405,25 @@ def _named(quoted: Quoted) -> str:
 def own_words(turn: Turn) -> str:
     """The words of a turn without quotations that were found in a memory, and without tags of any others."""
     return without_tags(_replaced(turn, lambda quoted: " "))
+
+
+def as_memory(turn: Turn) -> Turn:
+    """The turn as it is handed over when it is recalled: its own words, and nothing the program put into it.
+
+    Quotations of older memories, references to them, tags and commands to the program are no part of what was said.
+    """
+    said = memory_text(own_words(turn))
+    return turn if said == turn.words else replace(turn, text=PREFIX[turn.role] + said.strip(), quoted=())
+
+
+def memory_text(text: str) -> str:
+    """A text of memory without references, tags of quotations, and lines that are commands to the program.
+
+    >>> memory_text("So it was [2026-11-23 · 602851fc].\\n/save\\nGood night.")
+    'So it was.\\nGood night.'
+    """
+    plain = _COMMAND_LINE.sub("", _REFERENCE.sub("", without_tags(text)))
+    return text if plain == text else _GAPS.sub("\n\n", plain).strip()
 
 
 def _replaced(turn: Turn, instead: Callable[[Quoted], str]) -> str:

@@ -30,7 +30,7 @@ from domain.recollection import (
     Recollection,
 )
 from domain.records import PREFIX, Role
-from domain.text import UNKNOWN_DATE, date_of, harmless, record
+from domain.text import UNKNOWN_DATE, date_of, harmless, memory_text, record
 from prompts import TEMPLATES, Templates
 
 #: Turns that follow each other sooner are of one time.
@@ -92,8 +92,8 @@ def records(found: Recollection, how: Telling) -> Iterator[str]:
 def kept_records(memories: Iterable[KeptMemory], how: Telling) -> Iterator[str]:
     """What a chat API keeps of talk, a line a memory, oldest first."""
     for one in sorted(memories, key=lambda one: one.number):
-        points = {"key_points": [how.said(point) for point in json.loads(one.key_points)]}
-        told = {"memory": how.said(one.summary), "importance": one.importance}
+        points = {"key_points": [how.said(memory_text(point)) for point in json.loads(one.key_points)]}
+        told = {"memory": how.said(memory_text(one.summary)), "importance": one.importance}
         yield record(**how.when(one.created_at), **told, **(points if points["key_points"] else {}))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from domain.languages import estimate
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, RecallLimits, Why
 from domain.records import PREFIX, Summary, Turn
-from domain.text import encoded, seconds_of
+from domain.text import as_memory, encoded, memory_text, seconds_of
 from recall.known_facts import KnownFacts, cost_of, cost_of_facts, cost_of_marks, is_told
 from recall.ranking import Floats, Ranked
 from recall.searching import Searched
@@ -219,7 +219,7 @@ class Selector:
     def _read(self, rows: Iterable[int]) -> dict[int, Turn]:
         """The turns of rows, as far as they are still there and say anything."""
         numbers = {row: int(self._table.seq[row]) for row in rows}
-        read = {turn.seq: turn for turn in self._archive.turns(sorted(numbers.values()))}
+        read = {turn.seq: as_memory(turn) for turn in self._archive.turns(sorted(numbers.values()))}
         return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
 
     def _company(self, row: int, turn: Turn) -> list[int]:
@@ -273,8 +273,9 @@ def _fitting(summaries: Sequence[RecalledSummary], budget: int) -> tuple[Recalle
 
 
 def _summarised(summary: Summary, where: _Best, searches: Sequence[RankedSearch]) -> RecalledSummary:
-    text = excerpt(summary.summary, _sought(searches), _LONG_SUMMARY)
-    cut_short = text != summary.summary
+    said = memory_text(summary.summary)
+    text = excerpt(said, _sought(searches), _LONG_SUMMARY)
+    cut_short = text != said
     return RecalledSummary(
         summary.text_id,
         summary.session_id,
@@ -282,7 +283,7 @@ def _summarised(summary: Summary, where: _Best, searches: Sequence[RankedSearch]
         text,
         Why(where.found.searched.asked.text, round(where.score, 4)),
         cut=cut_short,
-        whole=summary.summary if cut_short else "",
+        whole=said if cut_short else "",
     )
 
 

@@ -529,3 +529,44 @@ def _told(words):
 def test_words_that_tell_how_long_ago_find_a_turn_that_says_just_that(life):
     life.live("race", (("I won my first race one year ago.", "Well done!"),), NOW - timedelta(days=30))
     assert "race-0u" in life.recall("What happened one year ago?", embed=None, gated=False).ranked[:2]
+
+
+def test_what_is_handed_over_holds_no_reference_no_command_and_no_tag(life):
+    told = [
+        ("/save\nMy parrot Kiwi sings opera. [2026-11-03 · 602851fc]\n/why/status",
+         "Kiwi and opera again [2026-11-02 · @shed]! <blockquote>loose words</blockquote>"),
+        ("/forget the opera of the parrot Kiwi", "/save saves what Kiwi sang.\nThe parrot Kiwi sang opera in June."),
+    ]  # fmt: skip
+    life.live(
+        "parrot", told, NOW - timedelta(days=3),
+        summary="<blockquote>opera</blockquote> Kiwi the parrot sings opera [2026-11-03 · 602851fc].\n/reset",
+    )  # fmt: skip
+    for found in (
+        life.recall("What does my parrot Kiwi sing, opera?"),
+        life.finder.search("Kiwi opera", LIMITS),
+    ):
+        texts = {one.text_id: one.text for one in (*found.turns, *found.summaries)}
+        whole = [one.whole for one in (*found.turns, *found.summaries)]
+        assert (
+            texts.items()
+            >= {
+                "parrot-0u": "User: My parrot Kiwi sings opera.",
+                "parrot-1a": "Assistant: The parrot Kiwi sang opera in June.",
+                "parrot-m": "opera  Kiwi the parrot sings opera.",
+            }.items()
+        )
+        assert "parrot-1u" not in texts, "nothing but a command"
+        for text in (*texts.values(), *whole):
+            assert not any(
+                part in text for part in ("602851fc", "@shed", "blockquote", "/save", "/why", "/reset")
+            )
+
+
+def test_a_path_and_a_day_in_brackets_are_words_like_any_other(life):
+    told = [("/home/kiwi is full of opera.\n[2026-11-03] Kiwi said a/b.", "See /var/log, or type /save.")]
+    life.live("paths", told, NOW - timedelta(days=3))
+    texts = {
+        one.text_id: one.text for one in life.recall("What of Kiwi and opera in the log?", gated=False).turns
+    }
+    assert texts["paths-0u"] == f"User: {told[0][0]}"
+    assert texts.get("paths-0a", f"Assistant: {told[0][1]}") == f"Assistant: {told[0][1]}"

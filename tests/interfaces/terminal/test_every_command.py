@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from domain.text import COMMAND_NAMES
 from interfaces.terminal.commands.command_table import TABLE
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
@@ -255,3 +256,7 @@ def test_incognito_writes_nothing(
     assert terminal.ended() == 0
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or b"deep secret" not in path.read_bytes(), path
+
+
+def test_every_command_is_left_out_of_what_is_recalled() -> None:
+    assert {command.name for command in TABLE} <= set(COMMAND_NAMES)
