@@ -37,7 +37,7 @@ from domain.records import Finish, Image, Quoted, Round, Summary
 from domain.settings import ExternalMemory
 from domain.vectors import Embedder
 from domain.workers import Workers
-from facts.slots import slots_asked
+from facts.slots import OWN_NAMES, Names, slots_asked, stated_names
 from recall.embedding import key_in
 from recall.known_facts import marks_of_lines
 from recall.questions import pronouns, resolve
@@ -340,6 +340,10 @@ class Memory(Knowing):
         if self._store.any_faded():
             own = search.faded.added(own, words, limits)
         return replace(own, others=self.others.search(words, limits)) if self.others else own
+
+    def names(self) -> Names:
+        """What the two are called, by what was stated."""
+        return stated_names(self.facts_in_slots(OWN_NAMES))
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
