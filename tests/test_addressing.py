@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from domain.facts import Learned, Slot
 from domain.languages import language_of_address
+from domain.records import EVENT_DOOR
 from domain.workers import Stop
 from tests.contract.test_knowing import new_fact, new_note, window_of
 from tests.house import House, house
+from tests.past import bring, talk, told
 from tests.server import ScriptedServer
 
 WORDS = {"en": ("the user", "Old Friend"), "zh": ("用户", "老友")}
@@ -106,3 +110,65 @@ def test_a_pinned_statement_of_oneself_names_the_person(home):
     named(home, "我叫小雨。", "小雨", "阿福")
     assert home.talk.as_said_of_person("我喜欢简短的回答") == "小雨喜欢简短的回答"
     assert home.talk.as_said_of_person("I prefer short answers") == "小雨 prefers short answers"
+
+
+# -- who said it
+
+
+def records(server: ScriptedServer) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in shown(server).splitlines() if line.startswith("{")]
+
+
+@pytest.mark.parametrize(("source", "name"), [("chatgpt", "ChatGPT"), ("claude", "Claude")])
+def test_the_reply_of_an_imported_assistant_carries_its_name(home, server, source, name):
+    past = talk("t", "P: Which parrot sings opera?", "C: The parrot Kiwi sings opera.", source=source)
+    bring(home.memory, past)
+    home.say("Who told me which parrot sings opera?")
+    turns = [turn for record in records(server) for turn in record.get("turns", ())]
+    assert {"speaker": name, "text": "The parrot Kiwi sings opera."} in turns
+    assert {"speaker": "the user", "text": "Which parrot sings opera?"} in turns
+
+
+def test_a_reply_of_our_own_export_stays_that_of_the_companion(home):
+    bring(home.memory, talk("t", "P: Hello.", "C: Hi.", source="old_friend"))
+    assert told(home.memory) == [["u: Hello.", "a: Hi."]]
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "speaker", "through"),
+    [
+        ("Ann keeps a parrot called Kiwi that sings opera.", "Which opera does my parrot Kiwi sing?",
+         "a program, about the user", "another program"),
+        ("安养了一只会唱歌剧的鹦鹉，叫奇异果。", "我的鹦鹉奇异果会唱什么歌剧？", "程序（关于用户）", "别的程序"),
+    ],
+)  # fmt: skip
+def test_what_a_program_stored_is_not_told_as_words_of_the_person(
+    home, server, said, asked, speaker, through
+):
+    session = home.memory.doors.start_door_session(EVENT_DOOR, "")
+    home.memory.doors.store_alone(session.session_id, said, "event")
+    home.say(asked)
+    (record,) = [one for one in records(server) if "turns" in one]
+    assert record["through"] == through
+    assert record["turns"] == [{"speaker": speaker, "text": said}]
+    assert 'with "through"' in shown(server) or '带 "through"' in shown(server)
+
+
+def test_a_chat_in_another_program_says_so_and_its_words_stay_those_of_the_person(home, server):
+    session = home.memory.doors.start_door_session("openai", "k")
+    home.memory.store_round(
+        session.session_id, "My parrot Kiwi sings opera.", "Lovely.", home.llm.clock().isoformat(), "stop"
+    )
+    home.say("Which opera does my parrot Kiwi sing?")
+    (record,) = [one for one in records(server) if "turns" in one]
+    assert record["through"] == "a chat in another program"
+    assert record["turns"][0] == {"speaker": "the user", "text": "My parrot Kiwi sings opera."}
+
+
+def test_our_own_talk_says_nothing_of_programs(home, server):
+    home.say("My parrot Kiwi sings opera.")
+    home.memory.archive(home.talk.session.session_id, "Kiwi.", {})
+    home.talk.switch_to(home.memory.resume_or_start()[0], resumed=False)
+    home.say("Which opera does my parrot Kiwi sing?")
+    assert "Kiwi" in shown(server)
+    assert "through" not in shown(server)
