@@ -361,7 +361,7 @@ class Memory(Knowing):
 
     def names(self) -> Names:
         """What the two are called, by what was stated."""
-        return stated_names(self.facts_in_slots(OWN_NAMES))
+        return stated_names(self._store.facts_in_slots(OWN_NAMES))
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
