@@ -25,6 +25,7 @@ from domain.settings import (
     Source,
     Wrong,
 )
+from domain.text import mask_url
 
 if TYPE_CHECKING:
     from dotenv.parser import Original
@@ -124,8 +125,7 @@ def _checked(setting: Setting, raw: str, problems: list[tuple[str, dict[str, obj
     try:
         return setting.read(raw)
     except Wrong as wrong:
-        shown = "(secret)" if setting.secret else raw
-        problems.append((f"settings.{wrong}", {"name": setting.name, "value": shown}))
+        problems.append((f"settings.{wrong}", {"name": setting.name, "value": setting.shown(raw)}))
         return None
 
 
@@ -144,10 +144,15 @@ def _together(values: Mapping[str, Any]) -> list[tuple[str, dict[str, object]]]:
             )
         )
     if values["openai_api_base"] not in ("", OPENAI_BASE) and not values["chat_model"]:
-        found.append(("settings.model_needed", {"name": "CHAT_MODEL", "base": values["openai_api_base"]}))
+        found.append(
+            ("settings.model_needed", {"name": "CHAT_MODEL", "base": mask_url(values["openai_api_base"])})
+        )
     if values["embedding_api_base"] and not values["embedding_model"]:
         found.append(
-            ("settings.model_needed", {"name": "EMBEDDING_MODEL", "base": values["embedding_api_base"]})
+            (
+                "settings.model_needed",
+                {"name": "EMBEDDING_MODEL", "base": mask_url(values["embedding_api_base"])},
+            )
         )
     return found
 
@@ -204,6 +209,6 @@ def _key_from_elsewhere(values: Mapping[str, Any], sources: Mapping[str, Source]
     return [
         Notice(
             "settings.key_from_elsewhere",
-            {"key_source": key, "base_source": base, "base": values["openai_api_base"]},
+            {"key_source": key, "base_source": base, "base": mask_url(values["openai_api_base"])},
         )
     ]

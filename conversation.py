@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
 from domain.facts import News
-from domain.languages import Language, language_of
+from domain.imports import IMPORT_DOOR
+from domain.languages import Language, language_of, language_of_address
 from domain.pleas import heard, kept_back, left_unsaid
 from domain.recollection import Recollection
 from domain.records import ErasureScope, Image, Round, Session, not_withheld, unstored
@@ -32,7 +33,7 @@ from jobs.folding import Folding
 from jobs.keeping import Keeping
 from jobs.undoing import SaveUndone, Undoing, Undone
 from jobs.withholding import meant_by
-from llm import Answered, Layers, Llm
+from llm import Answered, Layers, Llm, called_in
 from memory import Memory
 from models.memories import marked_image, served_by
 from prompts import TEMPLATES
@@ -46,6 +47,8 @@ __all__ = ["LARGE_GAP", "Conversation", "LastTurn", "Opening", "Recalled", "Repl
 
 #: How many messages before the input are looked at for what "she" and "that" mean.
 _RECENT = 5
+#: Where nothing was said yet in this session: so many rounds of the newest of so many others.
+_ROUNDS_BACK, _SESSIONS_BACK = 3, 4
 #: A pause of this length is worth mentioning, to the person and to the model.
 LARGE_GAP = timedelta(hours=6)
 
@@ -202,7 +205,7 @@ class Conversation:
 
     def _layers(self, text: str, rounds: tuple[Round, ...], recollection: Recollection) -> Layers:
         summary = self.memory.summary(self.session.session_id)
-        language = self._language(text, rounds)
+        language = self._language(text, rounds, recollection)
         return Layers(
             companion=self.companion(language),
             person=self.person(language),
@@ -372,19 +375,38 @@ class Conversation:
 
     def companion(self, language: Language) -> str:
         """What the companion is called."""
-        return self.settings.companion_name or TEMPLATES[language].companion
+        return called_in(language, self.settings, self.memory.names())["companion"]
 
     def person(self, language: Language) -> str:
         """What the person is called."""
-        return self.settings.user_name or TEMPLATES[language].person
+        return called_in(language, self.settings, self.memory.names())["person"]
+
+    def as_said_of_person(self, said: str) -> str:
+        """A line for the image of the person: what they said of themselves as a sentence about them."""
+        from facts.about_person import about_person
+
+        return about_person(said, self.person(language_of(said)))
 
     def close(self) -> None:
         """Wait for a fold that is under way; everything else is stored already."""
         self._keeping.end(timeout=0)
         self._folding.end(timeout=5)
 
-    def _language(self, text: str, rounds: tuple[Round, ...]) -> Language:
-        return language_of(text, *(spoken.user.words for spoken in rounds[-3:]))
+    def _language(self, text: str, rounds: tuple[Round, ...], recollection: Recollection) -> Language:
+        """The language of the prompt; the reply is in that of the message all the same."""
+        said = [one.user.words for one in rounds] or self._said_last()
+        said += [one.text for one in recollection.turns if one.role == "user" and not one.speaker]
+        return language_of_address(self.memory.image("user"), said, text)
+
+    def _said_last(self) -> list[str]:
+        """What the person said last in the session before this one."""
+        before = (
+            one for one in self.memory.recent_sessions(_SESSIONS_BACK) if one.session_id != self._present()
+        )
+        spoken = (
+            self.memory.rounds(one.session_id, _ROUNDS_BACK) for one in before if one.door != IMPORT_DOOR
+        )
+        return [one.user.words for one in next((rounds for rounds in spoken if rounds), ())]
 
     def _gap(self, rounds: tuple[Round, ...]) -> timedelta | None:
         if not rounds:

@@ -163,6 +163,12 @@ def time_in(language: Language, now: datetime, last_spoken: datetime | None) -> 
     return told + "\n" + templates.last_spoken.format(when=when)
 
 
+def called_in(language: Language, settings: Settings, names: Names = NOBODY) -> dict[str, str]:
+    """What the two are called, to fill templates with: by the settings, else by what was stated."""
+    companion = settings.companion_name or names.companion_called
+    return names_in(language, companion, settings.user_name or names.person_called)
+
+
 def names_in(language: Language, companion: str, person: str) -> dict[str, str]:
     """What the two are called, to fill templates with; an empty name becomes the language's own word."""
     templates = TEMPLATES[language]
@@ -200,6 +206,7 @@ class _Fold:
     stop: Stop
     left_out: Callable[[Round], object]
     following: Sequence[Round]
+    names: Names
 
 
 class Llm(NotingTasks):
@@ -290,6 +297,7 @@ class Llm(NotingTasks):
         stop: Stop,
         left_out: Callable[[Round], object] = lambda one: None,
         following: Sequence[Round] = (),
+        names: Names = NOBODY,
     ) -> str:
         """One new summary out of the summary so far and the rounds that followed it; ``following`` came after those.
 
@@ -297,7 +305,7 @@ class Llm(NotingTasks):
         out, and ``left_out`` is told of it. Empty when there was no summary and every round is left out.
         Raises ModelError or Interrupted.
         """
-        how = _Fold(language, stop, left_out, following)
+        how = _Fold(language, stop, left_out, following, names)
         return self._fold(how, summary, rounds, _LONGEST_TURN)
 
     def prepare(self) -> None:
@@ -321,10 +329,12 @@ class Llm(NotingTasks):
         language: Language,
         stop: Stop,
         known: Mapping[str, Sequence[str]],
+        names: Names = NOBODY,
     ) -> Iterator[ReplyEvent]:
         """The events of a reply to a task of planned search, shown what was ``found``; ``known`` stands beside it."""
-        task, names = self._task(language), (self.settings.companion_name, self.settings.user_name)
-        layers = Layers(question, task.now, language, recalled=found, companion=names[0], person=names[1])
+        task = self._task(language, names)
+        companion, person = task.names["companion"], task.names["person"]
+        layers = Layers(question, task.now, language, recalled=found, companion=companion, person=person)
         messages = task.search(name, question, known, list(_memories(layers, task.boundary)))
         return self.chat(messages, stop, metadata=self._told(name, language, task.names))
 
@@ -344,7 +354,7 @@ class Llm(NotingTasks):
             self._remote.close()
 
     def _fold(self, how: _Fold, summary: str, rounds: Sequence[Round], longest: int) -> str:
-        task = self._task(how.language)
+        task = self._task(how.language, how.names)
         messages = task.fold(summary, rounds, longest, how.following[:_FOLLOWING])
         try:
             return summary_of(self._whole(task, "fold", messages, how.stop))
@@ -366,9 +376,7 @@ class Llm(NotingTasks):
     def _task(self, language: Language, names: Names = NOBODY) -> Task:
         from models.tasks import Task
 
-        companion = self.settings.companion_name or names.companion_called
-        called = names_in(language, companion, self.settings.user_name or names.person_called)
-        return Task(language, called, self._boundary(), self.clock())
+        return Task(language, called_in(language, self.settings, names), self._boundary(), self.clock())
 
     def _whole(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> Reply:
         """The reply alone, when nobody watches it come."""

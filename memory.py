@@ -32,12 +32,12 @@ from domain import errors
 from domain.facts import Fact
 from domain.files import make_private_folder
 from domain.imports import IMPORT_DOOR
-from domain.recollection import FactMark, RecallLimits, Recollection
-from domain.records import Finish, Image, Quoted, Round, Summary
+from domain.recollection import Client, FactMark, RecallLimits, Recollection
+from domain.records import EVENT_DOOR, Finish, Image, Quoted, Round, Summary
 from domain.settings import ExternalMemory
 from domain.vectors import Embedder
 from domain.workers import Workers
-from facts.slots import slots_asked
+from facts.slots import OWN_NAMES, Names, slots_asked, stated_names
 from recall.embedding import key_in
 from recall.known_facts import marks_of_lines
 from recall.questions import pronouns, resolve
@@ -331,7 +331,25 @@ class Memory(Knowing):
         )
         if self._store.any_faded():
             own = search.faded.beside(own, queries if apart else queries[-1:], now, left, session_id)
+        own = self._with_clients(own)
         return offered.beside(own) if offered else own
+
+    def _with_clients(self, found: Recollection) -> Recollection:
+        """What was found, with the kind of program that stored each turn and summary."""
+        ids = {turn.session_id for turn in found.turns} | {one.session_id for one in found.summaries}
+        doors = {one: session.door for one in ids if (session := self._store.session(one)) and session.door}
+        clients: dict[str, Client] = {
+            one: "stored" if door == EVENT_DOOR else "chat"
+            for one, door in doors.items()
+            if door != IMPORT_DOOR
+        }
+        if not clients:
+            return found
+        return replace(
+            found,
+            turns=tuple(replace(one, client=clients.get(one.session_id, "")) for one in found.turns),
+            summaries=tuple(replace(one, client=clients.get(one.session_id, "")) for one in found.summaries),
+        )
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
         """The memories that hold these words in any of their forms; empty when nobody ever said them."""
@@ -340,6 +358,10 @@ class Memory(Knowing):
         if self._store.any_faded():
             own = search.faded.added(own, words, limits)
         return replace(own, others=self.others.search(words, limits)) if self.others else own
+
+    def names(self) -> Names:
+        """What the two are called, by what was stated."""
+        return stated_names(self._store.facts_in_slots(OWN_NAMES))
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""

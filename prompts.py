@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from domain.languages import Language
-from domain.recollection import Became
+from domain.recollection import Became, Client
 from domain.records import Role
 
 
@@ -54,6 +54,12 @@ class Templates:
     """How such a turn is to be told, where there is any."""
     recalled_others: str
     """What is to be known of records from memories of others, where there are any."""
+    recalled_clients: str
+    """person: what is to be known of records that another program stored, where there are any."""
+    clients: Mapping[Client, str]
+    """What is told of the program through which something came into memory."""
+    stored_by: str
+    """person: who speaks where a program stored something"""
     others_speakers: Mapping[Role, str]
     """What the two who talk in a memory of others are called."""
     recalled_chapters: str
@@ -110,6 +116,10 @@ has passed: never tell it as still to come.""",
 What is "faint" was long out of mind: tell it as something half forgotten that comes back, with how long ago it was.""",
     recalled_others="""
 A record with "source" is no memory of your own: it stands in the notes, or the memory, of that name. "I" and "you" in it are its own people. When you use or quote it, say where it is from, and never tell it as something {person} said to you.""",
+    recalled_clients="""
+A record with "through" came in by way of another program. What such a program stored are its words about {person}: never tell them as something {person} said to you.""",
+    clients={"stored": "another program", "chat": "a chat in another program"},
+    stored_by="a program, about {person}",
     others_speakers={"user": "its person", "assistant": "its companion"},
     recalled_chapters="""
 A record with "chapter" tells what the conversations of the days "from" .. "to" came to. It was drawn from them and was \
@@ -175,6 +185,10 @@ _ZH = Templates(
 带 "faint" 的话久已淡忘：说起它时，要像隐约想起的往事，并说明是多久以前。""",
     recalled_others="""
 带 "source" 的记录不是你自己的记忆：它在那个名字的笔记或记忆里。其中的“我”“你”是那里的人。用到或引用它时要说明出自哪里，绝不说成是{person}对你说过的话。""",
+    recalled_clients="""
+带 "through" 的记录来自别的程序。程序存入的是它写的关于{person}的话，绝不说成是{person}对你说过的话。""",
+    clients={"stored": "别的程序", "chat": "在别的程序里的聊天"},
+    stored_by="程序（关于{person}）",
     others_speakers={"user": "那里的人", "assistant": "那里的伙伴"},
     recalled_chapters="""
 带 "chapter" 的记录说的是 "from" 到 "to" 这些天的对话总的来说谈了什么。它是从对话里归纳出来的，没有人这样说过：可以用来讲那段时间的事，绝不要引用。""",

@@ -15,6 +15,20 @@ from typing import Literal, Protocol
 Spoken = Literal["person", "companion", "somebody"]
 
 
+#: What the assistant is called whose replies a format holds; of other formats nobody knows, or it was ours.
+ASSISTANTS: Mapping[str, str] = {
+    "chatgpt": "ChatGPT",
+    "claude": "Claude",
+    "copilot": "Copilot",
+    "deepseek": "DeepSeek",
+    "gemini": "Gemini",
+    "grok": "Grok",
+    "librechat": "LibreChat",
+    "llm": "llm",
+    "open_webui": "Open WebUI",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class PastMessage:
     """One message, word for word. ``key`` is its own in its conversation, and the same in every later export.

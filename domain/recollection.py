@@ -31,6 +31,8 @@ class Why:
     parts: tuple[tuple[str, float], ...] = ()
 
 
+#: Another program through which something came into memory: one that stores what it knows, or one to chat in.
+Client = Literal["", "stored", "chat"]
 #: What became of something that was said: another value took its place, it ended, another was so all along, it never
 #: was so, it may be so no more, the day is past for which it was planned.
 Became = Literal["changed", "until", "corrected", "untrue", "doubtful_since", "was_planned_for"]
@@ -54,7 +56,8 @@ class RecalledTurn:
 
     ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it. ``marks``
     tell what of it does not hold any more, or may not. ``speaker`` is who said it where that was neither the person nor
-    the companion; ``undated``: nobody knows when. One that has ``faded`` was found in the archive alone.
+    the companion; ``undated``: nobody knows when. One that has ``faded`` was found in the archive alone. ``client`` is
+    the kind of program that stored it, "" for our own talk.
     """
 
     text_id: str
@@ -70,6 +73,7 @@ class RecalledTurn:
     speaker: str = ""
     undated: bool = False
     faded: bool = False
+    client: Client = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,7 @@ class RecalledSummary:
     cut: bool = False
     whole: str = ""
     marks: tuple[FactMark, ...] = ()
+    client: Client = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from domain.events import Notice
 from domain.fading import ForgetLimit, ForgetMode
 from domain.recollection import RecallLimits
+from domain.text import mask_url, url_secrets
 
 OPENAI_BASE = "https://api.openai.com/v1"
 DEFAULT_OPENAI_MODEL = "gpt-4o-mini"
@@ -44,10 +45,10 @@ class Settings:
     """All settings. ``sources`` tells where each came from, ``notices`` what should be pointed out once."""
 
     openai_api_key: str = field(repr=False)
-    openai_api_base: str
+    openai_api_base: str = field(repr=False)
     chat_model: str
     embedding_model: str
-    embedding_api_base: str
+    embedding_api_base: str = field(repr=False)
     embedding_api_key: str = field(repr=False)
     max_conv_num: int
     refresh_every_conv_num: int
@@ -124,12 +125,13 @@ class Settings:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must never be written anywhere."""
-        return tuple(key for key in (self.openai_api_key, self.embedding_api_key) if key)
+        keys = tuple(key for key in (self.openai_api_key, self.embedding_api_key) if key)
+        return keys + url_secrets(self.openai_api_base) + url_secrets(self.embedding_api_base)
 
 
 @dataclass(frozen=True)
 class Described:
-    """Who talks: the model's name, where it is, and whether it is only the built-in stand-in."""
+    """Who talks: the model's name, where it is (safe to show), and whether it is only the built-in stand-in."""
 
     model: str
     base: str
@@ -140,7 +142,7 @@ def described(settings: Settings) -> Described:
     """Who the settings say talks."""
     if settings.standin:
         return Described("stand-in", "http://stand-in.invalid/v1", True)
-    return Described(settings.chat_model, settings.chat_base, False)
+    return Described(settings.chat_model, mask_url(settings.chat_base), False)
 
 
 class Wrong(ValueError):
@@ -302,6 +304,12 @@ class Setting:
     def field(self) -> str:
         """The name of the field of ``Settings``."""
         return self.name.lower()
+
+    def shown(self, value: str) -> str:
+        """A value of this setting, right or wrong, as it may be repeated."""
+        if self.secret:
+            return "(secret)"
+        return mask_url(value) if self.read is _base else value
 
 
 TABLE: tuple[Setting, ...] = (

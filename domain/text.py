@@ -13,13 +13,16 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, tzinfo
 from typing import Any, cast
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from domain import errors
 from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
-from domain.records import Quoted, Turn
+from domain.records import PREFIX, Quoted, Turn
 
 
 def pattern_of(source: str, flags: int = 0) -> re.Pattern[str]:
@@ -70,14 +73,30 @@ _BLANK = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0} | {
 _BLANK_CATEGORIES = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
 
 _SECRET = pattern_of(
-    r"(?P<lead>(?:bearer|basic)\s+|[?&](?:api[-_]?key|key|token|access_token)=|api[-_]key['\"]?\s*[:=]\s*['\"]?)"
+    r"(?P<lead>(?:bearer|basic)\s+|[?&](?:api[-_]?key|key|token|access_token|auth|secret|password|sig|signature)="
+    r"|api[-_]key['\"]?\s*[:=]\s*['\"]?)"
     r"(?P<value>[^\s'\"&,}]{4,})"
+    r"|(?P<scheme>\bhttps?://)[^\s/@'\"<>]{1,500}(?=@)"
     r"|\b(?:sk|rk|pk|gsk|xai|hf|ghp|AIza)[-_]?[A-Za-z0-9_-]{16,}"
     r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
     r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,10000}-----END [A-Z ]{0,40}PRIVATE KEY-----",
     re.IGNORECASE,
 )
+#: What stands for a quotation in a stored reply (``with_references``), with the space before it.
+_REFERENCE = pattern_of(r"[ \t]?\[\d{4}-\d\d-\d\d · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
+#: The names of the program's commands, which say nothing of anybody's life.
+COMMAND_NAMES = (
+    "ask", "context", "copy", "debug", "edit", "exit", "export", "facts", "forget", "help", "history", "import",
+    "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember", "reset",
+    "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
+)  # fmt: skip
+_COMMAND_LINE = pattern_of(rf"^[ \t]*(?:/(?:{'|'.join(COMMAND_NAMES)}))+(?:[ \t][^\n]*)?$\n?", re.MULTILINE)
+_GAPS = pattern_of(r"(?:[ \t]*\n){3,}")
 MASK = "[secret]"
+#: Everything before the last "@" of a URL: a password may hold any character when nobody encoded it.
+_USER_INFO = pattern_of(r"^(?P<scheme>[a-z][a-z0-9+.-]{0,20}://)?[^?]*@", re.IGNORECASE)
+#: Fields of a query that are no secret in any API.
+_OPEN_FIELDS = ("api-version", "api_version", "version", "model")
 
 
 def clean(text: str) -> str:
@@ -133,7 +152,50 @@ def mask(text: str, secrets: Sequence[str] = ()) -> str:
     for secret in secrets:
         if len(secret) >= 4:
             text = text.replace(secret, MASK)
-    return _SECRET.sub(lambda found: (found["lead"] or "") + MASK, text)
+    return _SECRET.sub(lambda found: (found["lead"] or found["scheme"] or "") + MASK, text)
+
+
+def mask_url(url: str) -> str:
+    """A URL as it may be shown: without user and password, and without the values of its query.
+
+    What is no URL is treated as one, so that a mistyped one shows nothing either.
+
+    >>> mask_url("https://ann:pass@host/v1?api_key=abc&api-version=2")
+    'https://[secret]@host/v1?api_key=[secret]&api-version=2'
+    """
+    place, mark, query = _USER_INFO.sub(lambda found: (found["scheme"] or "") + MASK + "@", url).partition(
+        "?"
+    )
+    return mask(place + mark + "&".join(_masked_field(field) for field in query.split("&")))
+
+
+def url_secrets(url: str) -> tuple[str, ...]:
+    """What is secret in a URL, in each form in which a server or a library may repeat it.
+
+    >>> url_secrets("https://ann:pa%73s@host/v1?api_key=abc&api-version=2")
+    ('pa%73s', 'pass', 'YW5uOnBhc3M=', 'abc')
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ()
+    found: list[str] = []
+    if "@" in parts.netloc:
+        user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+        both = f"{unquote(user)}:{unquote(password)}"
+        found += [password or user, unquote(password or user), b64encode(both.encode()).decode()]
+    for name, separator, value in (field.partition("=") for field in parts.query.split("&")):
+        if name.lower() not in _OPEN_FIELDS:
+            found += [value, unquote_plus(value)] if separator else [name]
+    return tuple(dict.fromkeys(secret for secret in found if secret))
+
+
+def _masked_field(field: str) -> str:
+    """A field of a query without its value; the whole of it where it is no pair."""
+    name, separator, value = field.partition("=")
+    if not field or name.lower() in _OPEN_FIELDS:
+        return field
+    return name + separator + MASK if separator and value else MASK
 
 
 def without_quotations(text: str) -> str:
@@ -371,6 +433,25 @@ def _named(quoted: Quoted) -> str:
 def own_words(turn: Turn) -> str:
     """The words of a turn without quotations that were found in a memory, and without tags of any others."""
     return without_tags(_replaced(turn, lambda quoted: " "))
+
+
+def as_memory(turn: Turn) -> Turn:
+    """The turn as it is handed over when it is recalled: its own words, and nothing the program put into it.
+
+    Quotations of older memories, references to them, tags and commands to the program are no part of what was said.
+    """
+    said = memory_text(own_words(turn))
+    return turn if said == turn.words else replace(turn, text=PREFIX[turn.role] + said.strip(), quoted=())
+
+
+def memory_text(text: str) -> str:
+    """A text of memory without references, tags of quotations, and lines that are commands to the program.
+
+    >>> memory_text("So it was [2026-11-23 · 602851fc].\\n/save\\nGood night.")
+    'So it was.\\nGood night.'
+    """
+    plain = _COMMAND_LINE.sub("", _REFERENCE.sub("", without_tags(text)))
+    return text if plain == text else _GAPS.sub("\n\n", plain).strip()
 
 
 def _replaced(turn: Turn, instead: Callable[[Quoted], str]) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from domain.facts import About, Slot
-from domain.languages import latin_names, unspaced_length
+from domain.facts import About, Fact, Slot
+from domain.languages import is_name, latin_names, unspaced_length
 from domain.text import pattern_of
 
 #: The subjects that stand for the two who talk.
@@ -33,6 +33,18 @@ class Names:
     known: frozenset[str] = frozenset()
     person_called: str = ""
     companion_called: str = ""
+
+
+#: Where the names of the two are kept.
+OWN_NAMES = (Slot(PERSON, "name"), Slot(COMPANION, "name"))
+
+
+def stated_names(facts: Iterable[Fact]) -> Names:
+    """What the two are called, by the facts that hold now; the first that was stated counts."""
+    known = [fact for fact in facts if fact.current and fact.stance == "stated" and is_name(fact.value)]
+    called = (next((one.value for one in known if one.slot == slot), "") for slot in OWN_NAMES)
+    person, companion = called
+    return Names(person_called=person, companion_called=companion)
 
 
 #: So many attributes and names are brought into their normal form once.

@@ -178,7 +178,8 @@ class Asking:
         self, task: SearchTask, sought: _Sought, found: Recollection, known: Mapping[str, Sequence[str]]
     ) -> Mapping[str, object] | None:
         """The object that a model answers; None where the call fails or takes too long. Raises Interrupted."""
-        events = self._llm.search(task, sought.question, found, sought.language, sought.hurried, known)
+        names = self._memory.names()
+        events = self._llm.search(task, sought.question, found, sought.language, sought.hurried, known, names)
         try:
             said = objects(_reply_of(events).text)
         except (errors.ModelError, errors.Interrupted) as fault:
@@ -189,7 +190,10 @@ class Asking:
         return said or None
 
     def _told(self, sought: _Sought, found: Recollection) -> Generator[StreamEvent, None, Reply]:
-        for event in self._llm.search("answer", sought.question, found, sought.language, sought.stop, {}):
+        names = self._memory.names()
+        for event in self._llm.search(
+            "answer", sought.question, found, sought.language, sought.stop, {}, names
+        ):
             if isinstance(event, Reply):
                 return event
             yield event

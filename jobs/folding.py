@@ -71,7 +71,8 @@ class Folding:
         refused: list[Round] = []
         following = not_withheld(self._memory.context(session_id)[len(rounds) :])
         if told := not_withheld(rounds):
-            text = self._llm.summarise(text, told, spoken_language(told), stop, refused.append, following)
+            language, names = spoken_language(told), self._memory.names()
+            text = self._llm.summarise(text, told, language, stop, refused.append, following, names)
         stop.check()
         self._memory.fold(session_id, rounds[-1].user.round, text)
         if refused:

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from domain.histories import HistoryFile, PastConversation, PastMessage, Unread
+from domain.histories import ASSISTANTS, HistoryFile, PastConversation, PastMessage, Unread
 from domain.imports import Look, PastPiece, PastTurn
 from domain.records import Role
 from domain.text import clean, in_zone, is_blank
@@ -217,7 +217,7 @@ def past_turns(conversation: PastConversation, who: Teller) -> list[PastTurn]:
     turns: list[PastTurn] = []
     said = Counter[tuple[str, ...]]()
     for (one, words), (time, known), stretch, key in zip(told, times, stretches, keys, strict=True):
-        role, speaker = _speaker(one, conversation.persona, who)
+        role, speaker = _speaker(one, conversation, who)
         at = time.isoformat(timespec="seconds")
         replies = role == "assistant" and bool(turns) and _answers(turns[-1], stretch)
         same = (role, speaker, at, *words.split())
@@ -226,13 +226,14 @@ def past_turns(conversation: PastConversation, who: Teller) -> list[PastTurn]:
     return turns
 
 
-def _speaker(message: PastMessage, persona: str, who: Teller) -> tuple[Role, str]:
+def _speaker(message: PastMessage, conversation: PastConversation, who: Teller) -> tuple[Role, str]:
     """On whose side a message stands, and the name of whoever said it where that is neither of the two."""
     match message.by:
         case "person":
             return "user", ""
         case "companion":
-            return "assistant", _in_a_line(persona, _LONGEST_NAME)
+            name = conversation.persona or ASSISTANTS.get(conversation.source, "")
+            return "assistant", _in_a_line(name, _LONGEST_NAME)
         case _ if who.is_me(message.speaker):
             return "user", ""
     return "assistant", _in_a_line(message.speaker, _LONGEST_NAME) or "?"

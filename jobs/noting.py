@@ -18,8 +18,8 @@ from typing import TypeVar
 
 from domain import errors
 from domain.events import Notice
-from domain.facts import Fact, Learned, NewFact, Slot, Window
-from domain.languages import Language, is_name, language_of
+from domain.facts import Fact, Learned, NewFact, Window
+from domain.languages import Language, language_of
 from domain.records import Turn
 from domain.settings import Settings
 from domain.text import own_words
@@ -28,7 +28,7 @@ from facts.comparing import Outcome, changes, near
 from facts.cues import gives_own_name
 from facts.drafts import FactDraft, NoteDraft, NotesRead, read_comparison, read_notes
 from facts.grounding import Checked, grounded
-from facts.slots import COMPANION, PERSON, Names, slot_of
+from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, slot_of, stated_names
 from llm import Llm
 from memory import Memory
 from prompts import TEMPLATES
@@ -37,7 +37,6 @@ _Read = TypeVar("_Read")
 #: How many turns before a window are shown with it, for what "she" and "yes" mean.
 _BEFORE = 2
 #: Where the names of the two stand among what is known.
-_OWN_NAMES = (Slot(PERSON, "name"), Slot(COMPANION, "name"))
 #: A model that answered a window so often without any JSON is not asked again.
 _MOST_TRIES = 3
 #: The calls that a window takes at the most.
@@ -266,14 +265,15 @@ class Noting:
 def names_of_both(known: Sequence[Fact], settings: Settings) -> Names:
     """Under which names the two are known, from the settings and from what is known, and who else is."""
     words = TEMPLATES.values()
-    named = [[one for one in known if one.slot == slot] for slot in _OWN_NAMES]
+    named = [[one for one in known if one.slot == slot] for slot in OWN_NAMES]
     person, companion = ([one.value for one in each] for each in named)
-    called = [[one.value for one in each if one.stance == "stated" and is_name(one.value)] for each in named]
+    stated = stated_names(known)
     return Names(
         tuple(filter(None, [settings.user_name, *person, *(each.person for each in words)])),
         tuple(filter(None, [settings.companion_name, *companion, *(each.companion for each in words)])),
         frozenset(name for fact in known for name in _named(fact)),
-        *(next(iter(each), "") for each in called),
+        stated.person_called,
+        stated.companion_called,
     )
 
 
@@ -289,7 +289,7 @@ def _with_own_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDraf
     told: dict[str, str] = {}
     for fact in (fact for note in notes for fact in note.facts):
         slot, _ = slot_of(fact.subject, fact.attribute, fact.about, work.names)
-        if fact.value and slot in _OWN_NAMES:
+        if fact.value and slot in OWN_NAMES:
             told[fact.value] = own[slot.subject]
         elif fact.value and slot.attribute == "name" and _is_persons(work, fact):
             told[fact.value] = words.person

@@ -18,6 +18,7 @@ from domain.imports import DueSession
 from domain.languages import estimate
 from domain.records import PREFIX, Role, Round, Turn
 from domain.workers import Stop
+from facts.slots import NOBODY, Names
 from jobs.folding import left_out, spoken_language
 from jobs.noting import Noted, Noting
 from jobs.renewing import Renewed, Renewing, renew
@@ -100,7 +101,9 @@ class ReadingUp:
                 return False
             refused = list[Round]()
             self._past.count_calls(1)
-            more = summarise_next(self._past, self._llm, session_id, stop, refused.append)
+            more = summarise_next(
+                self._past, self._llm, session_id, stop, refused.append, self._memory.names()
+            )
             if refused:
                 yield left_out(refused)
             if not more:
@@ -124,7 +127,12 @@ class ReadingUp:
 
 
 def summarise_next(
-    past: Past, llm: Llm, session_id: str, stop: Stop, refuse: Callable[[Round], None] = lambda one: None
+    past: Past,
+    llm: Llm,
+    session_id: str,
+    stop: Stop,
+    refuse: Callable[[Round], None] = lambda one: None,
+    names: Names = NOBODY,
 ) -> bool:
     """Bring the summary of a session further by one call. False when nothing is left, or nothing comes of it.
 
@@ -134,7 +142,7 @@ def summarise_next(
     if not turns:
         return False
     part = _first(_rounds(turns))
-    text = llm.summarise(so_far, part, spoken_language(part), stop, refuse)
+    text = llm.summarise(so_far, part, spoken_language(part), stop, refuse, names=names)
     stop.check()
     if text:
         # What is gone or withheld since the model was asked is in no summary: it is asked again.

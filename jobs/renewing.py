@@ -15,6 +15,7 @@ from domain.events import Notice
 from domain.facts import ImageDraft
 from domain.records import IMAGES, Image, Renewable, Renewal, Round, not_withheld
 from domain.workers import Stop
+from facts.slots import Names
 from jobs.folding import left_out, spoken_language
 from jobs.noting import Noted, Noting, NotingEvent
 from jobs.updating import Updating
@@ -82,15 +83,17 @@ def _summary_anew(memory: Memory, llm: Llm, noted: Renewal, stop: Stop) -> Itera
     folded = [spoken for spoken in memory.rounds(noted.session_id) if spoken.user.folded]
     text = ""
     if told := not_withheld(folded):
-        text = yield from _summary_of(llm, told, stop)
+        text = yield from _summary_of(llm, told, memory.names(), stop)
     if memory.make_summary_anew(noted, text, folded[-1].user.round if folded else 0) and text:
         yield Renewed("summary")
 
 
-def _summary_of(llm: Llm, rounds: Sequence[Round], stop: Stop) -> Generator[RenewEvent, None, str]:
+def _summary_of(
+    llm: Llm, rounds: Sequence[Round], names: Names, stop: Stop
+) -> Generator[RenewEvent, None, str]:
     """A summary of these rounds without those that the model's filter refuses; "" when it refuses all."""
     refused: list[Round] = []
-    text = llm.summarise("", rounds, spoken_language(rounds), stop, refused.append)
+    text = llm.summarise("", rounds, spoken_language(rounds), stop, refused.append, names=names)
     if refused:
         yield left_out(refused)
     stop.check()

@@ -115,7 +115,9 @@ class Saving:
             summary = so_far
             if context:
                 language, refused = spoken_language(context), list[Round]()
-                summary = self._llm.summarise(so_far, context, language, stop, refused.append)
+                summary = self._llm.summarise(
+                    so_far, context, language, stop, refused.append, names=self._memory.names()
+                )
                 if refused:
                     yield left_out(refused)
             stop.check()

@@ -103,7 +103,7 @@ class ChatModel:
         self._log = log
         self._clock = clock
         self._patience = patience
-        self._place = faults.Place(client.base, model, client.secrets)
+        self._place = faults.Place(client.shown, model, client.secrets)
         #: Some servers refuse a request that asks for token counts in a stream; learnt once.
         self._may_ask_usage = True
 
@@ -244,7 +244,7 @@ class ChatModel:
             said = "\n".join(f"--- {message.role}\n{message.content}" for message in messages)
             self._log.debug(
                 "model request to %s\n  model=%s stream=%s\n%s\n---",
-                self._client.base,
+                self._client.shown,
                 self._model,
                 stream,
                 said,

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from domain import errors
 from domain.settings import Settings, described
-from domain.text import one_line
+from domain.text import mask_url, url_secrets
 from models import fault_table, faults
 
 if TYPE_CHECKING:
@@ -67,7 +67,12 @@ class Client:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must never be shown or logged."""
-        return (self._key,) if self._key else ()
+        return ((self._key,) if self._key else ()) + url_secrets(self.base)
+
+    @property
+    def shown(self) -> str:
+        """The base URL as it may be shown and logged."""
+        return mask_url(self.base)
 
     def openai(self) -> OpenAI:
         """The official client; importing it takes most of a second, so the first caller waits."""
@@ -361,7 +366,8 @@ def _as_stream(body: Body) -> httpx2.SyncByteStream:
 def connect(settings: Settings, transport: Transport | None = None) -> Client:
     """The chat server that the settings name, or the built-in stand-in."""
     instead = transport or (_standin if settings.standin else None)
-    return Client(described(settings).base, settings.openai_api_key, settings.request_timeout, instead)
+    base = described(settings).base if settings.standin else settings.chat_base
+    return Client(base, settings.openai_api_key, settings.request_timeout, instead)
 
 
 def _standin() -> httpx2.BaseTransport:
@@ -378,4 +384,4 @@ def _stay_here(response: httpx2.Response) -> None:
     here, there = response.request.url, response.request.url.join(location)
     same = (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port)
     if not same or response.status_code not in _KEEPS_BODY:
-        raise errors.NotFound("model.redirected", status=response.status_code, location=one_line(str(there)))
+        raise errors.NotFound("model.redirected", status=response.status_code, location=mask_url(str(there)))

@@ -61,7 +61,7 @@ class RemoteEmbedder:
         self._log = log
         self._clock = clock
         self._monotonic = monotonic
-        self._place = faults.Place(client.base, model, client.secrets)
+        self._place = faults.Place(client.shown, model, client.secrets)
         self._most = _MOST_TEXTS
         self._dimension: int | None = None
         self._rests_until = -math.inf
@@ -88,7 +88,7 @@ class RemoteEmbedder:
         """
         if self._monotonic() < self._rests_until:
             raise errors.EmbeddingError(
-                cause="model.timed_out", status=0, said="", model=self._model, base=self.client.base
+                cause="model.timed_out", status=0, said="", model=self._model, base=self.client.shown
             )
         try:
             return self._many([text[: _LENGTHS[0]] for text in texts])
@@ -153,7 +153,7 @@ class RemoteEmbedder:
         if self._log.isEnabledFor(logging.DEBUG):
             self._log.debug(
                 "embedding call to %s after %.3f s\n  model=%s texts=%d refused=%d dimension=%s\n%s",
-                self.client.base,
+                self.client.shown,
                 time.monotonic() - started,
                 self._model,
                 len(texts),

@@ -14,13 +14,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from domain import errors
-from domain.text import mask, one_line, pattern_of
+from domain.text import mask, mask_url, one_line, pattern_of
 from models.fault_table import Failure, error_of
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a call went: what an error says about itself. ``secrets`` never appear in one."""
+    """Where a call went: what an error says about itself. ``base`` is safe to show; ``secrets`` never appear."""
 
     base: str
     model: str
@@ -77,7 +77,9 @@ def complete(error: errors.ModelError, place: Place) -> errors.ModelError:
     """The error with every detail a message may want, safe to show."""
     common: dict[str, object] = {"status": 0, "said": "", "model": place.model, "base": place.base}
     error.details = {**common, **error.details}
-    error.details["said"] = one_line(mask(str(error.details["said"])[:4_000], place.secrets))
+    for name in ("said", "location"):
+        if name in error.details:
+            error.details[name] = one_line(mask(str(error.details[name])[:4_000], place.secrets))
     return error
 
 
@@ -101,7 +103,7 @@ def _of_response(fault: Any, now: Callable[[], datetime]) -> errors.ModelError:
     if error.retry_after is not None:
         error.details["seconds"] = error.retry_after
     if error.key == "model.redirected":
-        error.details["location"] = one_line(response.headers.get("location", ""))
+        error.details["location"] = mask_url(response.headers.get("location", ""))
     return error
 
 

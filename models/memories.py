@@ -5,8 +5,9 @@ Of what was recalled first the chapters of a stretch that was asked for, each wi
 conversations it was drawn from; then what is known, a line a fact with the day on which it was said; then what was
 said, a line for each day of each conversation: its date, weekday and age, its summary where that was recalled, and
 its turns, each with its speaker. Beside a summary, and in a turn, stands what became of what it says. A conversation
-of several days has a number. Where an hour and more passed between two turns the later one has its time. At
-last what memories of others hold, a line a text, each with the name of its source. Each part stands oldest first.
+of several days has a number. Where an hour and more passed between two turns the later one has its time. What came
+through another program says so. At last what memories of others hold, a line a text, each with the name of its source.
+Each part stands oldest first.
 
 Promises: whatever was said stays inside its line, and nothing in it can act (``domain.text.harmless``).
 """
@@ -22,6 +23,7 @@ from datetime import datetime, timedelta
 from domain.held import KeptMemory
 from domain.languages import Language, language_of, vague_age_in, when_in
 from domain.recollection import (
+    Client,
     FactMark,
     RecalledFact,
     RecalledOther,
@@ -30,7 +32,7 @@ from domain.recollection import (
     Recollection,
 )
 from domain.records import PREFIX, Role
-from domain.text import UNKNOWN_DATE, date_of, harmless, in_zone, record
+from domain.text import UNKNOWN_DATE, date_of, harmless, in_zone, memory_text, record
 from prompts import TEMPLATES, Templates
 
 #: Turns that follow each other sooner are of one time.
@@ -84,7 +86,9 @@ def records(found: Recollection, how: Telling) -> Iterator[str]:
         summary = _summary(day.summaries, how) if day.summaries else {}
         turns = {"turns": list(_turns(day.turns, how))} if day.turns else {}
         dated = not day.turns or not all(turn.undated for turn in day.turns)
-        yield record(**number, **how.when(day.timestamp, known=dated), **summary, **turns)
+        yield record(
+            **number, **how.when(day.timestamp, known=dated), **_client(day, how), **summary, **turns
+        )
     for other in sorted(found.others, key=lambda one: one.timestamp):
         yield record(**_of_others(other, how))
 
@@ -92,8 +96,8 @@ def records(found: Recollection, how: Telling) -> Iterator[str]:
 def kept_records(memories: Iterable[KeptMemory], how: Telling) -> Iterator[str]:
     """What a chat API keeps of talk, a line a memory, oldest first."""
     for one in sorted(memories, key=lambda one: one.number):
-        points = {"key_points": [how.said(point) for point in json.loads(one.key_points)]}
-        told = {"memory": how.said(one.summary), "importance": one.importance}
+        points = {"key_points": [how.said(memory_text(point)) for point in json.loads(one.key_points)]}
+        told = {"memory": how.said(memory_text(one.summary)), "importance": one.importance}
         yield record(**how.when(one.created_at), **told, **(points if points["key_points"] else {}))
 
 
@@ -103,6 +107,8 @@ def notes_on(found: Recollection, templates: Templates) -> str:
     marked = templates.recalled_notes if found.facts or any(marks) else ""
     faint = templates.recalled_faint if any(turn.faded for turn in found.turns) else ""
     of_others = templates.recalled_others if found.others else ""
+    stored = any(one.client for one in found.turns) or any(one.client for one in found.summaries)
+    of_others += templates.recalled_clients if stored else ""
     return (templates.recalled_chapters if found.chapters else "") + marked + faint + of_others
 
 
@@ -139,6 +145,20 @@ def _days(found: Recollection) -> list[tuple[str, _Day]]:
     return sorted(named, key=lambda one: _moment(one[1].timestamp))
 
 
+def _client(day: _Day, how: Telling) -> dict[str, str]:
+    """Through which kind of program a day's conversation came into memory, where it was another one."""
+    clients: list[Client] = [*(one.client for one in day.turns), *(one.client for one in day.summaries)]
+    client: Client = next((one for one in clients if one), "")
+    return {"through": TEMPLATES[how.language].clients[client]} if client else {}
+
+
+def _speaker(turn: RecalledTurn, how: Telling) -> str:
+    """Who said a turn; what a program stored is its own words."""
+    if turn.client == "stored" and turn.role == "user":
+        return TEMPLATES[how.language].stored_by.format(person=how.speakers["user"])
+    return how.said(turn.speaker) or how.speakers[turn.role]
+
+
 def _summary(summaries: Iterable[RecalledSummary], how: Telling) -> dict[str, str]:
     """The summary of a day's conversation, and what became of what it says."""
     told = how.said("\n".join(one.text for one in summaries))
@@ -153,7 +173,7 @@ def _turns(turns: Iterable[RecalledTurn], how: Telling) -> Iterator[dict[str, ob
         before = told
         yield {
             **({"at": date_of(turn.timestamp)[11:]} if late else {}),
-            "speaker": how.said(turn.speaker) or how.speakers[turn.role],
+            "speaker": _speaker(turn, how),
             "text": said,
             **_became(turn.marks, how),
             **(_faint(turn, how) if turn.faded else {}),

@@ -101,7 +101,7 @@ class Relay:
     def __init__(self, client: Client, model: str, clock: Callable[[], datetime]) -> None:
         self._client = client
         self._clock = clock
-        self._place = faults.Place(client.base, model, client.secrets)
+        self._place = faults.Place(client.shown, model, client.secrets)
         self._keys = [key.encode() for key in client.secrets if len(key) >= _SHORTEST_KEY]
 
     def send(

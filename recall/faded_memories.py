@@ -19,7 +19,7 @@ from domain.fading import FadedText
 from domain.languages import estimate, is_unspaced
 from domain.recollection import RecalledTurn, RecallLimits, Recollection, Why
 from domain.records import PREFIX, Turn
-from domain.text import day_of, encoded
+from domain.text import as_memory, day_of, encoded
 from recall import questions, words
 from recall.finder import needs_memory
 from recall.periods import CALENDAR, Period
@@ -143,7 +143,7 @@ class FadedMemories:
     def _hits(self, sought: _Sought, session_id: str, most: int = _MOST) -> list[RecalledTurn]:
         """The faded turns that fit best."""
         likely = self._likely(sought, session_id)
-        scored = ((turn, *sought.score(turn)) for turn in likely)
+        scored = ((as_memory(turn), *sought.score(turn)) for turn in likely)
         hits = [_recalled(turn, sought, score, held) for turn, score, held in scored if score > 0.0]
         return sorted(hits, key=lambda hit: -hit.why.score)[:most]
 

@@ -17,7 +17,7 @@ from domain.facts import Fact, LineEvidence, Slot
 from domain.languages import estimate, language_of
 from domain.recollection import FactMark, RecalledFact, RecalledTurn, Why
 from domain.records import Turn
-from domain.text import encoded, pattern_of
+from domain.text import encoded, memory_text, pattern_of
 from recall.words import terms
 from storage.image_lines import pieces
 
@@ -216,7 +216,7 @@ def _recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
     return RecalledFact(
         number=fact.number,
         text_id=fact.text_id,
-        text=fact.restatement,
+        text=memory_text(fact.restatement),
         said=said,
         turns=fact.turns,
         why=why,

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from domain.languages import estimate
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, RecallLimits, Why
 from domain.records import PREFIX, Summary, Turn
-from domain.text import encoded, seconds_of
+from domain.text import as_memory, encoded, memory_text, seconds_of
 from recall.known_facts import KnownFacts, cost_of, cost_of_facts, cost_of_marks, is_told
 from recall.ranking import Floats, Ranked
 from recall.searching import Searched
 from recall.turn_table import TurnTable
-from recall.words import LONG, excerpt, size_of
+from recall.words import LONG, excerpt, forms, size_of
 from storage.store import TurnStore
 
 #: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
@@ -197,7 +197,7 @@ class Selector:
         marks = self._known.marks(read.values(), self._answered(read)) if self._known else {}
         told_of = {row: cost_of_marks(marks.get(turn.text_id, ())) for row, turn in read.items()}
         cost = {row: cost_of_text(text) + told_of[row] for row, text in said.items()}
-        why = {row: _why(one) for row, one in best.items() if row in read}
+        why = {row: _why(one, read[row].words) for row, one in best.items() if row in read}
         return _Laid(best, read, said, around, marks, cost, why, told)
 
     def _answered(self, read: Mapping[int, Turn]) -> dict[str, str]:
@@ -219,7 +219,7 @@ class Selector:
     def _read(self, rows: Iterable[int]) -> dict[int, Turn]:
         """The turns of rows, as far as they are still there and say anything."""
         numbers = {row: int(self._table.seq[row]) for row in rows}
-        read = {turn.seq: turn for turn in self._archive.turns(sorted(numbers.values()))}
+        read = {turn.seq: as_memory(turn) for turn in self._archive.turns(sorted(numbers.values()))}
         return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
 
     def _company(self, row: int, turn: Turn) -> list[int]:
@@ -273,8 +273,9 @@ def _fitting(summaries: Sequence[RecalledSummary], budget: int) -> tuple[Recalle
 
 
 def _summarised(summary: Summary, where: _Best, searches: Sequence[RankedSearch]) -> RecalledSummary:
-    text = excerpt(summary.summary, _sought(searches), _LONG_SUMMARY)
-    cut_short = text != summary.summary
+    said = memory_text(summary.summary)
+    text = excerpt(said, _sought(searches), _LONG_SUMMARY)
+    cut_short = text != said
     return RecalledSummary(
         summary.text_id,
         summary.session_id,
@@ -282,7 +283,7 @@ def _summarised(summary: Summary, where: _Best, searches: Sequence[RankedSearch]
         text,
         Why(where.found.searched.asked.text, round(where.score, 4)),
         cut=cut_short,
-        whole=summary.summary if cut_short else "",
+        whole=said if cut_short else "",
     )
 
 
@@ -318,10 +319,12 @@ def _keep_best(best: dict[int, _Best], key: int, one: _Best) -> None:
         best[key] = one
 
 
-def _why(best: _Best) -> Why:
+def _why(best: _Best, said: str) -> Why:
+    """Why a turn was found; the words it shares with the question as they stand in it, where they do."""
     searched, ranked = best.found.searched, best.found.ranked
     counts = searched.pool.counts[:, best.at].tolist()
-    shared = tuple(term for term, count in zip(searched.terms, counts, strict=True) if count)
+    terms = tuple(term for term, count in zip(searched.terms, counts, strict=True) if count)
+    shared = forms(said, frozenset(terms)) or terms
     parts = tuple((name, round(part.item(best.at), 4)) for name, part in ranked.parts.items())
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
 

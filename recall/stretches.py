@@ -22,7 +22,7 @@ import numpy as np
 from domain.facts import Fact, Slot
 from domain.languages import estimate
 from domain.recollection import RecalledChapter, RecallLimits, Why
-from domain.text import encoded
+from domain.text import encoded, memory_text
 from recall import asked_periods, questions, ranking
 from recall.selection import RECORD, RankedSearch
 
@@ -205,11 +205,12 @@ def _share(covered: Flags, wanted: Flags) -> float:
 
 
 def _recalled(chapter: Chapter, question: str, tokens: int) -> RecalledChapter:
-    text = _cut(chapter.text, tokens)
-    is_cut = text != chapter.text
+    whole = memory_text(chapter.text)
+    text = _cut(whole, tokens)
+    is_cut = text != whole
     return RecalledChapter(
         chapter.text_id, text, chapter.start, chapter.end, len(chapter.sessions), Why(question, 1.0),
-        cut=is_cut, whole=chapter.text if is_cut else "",
+        cut=is_cut, whole=whole if is_cut else "",
     )  # fmt: skip
 
 

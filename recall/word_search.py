@@ -15,6 +15,7 @@ import numpy as np
 
 from domain.languages import is_unspaced
 from domain.recollection import RecalledSummary, RecalledTurn, RecallLimits, Recollection, Why
+from domain.text import as_memory, memory_text
 from recall import words
 from recall.ranking import rarity
 
@@ -42,7 +43,7 @@ def search(lexicon: WordStore, archive: TurnStore, text: str, limits: RecallLimi
     terms = _terms(text)
     by_turn = _holding(lexicon, "turn", terms)
     kept = by_turn[: limits.turns]
-    found = {turn.seq: turn for turn in archive.turns(sorted(one.seq for one in kept))}
+    found = {turn.seq: as_memory(turn) for turn in archive.turns(sorted(one.seq for one in kept))}
     turns = [
         RecalledTurn(
             turn.text_id,
@@ -56,7 +57,7 @@ def search(lexicon: WordStore, archive: TurnStore, text: str, limits: RecallLimi
             undated=turn.undated,
         )
         for one in kept
-        if (turn := found.get(one.seq))
+        if (turn := found.get(one.seq)) and turn.words
     ]
     ranked = tuple(turn.text_id for turn in turns)
     oldest_first = tuple(sorted(turns, key=lambda turn: turn.timestamp))
@@ -110,7 +111,7 @@ def _summaries(
             summary.text_id,
             summary.session_id,
             summary.timestamp,
-            summary.summary,
+            memory_text(summary.summary),
             _why(text, summary.summary, one),
         )
         for one in kept

@@ -32,7 +32,12 @@ class Handmade:
 
 
 def talk(
-    key: str, *said: str, began: datetime | None = BEGAN, title: str = "", persona: str = ""
+    key: str,
+    *said: str,
+    began: datetime | None = BEGAN,
+    title: str = "",
+    persona: str = "",
+    source: str = "messages",
 ) -> PastConversation:
     """A conversation, a minute a message: ``P: ...`` is the person's, ``C: ...`` the companion's, else a name's.
 
@@ -49,7 +54,7 @@ def talk(
         speaker = who if by == "somebody" else ""
         messages.append(PastMessage(f"m{number}", by, words, now, speaker))
         now = now + timedelta(minutes=1) if now else None
-    return PastConversation("chatgpt", key, title, tuple(messages), persona)
+    return PastConversation(source, key, title, tuple(messages), persona)
 
 
 def continued(before: PastConversation, *said: str, hours: float = 0.0) -> PastConversation:

@@ -6,16 +6,18 @@ import logging
 import os
 import stat
 import threading
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
-from domain.text import MASK, mask
+from domain.text import MASK, mask, mask_url
 from interfaces.debug_log import DebugLog
 from tests.growing import growth
 from tests.interfaces.terminal.pseudo import chatting
-from tests.program import run
-from tests.server import Exchange, status
+from tests.program import connected, run
+from tests.served import program
+from tests.server import Exchange, closed_port, redirect, status
 
 CANARY = "sk-canary-4f1c9a7e2b6d8035"
 OTHER = "emb-canary-77aa01bc93de"
@@ -159,6 +161,102 @@ def test_a_key_that_a_traceback_may_hold_is_not_in_the_log_folder(tmp_path, serv
     )
     assert ran.code == 1
     assert holds_canary(tmp_path) == []
+
+
+# -- secrets in a URL
+
+PASSWORD, FIELD = "hunter2-canary", "field-canary-09f1"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (f"http://ann:{PASSWORD}@host:8000/v1", "http://[secret]@host:8000/v1"),
+        (f"https://{PASSWORD}@host/v1", "https://[secret]@host/v1"),
+        (f"http://ann:{PASSWORD}/@x@host/v1", "http://[secret]@host/v1"),
+        (f"ann:{PASSWORD}@host/v1", "[secret]@host/v1"),
+        (f"https://host/v1?api_key={FIELD}&api-version=2024-06-01", "https://host/v1?api_key=[secret]&api-version=2024-06-01"),
+        (f"https://host/v1?code={FIELD}", "https://host/v1?code=[secret]"),
+        (f"https://host/v1?{FIELD}", "https://host/v1?[secret]"),
+        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_url_is_shown_without_its_secrets(url, shown):
+    assert mask_url(url) == shown
+    assert mask_url(shown) == shown
+
+
+def test_a_url_inside_other_text_is_masked_too():
+    assert (
+        mask(f"could not reach 'http://ann:{PASSWORD}@host/v1'") == f"could not reach 'http://{MASK}@host/v1'"
+    )
+    assert mask("mail ann@host, see http://host/a") == "mail ann@host, see http://host/a"
+
+
+def url_with_secrets(port: int) -> str:
+    return f"http://ann:{PASSWORD}@127.0.0.1:{port}/v1?code={FIELD}"
+
+
+def leaks(*told: str, folder: Path) -> list[str]:
+    """Where a secret of a URL is, in any of its forms: what was shown, and every file."""
+    forms = (PASSWORD, FIELD, b64encode(f"ann:{PASSWORD}".encode()).decode())
+    return [text for text in told if any(form in text for form in forms)] + [
+        str(path) for path in sorted(folder.rglob("*"))
+        if path.is_file() and any(form.encode() in path.read_bytes() for form in forms)
+    ]  # fmt: skip
+
+
+def repeats(exchange: Exchange) -> None:
+    """A server that repeats how it was asked."""
+    asked = exchange.request
+    status(400, f"bad request {asked.path} {asked.headers}")(exchange)
+
+
+@pytest.mark.parametrize("flags", [["--debug", "--batch", "-"], ["--check"]])
+def test_the_secrets_of_a_base_url_are_on_no_screen_and_in_no_file(tmp_path, server, flags):
+    server.play = repeats
+    lines = "one\n/status\n/status all\n/model\n/setup\n"
+    settings = {"OPENAI_API_KEY": CANARY, "CHAT_MODEL": "m", "EMBEDDING_MODEL": "e"}
+    for port in (server.port, closed_port()):
+        base = url_with_secrets(port)
+        home = tmp_path / str(port)
+        home.mkdir()
+        ran = run(home, *flags, given=lines, OPENAI_API_BASE=base, EMBEDDING_API_BASE=base, **settings)
+        assert str(port) in ran.out + ran.err
+        assert leaks(ran.out, ran.err, folder=home) == []
+    assert server.requests
+
+
+def test_the_secrets_of_a_wrong_base_url_are_not_repeated(tmp_path):
+    for base in (f"ftp://ann:{PASSWORD}@host/v1?code={FIELD}", url_with_secrets(9)):
+        ran = run(tmp_path, "-p", "Hello", OPENAI_API_BASE=base, EMBEDDING_API_BASE=base)
+        assert ran.code == 2
+        assert MASK in ran.err
+        assert leaks(ran.out, ran.err, folder=tmp_path) == []
+
+
+def test_the_secrets_of_a_base_url_are_in_no_served_answer(tmp_path, server):
+    server.play = repeats
+    told = {"messages": [{"role": "user", "content": "Hello"}]}
+    settings = {"OPENAI_API_KEY": CANARY, "CHAT_MODEL": "m", "DEBUG": "1"}
+    for base in (url_with_secrets(server.port), url_with_secrets(closed_port())):
+        with program(tmp_path, OPENAI_API_BASE=base, **settings) as served:
+            answers = [
+                served.ask("POST", "/api/v1/chat", told, X_User_Id="ann"),
+                served.ask("POST", "/v1/chat/completions", {"model": "m", **told}),
+                served.ask("GET", "/v1/models"),
+            ]
+        assert [answer.status for answer in answers if answer.status < 400] == []
+        assert leaks(*(answer.body.decode() for answer in answers), *served.lines, folder=tmp_path) == []
+
+
+def test_where_a_redirect_leads_is_shown_without_secrets(tmp_path, server):
+    server.play = redirect(f"http://ann:{PASSWORD}@127.0.0.1:9/v1?code={FIELD}&key={FIELD}")
+    base = f"http://127.0.0.1:{server.port}/v1"
+    ran = run(tmp_path, "-p", "Hello", "--debug", **connected(base))
+    assert ran.code == 1
+    assert leaks(ran.out, ran.err, folder=tmp_path) == []
 
 
 # -- what is private

@@ -24,6 +24,7 @@ from domain.recollection import (
 from domain.records import PREFIX, ErasureScope, Finish, Role, Session, Turn
 from domain.text import one_line
 from interfaces.messages import Words
+from interfaces.messages.reasons import reasons
 from jobs.erasing import Erased
 
 _TITLE, _SNIPPET = 120, 240
@@ -107,7 +108,7 @@ class PageRelation:
 
 @dataclass(frozen=True)
 class PageMemory:
-    """Something that was recalled, and why. ``number`` is that of a fact.
+    """Something that was recalled, and why: ``reasons`` in words, ``why`` in numbers. ``number`` is that of a fact.
 
     ``speaker`` is as in a ``PageTurn``, or the name of the memory of others that it is from.
     """
@@ -120,6 +121,7 @@ class PageMemory:
     text: str
     why: str
     marks: tuple[str, ...]
+    reasons: tuple[str, ...]
     number: int | None = None
     speaker: str = ""
 
@@ -227,33 +229,47 @@ def _fact(words: Words, fact: RecalledFact) -> PageMemory:
     if fact.planned_for:
         marks.append(words.say("why.became.was_planned_for", day=fact.planned_for[:10]))
     return PageMemory(
-        "fact", fact.text_id, "", fact.said, "", fact.text, _why(words, fact.why), tuple(marks), fact.number
-    )
+        "fact", fact.text_id, "", fact.said, "", fact.text, _why(words, fact.why), tuple(marks),
+        tuple(reasons(words, fact)), fact.number,
+    )  # fmt: skip
 
 
 def _chapter(words: Words, one: RecalledChapter) -> PageMemory:
-    return PageMemory("chapter", one.text_id, "", one.start, "", one.text, _why(words, one.why), ())
+    return PageMemory(
+        "chapter",
+        one.text_id,
+        "",
+        one.start,
+        "",
+        one.text,
+        _why(words, one.why),
+        (),
+        tuple(reasons(words, one)),
+    )
 
 
 def _other(words: Words, one: RecalledOther) -> PageMemory:
     """A text of a memory that is only read: ``speaker`` is the name of that source."""
     marks = (one.place,) if one.place else ()
     why = _why(words, one.why)
-    return PageMemory("other", one.text_id, "", one.timestamp, "", one.text, why, marks, speaker=one.source)
+    return PageMemory(
+        "other", one.text_id, "", one.timestamp, "", one.text, why, marks, tuple(reasons(words, one)),
+        speaker=one.source,
+    )  # fmt: skip
 
 
 def _summary(words: Words, one: RecalledSummary) -> PageMemory:
     return PageMemory(
         "summary", one.text_id, one.session_id, one.timestamp, "", one.text, _why(words, one.why),
-        _marks(words, one.marks),
+        _marks(words, one.marks), tuple(reasons(words, one)),
     )  # fmt: skip
 
 
 def _turn(words: Words, one: RecalledTurn) -> PageMemory:
-    why = _why(words, one.why) if one.hit else words.say("why.neighbour")
+    why = _why(words, one.why) if one.hit else words.say("reason.neighbour")
     return PageMemory(
         "turn", one.text_id, one.session_id, one.timestamp, one.role, one.text.removeprefix(PREFIX[one.role]),
-        why, _marks(words, one.marks), speaker=one.speaker,
+        why, _marks(words, one.marks), tuple(reasons(words, one)), speaker=one.speaker,
     )  # fmt: skip
 
 

@@ -18,14 +18,15 @@ from math import isqrt
 from domain.errors import Interrupted
 from domain.events import Reply
 from domain.held import DueCleaning, KeptMemory
-from domain.languages import Language, language_of
+from domain.languages import Language, language_of_address
+from domain.records import Role
 from domain.text import admitted, new_boundary
 from domain.workers import Stop
 from interfaces.service.held_history import HeldHistory, Kept, Said, key_of
 from interfaces.service.upkeep import Upkeep
 from jobs.cleaning import ROUND, due_rounds, months_before, recalled
 from jobs.erasing import Erased, Erasing
-from llm import Layers, Message, assemble, names_in
+from llm import Layers, Message, assemble, called_in
 from models.memories import Telling, kept_records
 from people import Companion, People, folder_of
 from prompts import TEMPLATES
@@ -125,9 +126,9 @@ class ChatMemory:
     def _reply(
         self, companion: Companion, asked: ChatAsked, memories: Sequence[KeptMemory], stop: Stop
     ) -> Reply:
-        settings, language = companion.settings, _language(asked.messages)
+        settings, language = companion.settings, _language(companion, asked.messages)
         messages = self._prompt(companion, asked, memories, language)
-        names = names_in(language, settings.companion_name, settings.user_name)
+        names = called_in(language, settings, companion.memory.names())
         told = {"task": "", "language": language, **names} if companion.llm.describe().standin else None
         events = companion.llm.chat(messages, stop, stream=False, metadata=told, options=asked.options)
         reply = next(event for event in events if isinstance(event, Reply))
@@ -170,14 +171,15 @@ class ChatMemory:
             if told and told.text.strip():
                 yield Message("system", told.text)
             return
+        called = _called(companion, language)
         layers = Layers(
             text=".",
             now=self._people.clock(),
             language=language,
             self_image=companion.image("self"),
             user_image=companion.image("user"),
-            companion=companion.settings.companion_name,
-            person=companion.settings.user_name,
+            companion=called["companion"],
+            person=called["person"],
         )
         yield assemble(layers, new_boundary())[0]
 
@@ -193,11 +195,9 @@ class ChatMemory:
 
     def _shown(self, companion: Companion, memories: Sequence[KeptMemory], language: Language) -> str:
         boundary = new_boundary()
-        speakers = {
-            "user": companion.settings.user_name,
-            "assistant": companion.settings.companion_name,
-        }
-        telling = Telling(language, self._people.clock(), speakers, boundary)  # type: ignore[arg-type]
+        called = _called(companion, language)
+        speakers: Mapping[Role, str] = {"user": called["person"], "assistant": called["companion"]}
+        telling = Telling(language, self._people.clock(), speakers, boundary)
         lines = "\n".join(kept_records(memories, telling))
         return TEMPLATES[language].recalled.format(boundary=boundary, notes="", memories=lines)
 
@@ -261,6 +261,10 @@ def _due(kept: Kept, asked: ChatAsked) -> list[DueCleaning]:
     return due_rounds(chains, len(asked.messages), asked.key)
 
 
-def _language(messages: Sequence[Said]) -> Language:
-    said = [one.text for one in messages if one.role == "user"]
-    return language_of(*reversed(said[-4:]))
+def _called(companion: Companion, language: Language) -> dict[str, str]:
+    return called_in(language, companion.settings, companion.memory.names())
+
+
+def _language(companion: Companion, messages: Sequence[Said]) -> Language:
+    *before, text = [one.text for one in messages if one.role == "user"] or [""]
+    return language_of_address(companion.memory.image("user"), before[-3:], text)

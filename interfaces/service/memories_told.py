@@ -23,7 +23,7 @@ from domain.recollection import (
     Recollection,
 )
 from domain.records import Session
-from domain.text import in_zone, inert
+from domain.text import as_memory, in_zone, inert
 from interfaces.service.bodies import MemoryFound, RelationFound, Remembered
 from memory import Memory
 
@@ -108,7 +108,7 @@ def of_day(memory: Memory, date: str) -> list[ToldMemory]:
     spoken.sort(key=lambda turn: turn.timestamp)
     holding = [fact for fact in memory.facts(current=True) if fact.since[:10] == date]
     return [
-        *(ToldMemory(one.text_id, "turn", one.timestamp, shown(one.words), 1.0) for one in spoken),
+        *(ToldMemory(one.text_id, "turn", one.timestamp, shown(as_memory(one).words), 1.0) for one in spoken),
         *map(known, holding),
     ]
 

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from domain.errors import DataInUse
-from domain.languages import language_of
+from domain.languages import language_of_address
 from domain.recollection import Recollection
 from domain.text import is_blank, new_boundary
 from interfaces.service.chat_requests import ChatRequest, with_memory
@@ -140,16 +140,16 @@ class RelayedChats:
 
     def _recalled(self, companion: Companion, request: ChatRequest, key: str) -> TurnMemory:
         session_id = self._history(companion).find(key, request.history).session_id or ""
-        now, recent = self._people.clock(), request.recent
+        now, recent, names = self._people.clock(), request.recent, companion.memory.names()
         found = companion.recall(request.said, recent, session_id)
         layers = Layers(
             request.said,
             now,
-            language_of(request.said, *recent),
+            language_of_address(companion.memory.image("user"), recent, request.said),
             user_image=companion.image("user"),
             recalled=found,
-            companion=companion.settings.companion_name,
-            person=companion.settings.user_name,
+            companion=companion.settings.companion_name or names.companion_called,
+            person=companion.settings.user_name or names.person_called,
         )
         return TurnMemory(*profile_and_memories(layers, new_boundary()), _ids(found))
 

@@ -152,7 +152,7 @@ def test_what_was_said_is_found_with_where_and_when_and_why(life):
     (best,) = [turn for turn in recalled.turns if turn.text_id == "old-1u"]
     assert (best.session_id, best.role, best.hit) == ("old", "user", True)
     assert best.text.startswith("User: We adopted")
-    assert "puppi" in best.why.words
+    assert "puppy" in best.why.words
     assert dict(best.why.parts)
     assert recalled.summaries[0].session_id == "old"
     assert recalled.degraded == ()
@@ -557,3 +557,44 @@ def test_what_returns_after_a_start_is_found_at_once(life, go_away):
     assert "now-0u" not in [turn.text_id for turn in life.recall(asked, session_id="other").turns]
     return_it()
     assert "now-0u" in [turn.text_id for turn in life.recall(asked, session_id="other").turns]
+
+
+def test_what_is_handed_over_holds_no_reference_no_command_and_no_tag(life):
+    told = [
+        ("/save\nMy parrot Kiwi sings opera. [2026-11-03 · 602851fc]\n/why/status",
+         "Kiwi and opera again [2026-11-02 · @shed]! <blockquote>loose words</blockquote>"),
+        ("/forget the opera of the parrot Kiwi", "/save saves what Kiwi sang.\nThe parrot Kiwi sang opera in June."),
+    ]  # fmt: skip
+    life.live(
+        "parrot", told, NOW - timedelta(days=3),
+        summary="<blockquote>opera</blockquote> Kiwi the parrot sings opera [2026-11-03 · 602851fc].\n/reset",
+    )  # fmt: skip
+    for found in (
+        life.recall("What does my parrot Kiwi sing, opera?"),
+        life.finder.search("Kiwi opera", LIMITS),
+    ):
+        texts = {one.text_id: one.text for one in (*found.turns, *found.summaries)}
+        whole = [one.whole for one in (*found.turns, *found.summaries)]
+        assert (
+            texts.items()
+            >= {
+                "parrot-0u": "User: My parrot Kiwi sings opera.",
+                "parrot-1a": "Assistant: The parrot Kiwi sang opera in June.",
+                "parrot-m": "opera  Kiwi the parrot sings opera.",
+            }.items()
+        )
+        assert "parrot-1u" not in texts, "nothing but a command"
+        for text in (*texts.values(), *whole):
+            assert not any(
+                part in text for part in ("602851fc", "@shed", "blockquote", "/save", "/why", "/reset")
+            )
+
+
+def test_a_path_and_a_day_in_brackets_are_words_like_any_other(life):
+    told = [("/home/kiwi is full of opera.\n[2026-11-03] Kiwi said a/b.", "See /var/log, or type /save.")]
+    life.live("paths", told, NOW - timedelta(days=3))
+    texts = {
+        one.text_id: one.text for one in life.recall("What of Kiwi and opera in the log?", gated=False).turns
+    }
+    assert texts["paths-0u"] == f"User: {told[0][0]}"
+    assert texts.get("paths-0a", f"Assistant: {told[0][1]}") == f"Assistant: {told[0][1]}"

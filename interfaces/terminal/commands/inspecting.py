@@ -8,6 +8,7 @@ from pathlib import Path
 
 from domain.languages import estimate
 from domain.settings import TABLE
+from domain.text import mask_url
 from interfaces.terminal import own_files
 from interfaces.terminal.command_context import CommandContext, Next, masked
 from interfaces.terminal.commands.bringing import reading_left
@@ -106,14 +107,12 @@ def _model_rows(context: CommandContext) -> list[tuple[str, str]]:
     described, settings, say = context.conversation.llm.describe(), context.settings, context.words.say
     key = masked(settings.openai_api_key) if settings.openai_api_key else say("status.key_none")
     embedder = context.conversation.llm.embedder.model
+    place = say("status.embedder_builtin") if settings.embeds_here else mask_url(settings.embedding_base)
     return [
         ("model", say("status.standin") if described.standin else described.model),
         ("base", "–" if described.standin else described.base),
         ("key", key),
-        (
-            "embedder",
-            f"{embedder} · {say('status.embedder_builtin') if settings.embeds_here else settings.embedding_base}",
-        ),
+        ("embedder", f"{embedder} · {place}"),
     ]
 
 
@@ -175,7 +174,7 @@ def _settings(context: CommandContext) -> list[tuple[str, str, str]]:
     rows = []
     for setting in TABLE:
         value = getattr(context.settings, setting.field)
-        shown = masked(value) if setting.secret and value else _as_set(value)
+        shown = masked(value) if setting.secret and value else setting.shown(_as_set(value))
         rows.append(
             (setting.name, shown, context.words.say(f"source.{context.settings.sources[setting.name]}"))
         )

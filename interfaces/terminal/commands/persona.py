@@ -108,12 +108,19 @@ def pin(context: CommandContext, argument: str) -> Next:
         _list_pins(context)
     elif text.isdecimal():
         _unpin(context, int(text[:6]))
-    elif text in context.memory.pins(image):
-        context.tell("pin.there", image=context.words.say(f"image.{image}"), text=text)
     else:
-        context.memory.pin(image, text)
-        context.tell("pin.done", image=context.words.say(f"image.{image}"), text=text)
+        _pin(context, image, text)
     return None
+
+
+def _pin(context: CommandContext, image: Image, said: str) -> None:
+    """Pin a line; what a person says of themselves becomes a sentence about them."""
+    text = said if image == "self" else context.conversation.as_said_of_person(said)
+    there = text in context.memory.pins(image)
+    if not there:
+        context.memory.pin(image, text)
+    key = "pin.there" if there else "pin.done"
+    context.tell(key, image=context.words.say(f"image.{image}"), text=text)
 
 
 def pin_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:

@@ -1,4 +1,4 @@
-"""``/why``: what came to mind for the last reply, one line a memory; with ``full``, all that is known of it."""
+"""``/why``: what was recalled for the last reply, and why; with ``full``, whole texts and numbers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from domain.recollection import (
     Why,
 )
 from domain.text import one_line, quotations, source_of
+from interfaces.messages.reasons import Recalled, reasons
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.memory_view import head_of_other, said_anywhere, said_here, who, words_of
 from interfaces.terminal.excerpts import excerpt
@@ -78,7 +79,7 @@ def _queries(context: CommandContext, recollection: Recollection) -> None:
 
 
 def _in_short(context: CommandContext, memory: RecalledTurn | RecalledSummary, quoted: bool) -> None:
-    """When, who, and the words around what was found, on one row."""
+    """When, who, and the words around what was found, on one row; under it why."""
     mark = f"{context.words.say('why.quoted')} · " if quoted else ""
     head = f"{moment(memory.timestamp).date()} · {who(context, memory)} · {mark}"
     context.aside.excerpt(
@@ -87,6 +88,13 @@ def _in_short(context: CommandContext, memory: RecalledTurn | RecalledSummary, q
         "good" if quoted else "quiet",
     )
     _marks(context, memory)
+    _reasons(context, memory)
+
+
+def _reasons(context: CommandContext, memory: Recalled) -> None:
+    """Why a memory was recalled, in words."""
+    told = context.words.say("reason.semicolon").join(reasons(context.words, memory))
+    context.aside.line(f"    {told}", "quiet")
 
 
 def _marks(context: CommandContext, memory: RecalledTurn | RecalledSummary) -> None:
@@ -106,6 +114,7 @@ def _chapter(context: CommandContext, chapter: RecalledChapter, *, full: bool) -
     context.aside.one_row(context.words.say("why.chapter", **days, title=title), "quiet")
     for line in text if full else ():
         context.aside.line("  " + line)
+    _reasons(context, chapter)
 
 
 def _fact(context: CommandContext, fact: RecalledFact, *, full: bool) -> None:
@@ -119,6 +128,7 @@ def _fact(context: CommandContext, fact: RecalledFact, *, full: bool) -> None:
     told = "".join(f"[{mark}] " for mark in marks) + fact.text
     head = say("why.fact", day=day_here(fact.said), number=fact.number)
     context.aside.one_row(f"{head} · {told}", "warning" if fact.doubtful_since else "quiet")
+    _reasons(context, fact)
     if full:
         _show_why(context, fact.why)
 
@@ -134,10 +144,12 @@ def _other(context: CommandContext, other: RecalledOther, *, quoted: bool, full:
             lambda cells: excerpt(other.text, other.why.words, cells, plain=context.aside.plain),
             style,
         )
+        _reasons(context, other)
         return
     context.aside.line(head, style)
     for line in other.text.splitlines():
         context.aside.line("  " + line)
+    _reasons(context, other)
     _show_why(context, other.why)
 
 
@@ -148,9 +160,8 @@ def _in_full(context: CommandContext, memory: RecalledTurn | RecalledSummary, qu
     for line in words_of(memory).splitlines():
         context.aside.line("  " + line)
     _marks(context, memory)
-    if isinstance(memory, RecalledTurn) and not memory.hit:
-        context.aside.line("  " + context.words.say("why.neighbour"), "quiet")
-    else:
+    _reasons(context, memory)
+    if isinstance(memory, RecalledSummary) or memory.hit:
         _show_why(context, memory.why)
 
 
@@ -160,7 +171,7 @@ def _show_why(context: CommandContext, why: Why) -> None:
     told = [say("why.score", score=f"{why.score:.2f}", parts=_largest(context, why))] if why.score else []
     told += [say("why.words", words=say("why.comma").join(why.words))] if why.words else []
     told.append(say("why.for", query=one_line(why.query, 60)))
-    context.aside.line("  " + " · ".join(told), "quiet")
+    context.aside.line("    " + " · ".join(told), "quiet")
 
 
 def _largest(context: CommandContext, why: Why) -> str:

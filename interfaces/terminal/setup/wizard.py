@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from domain import errors
 from domain.settings import BY_NAME, Settings
+from domain.text import mask_url
 from domain.workers import Stop
 from interfaces.terminal.command_context import CommandContext, Next, Restart, is_yes, masked
 from interfaces.terminal.setup.envfile import write
@@ -143,8 +144,12 @@ class _Wizard:
             self._context.tell("setup.choose_wrong", "warning", most=most)
 
     def _base(self, before: str = "") -> str:
+        key = "setup.base_again" if before else "setup.base"
+        question = self._context.words.say(key, default=mask_url(before))
         while True:
-            base = self._line("setup.base_again" if before else "setup.base", default=before)
+            base = self._context.reader.ask(question + " ", default=before)
+            if base is None:
+                raise _BrokenOffError
             if "://" not in base and base:
                 base = f"http://{base}"
             if _allowed("OPENAI_API_BASE", base):
@@ -178,18 +183,18 @@ class _Wizard:
             except errors.ModelError as error:
                 mended = self._mended(server, error)
                 if mended == server:
-                    self._context.tell("setup.by_hand", "quiet", base=server.base)
+                    self._context.tell("setup.by_hand", "quiet", base=mask_url(server.base))
                     return server, ()
                 server = mended
 
     def _probed(self, server: _Server) -> FoundServer:
         context = self._context
-        note = context.words.say("setup.probing", base=server.base)
+        note = context.words.say("setup.probing", base=mask_url(server.base))
         answered = context.waited(
             lambda: probe(self._connect, context.settings, server.base, server.key), note
         )
         if answered.base != server.base:
-            context.tell("setup.base_fixed", base=answered.base)
+            context.tell("setup.base_fixed", base=mask_url(answered.base))
         return answered
 
     def _mended(self, server: _Server, error: errors.ModelError, names: tuple[str, ...] = ()) -> _Server:
@@ -197,15 +202,15 @@ class _Wizard:
         if isinstance(error, errors.Unauthorized):
             forbidden = error.key == "model.forbidden"
             key = "setup.key_forbidden" if forbidden else "setup.key_refused"
-            self._context.tell(key, "warning", base=server.base)
+            self._context.tell(key, "warning", base=mask_url(server.base))
             return replace(server, key=self._key_or(server.key))
         if error.key in _NO_SUCH_MODEL and server.model:
-            self._context.tell("setup.no_model", "warning", base=server.base, model=server.model)
+            self._context.tell("setup.no_model", "warning", base=mask_url(server.base), model=server.model)
             return replace(server, model=self._model_or(server.model, names))
         if isinstance(error, _ADDRESS_AT_FAULT) or error.key in _NO_CHAT_HERE:
             self._context.tell("setup.address_fails", "warning", reason=_said(error))
             return self._moved(server, self._base(server.base))
-        self._context.tell("setup.no_answer", "warning", base=server.base, reason=_said(error))
+        self._context.tell("setup.no_answer", "warning", base=mask_url(server.base), reason=_said(error))
         return server
 
     def _moved(self, server: _Server, base: str) -> _Server:
@@ -258,7 +263,7 @@ class _Wizard:
                     break
             else:
                 if found != server:
-                    self._context.tell("setup.base_fixed", base=address)
+                    self._context.tell("setup.base_fixed", base=mask_url(address))
                 self._context.tell("setup.chat_works", "good", model=server.model)
                 return found
         assert fault is not None
@@ -276,7 +281,9 @@ class _Wizard:
         """
         if self._context.settings.embedding_api_base:
             return {}
-        used = self._embeds(server, model) and self._yes("setup.embedding_ask", base=server.base, model=model)
+        used = self._embeds(server, model) and self._yes(
+            "setup.embedding_ask", base=mask_url(server.base), model=model
+        )
         return {"EMBEDDING_MODEL": model if used else ""}
 
     def _embeds(self, server: _Server, model: str) -> bool:

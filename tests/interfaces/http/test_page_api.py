@@ -213,6 +213,9 @@ def test_what_was_recalled_is_told_with_its_reason_and_not_once_it_is_erased(
     told = next(line for line in lines(served, "Where does my cat Momo live?") if line["is"] == "recalled")
     assert spoken.user.text_id in [one["id"] for one in told["memories"]]
     assert all(one["why"] for one in told["memories"])
+    reasons = {one["id"]: one["reasons"] for one in told["memories"]}
+    assert "same names: Momo" in reasons[spoken.user.text_id]
+    assert all(reasons.values())
     again = served.ask("GET", "/page/recalled").json
     assert again["memories"] == told["memories"]
     with served.people.companion("me") as companion:

@@ -179,7 +179,8 @@ def test_the_language_is_the_setting_or_the_locale(
 
 def test_no_message_is_left_over() -> None:
     text = "\n".join(
-        path.read_text(encoding="utf-8") for path in [*sources(), ROOT / "interfaces/messages/__init__.py"]
+        path.read_text(encoding="utf-8")
+        for path in [*sources(), *(ROOT / "interfaces/messages").glob("*.py")]
     )
     text = text.replace("'", '"')
     built = re.compile(

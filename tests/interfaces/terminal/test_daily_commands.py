@@ -259,20 +259,20 @@ def test_pin_lists_by_number_and_a_number_lets_go_and_is_never_pinned(chat: Chat
     terminal.prompt()
     for text in ("I am allergic to peanuts", "I live in Oslo"):
         terminal.say(f"/pin {text}")
-        terminal.see(f"Stands in the image of you now, and stays whatever changes in it: {text[:4]}")
+        terminal.see("Stands in the image of you now, and stays whatever changes in it: The user")
         terminal.prompt()
     terminal.say("/pin")
-    terminal.see("  1  image of you · I am allergic to peanuts")
-    terminal.see("  2  image of you · I live in Oslo")
+    terminal.see("  1  image of you · The user is allergic to peanuts")
+    terminal.see("  2  image of you · The user lives in Oslo")
     terminal.prompt()
     terminal.say("/pin 2")
-    terminal.see("No longer pinned: I live in Oslo")
+    terminal.see("No longer pinned: The user lives in Oslo")
     terminal.prompt()
     terminal.say("/pin 2")
     terminal.see("No line is pinned with the number 2.")
     terminal.prompt()
     terminal.send("/pin ")
-    terminal.see("1      I am allergic to peanuts")
+    terminal.see("1      The user is allergic to peanuts")
 
 
 # -- searching

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from domain.text import COMMAND_NAMES
 from interfaces.terminal.commands.command_table import TABLE
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
@@ -30,7 +31,7 @@ SHOWN = {
     "life": ("There is no chapter yet: 8 saved sessions", "每 8 次已保存的会话"),
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
     "ask": ("What do you want to know?", "想知道什么？"),
-    "why": ("/why full: why", "/why full：为什么"),
+    "why": ("/why full: with numbers", "/why full：附数值"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
     "pin": ("Nothing is pinned.", "没有固定的内容。"),
     "persona": ("Image of you", "我眼里的你"),
@@ -255,3 +256,7 @@ def test_incognito_writes_nothing(
     assert terminal.ended() == 0
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or b"deep secret" not in path.read_bytes(), path
+
+
+def test_every_command_is_left_out_of_what_is_recalled() -> None:
+    assert {command.name for command in TABLE} <= set(COMMAND_NAMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from domain.facts import Slot
 from domain.languages import Language
 from domain.recollection import FactMark, RecalledFact, RecalledTurn, Recollection, Why
-from interfaces.messages import Words
+from interfaces.messages import Words, table
 from interfaces.terminal.batch import recalled
 from interfaces.terminal.reply import recalled_line
 from tests.contract.test_knowing import new_fact
@@ -76,9 +77,11 @@ def test_why_tells_what_became_of_a_turn_and_which_facts_were_handed_over(
     terminal.see(f"2026-05-02 · {fact} ")
     terminal.see(SAID[language][0].split()[0])
     terminal.prompt()
+    assert not re.search(r"\b\d+\.\d\d\b", terminal.text()), "a score"
     terminal.say("/why full")
     terminal.see(f"{changed} · {KNOWN[language][2]}", times=2)
     terminal.see(f"2026-05-02 · {fact} ", times=2)
+    terminal.see(table(language)["reason.answers"], times=2)
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_everything_is_written_as_markdown_to_read(tmp_path: Path, lived: Path) 
     assert run(lived, "--export", str(tmp_path / "all.md"), **ENGLISH).code == 0
     written = (tmp_path / "all.md").read_text(encoding="utf-8")
     assert written.startswith("# The two images")
-    for said in ("I am allergic to peanuts", "My cat is called Momo.", "我的猫打碎了花瓶。"):
+    for said in ("The user is allergic to peanuts", "My cat is called Momo.", "我的猫打碎了花瓶。"):
         assert said in written
     again = run(lived, "--export", str(tmp_path / "all.md"), **ENGLISH)
     assert again.code != 0
