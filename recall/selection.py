@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from domain.languages import estimate
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, RecallLimits, Why
 from domain.records import PREFIX, Summary, Turn
-from domain.text import encoded, seconds_of
+from domain.text import encoded, own_words, seconds_of
 from recall.known_facts import KnownFacts, cost_of, cost_of_facts, cost_of_marks, is_told
 from recall.ranking import Floats, Ranked
 from recall.searching import Searched
@@ -192,7 +192,8 @@ class Selector:
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {
-            row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
+            row: excerpt(own_words(turn), sought, room.get(row, _LONG_NEIGHBOUR))
+            for row, turn in read.items()
         }
         marks = self._known.marks(read.values(), self._answered(read)) if self._known else {}
         told_of = {row: cost_of_marks(marks.get(turn.text_id, ())) for row, turn in read.items()}
@@ -220,11 +221,13 @@ class Selector:
         """The turns of rows, as far as they are still there and say anything."""
         numbers = {row: int(self._table.seq[row]) for row in rows}
         read = {turn.seq: turn for turn in self._archive.turns(sorted(numbers.values()))}
-        return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
+        return {
+            row: read[seq] for row, seq in numbers.items() if seq in read and own_words(read[seq]).strip()
+        }
 
     def _company(self, row: int, turn: Turn) -> list[int]:
         """What a short turn needs to be understood: a question its answer, anything else what was said before it."""
-        said = turn.words.strip()
+        said = own_words(turn).strip()
         if size_of(said) >= _SHORT:
             return []
         beside = self._table.next[row] if said.endswith(("?", "？")) else self._table.previous[row]
