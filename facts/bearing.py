@@ -66,7 +66,15 @@ def _characters(part: str, said: str, own: frozenset[str]) -> Iterator[bool]:
 @lru_cache(1)
 def _calendar() -> frozenset[str]:
     """The terms of days, and those by which the program writes ages and ends."""
-    return telling(" ".join((*MONTH_NAMES, *DAY_NAMES, "born about since until ended before previously formerly now currently")))
+    return telling(
+        " ".join(
+            (
+                *MONTH_NAMES,
+                *DAY_NAMES,
+                "born about since until ended before previously formerly now currently",
+            )
+        )
+    )
 
 
 def concerned(

@@ -108,6 +108,17 @@ def test_the_newer_value_is_told_and_the_turn_that_said_the_older_one_says_when_
     assert marks(recalled, "job2-0u") in ([()], [])
 
 
+@pytest.mark.parametrize(("start", "since"), [("2026-02-01", "2026-02-01"), ("", "")])
+def test_a_value_that_took_anothers_place_says_since_when_it_holds_where_it_was_said_on_another_day(
+    life, start, since
+):
+    employed(life)
+    change = Change("of Acme", "changes", start or "2026-03-01", "of Bolt")
+    employed(life, "new job", days=100, where="Bolt", start=start, changes=[change])
+    (said,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    assert (said.text, said.since) == ("Ann works at Bolt.", since)
+
+
 def test_of_a_value_that_changed_twice_the_last_is_told(life):
     for number, where in enumerate(("Acme", "Zenith", "Orbit")):
         employed(life, f"job{number}", 200 - number, where)
