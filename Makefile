@@ -12,7 +12,7 @@ help:
 	@echo 'make test           set up and run the tests'
 	@echo 'make check          ruff and mypy'
 	@echo 'make torture        try to break every promise (long)'
-	@echo 'make mutate         break the program on purpose, a line at a time: a test must notice'
+	@echo 'make mutate         break the program on purpose, chosen lines and random ones: a test must notice'
 	@echo 'make schemathesis   ask the server everything its description allows, and what it does not'
 	@echo 'make clients        try the clients that people use against the server: needs npm and a network'
 	@echo 'make bench-recall   measure recall: DATA=folder of conversations with questions'

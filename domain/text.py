@@ -14,14 +14,14 @@ import json
 import re
 import unicodedata
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, tzinfo
 from typing import Any, cast
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from domain import errors
-from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
+from domain.recollection import RecalledOther, RecalledTurn, Recollection
 from domain.records import PREFIX, Quoted, Turn
 
 
@@ -228,6 +228,25 @@ def quotation_spans(text: str) -> list[tuple[int, int]]:
     return _pairs(list(QUOTATION_TAG.finditer(text)))
 
 
+def outside_quotations(text: str) -> str:
+    """What a reply says itself: no quotation in it, nor what follows a tag that is never closed.
+
+    The words of a quotation are somebody else's, or nobody's. What is shown as quoted counts as quoted.
+
+    >>> outside_quotations("I see. <blockquote>old</blockquote> Go on. <blockquote>cut o")
+    'I see.   Go on.'
+    """
+    own: list[str] = []
+    depth = position = 0
+    for tag in QUOTATION_TAG.finditer(text):
+        own += [] if depth else [text[position : tag.start()], " "]
+        depth, position = max(0, depth - 1) if tag[1] else depth + 1, tag.end()
+    if not position:
+        return text
+    own += [] if depth else [text[position:]]
+    return re.sub(r"\n{3,}", "\n\n", "".join(own)).strip()
+
+
 def without_tags(text: str) -> str:
     """The text without the tags of quotations; what they hold stays."""
     return QUOTATION_TAG.sub(" ", text)
@@ -380,21 +399,22 @@ _NOT_WORDS = pattern_of(r"[\W_]+")
 _SHORTEST = 2
 
 
-#: Whatever can be quoted.
-Quotable = RecalledTurn | RecalledSummary | RecalledOther
+#: Whatever can be quoted: words that somebody said or wrote. A summary, a chapter, a fact are a model's own.
+Quotable = RecalledTurn | RecalledOther
 
 
 def source_of(quotation: str, recollection: Recollection) -> Quotable | None:
     """The memory that holds these words, or that these words hold; None where no memory does.
 
-    Punctuation, case and spacing do not count: a model seldom copies them.
+    Punctuation, case and spacing do not count: a model seldom copies them. What an earlier reply quotes is no source:
+    a quotation that was made up would bear itself out the next time.
     """
     if not tells_enough(quotation):
         return None
     wanted = _bare(quotation)
-    memories: tuple[Quotable, ...] = (*recollection.turns, *recollection.summaries, *recollection.others)
+    memories: tuple[Quotable, ...] = (*recollection.turns, *recollection.others)
     for memory in memories:
-        bare = _bare(memory.text)
+        bare = _bare(outside_quotations(memory.text) if memory.role == "assistant" else memory.text)
         if wanted in bare or (len(bare) > len(wanted) // 2 and bare in wanted):
             return memory
     return None
@@ -421,7 +441,15 @@ def checked(reply: str, recollection: Recollection) -> tuple[Quoted, ...]:
 
 def with_references(turn: Turn) -> str:
     """The words of a turn, with a reference in the place of each quotation that was found in a memory."""
-    return _replaced(turn, lambda quoted: f"[{quoted.timestamp[:10]} · {_named(quoted)}]")
+    text, checked_ones = turn.words, {quoted.number: quoted for quoted in turn.quoted}
+    if not checked_ones:
+        return text
+    kept, position = "", 0
+    for number, (start, end) in enumerate(quotation_spans(text)):
+        if quoted := checked_ones.get(number):
+            kept += f"{text[position:start]}[{quoted.timestamp[:10]} · {_named(quoted)}]"
+            position = end
+    return kept + text[position:]
 
 
 def _named(quoted: Quoted) -> str:
@@ -431,8 +459,8 @@ def _named(quoted: Quoted) -> str:
 
 
 def own_words(turn: Turn) -> str:
-    """The words of a turn without quotations that were found in a memory, and without tags of any others."""
-    return without_tags(_replaced(turn, lambda quoted: " "))
+    """What a turn says itself: of a reply what it does not quote; what a person pastes is their own."""
+    return outside_quotations(turn.words) if turn.role == "assistant" else without_tags(turn.words)
 
 
 def as_memory(turn: Turn) -> Turn:
@@ -452,18 +480,6 @@ def memory_text(text: str) -> str:
     """
     plain = _COMMAND_LINE.sub("", _REFERENCE.sub("", without_tags(text)))
     return text if plain == text else _GAPS.sub("\n\n", plain).strip()
-
-
-def _replaced(turn: Turn, instead: Callable[[Quoted], str]) -> str:
-    text, checked_ones = turn.words, {quoted.number: quoted for quoted in turn.quoted}
-    if not checked_ones:
-        return text
-    kept, position = "", 0
-    for number, (start, end) in enumerate(quotation_spans(text)):
-        if number in checked_ones:
-            kept += text[position:start] + instead(checked_ones[number])
-            position = end
-    return kept + text[position:]
 
 
 def _bare(text: str) -> str:

@@ -15,7 +15,7 @@ from domain.facts import Stance
 from domain.languages import Language, is_unspaced, language_of
 from domain.pleas import heard, meant
 from domain.records import Turn
-from domain.text import day_of, without_quotations
+from domain.text import day_of, outside_quotations, without_quotations
 from facts.ages import birth_years
 from facts.cues import (
     agrees,
@@ -91,8 +91,8 @@ class Source:
         self.place = place
         self.in_window = in_window
         self.barred = barred
-        self.text = without_quotations(turn.words) if "<" in turn.text else turn.words
         self.spoken_by_person = turn.role == "user"
+        self.text = (without_quotations if self.spoken_by_person else outside_quotations)(turn.words)
 
     @cached_property
     def folded(self) -> str:

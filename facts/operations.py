@@ -1,17 +1,18 @@
 """Changes an image by operations on its numbered lines; a model never copies a line.
 
 Lines that a person wrote, and pins, stay as they are: only a line that the program wrote, which therefore has evidence,
-can be changed, ended, corrected or dropped; what a model would change in another one becomes a line of its own. Every
-operation rests on turns; names, numbers and days in it stand there or in what the model was told. An age becomes a year
-of birth, a line keeps its language, and the size is held by moving out what matters least.
+can be changed, ended, corrected or dropped, and only by what was extracted from turns that the operation names; what a
+model would change in another one becomes a line of its own. What a line says stands in those turns; names, numbers and
+days in it stand there or in what the model was told. An age becomes a year of birth, a line keeps its language, and the
+size is held by moving out what matters least.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
 from typing import Literal
@@ -21,9 +22,10 @@ from domain.languages import STOP_WORDS, Language, estimate, names_in, unspaced_
 from domain.records import Turn
 from domain.text import pattern_of
 from facts.ages import without_ages
+from facts.bearing import borne_out
 from facts.cues import ends_or_denies, hedges, stance_of
 from facts.dates import iso_of
-from facts.evidence import Source, SpokenWindow, best_sentences, stands_in, telling
+from facts.evidence import Source, SpokenWindow, best_sentences, is_reversed, stands_in, telling
 from facts.figures import Figures, ReadText, wrong_figure
 from facts.numbers import mentioned
 from facts.reply_json import entries, first_of, handles_of, line_of
@@ -73,6 +75,21 @@ class Applied:
     refused: Counter[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What lets operations touch an image.
+
+    ``of_companion``: it is the companion's own, so that the companion's words bear a line out. ``concerned``: for each
+    line the turns from which something was extracted that concerns it; no other operation may change or drop it.
+    """
+
+    of_companion: bool = False
+    concerned: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+
+NOTHING_ALLOWED = Allowed()
+
+
 def numbered(image_text: str) -> tuple[str, ...]:
     """The lines of an image that can be named, line 1 first; blank ones cannot."""
     return tuple(line for line in image_text.splitlines() if line.strip())
@@ -109,6 +126,7 @@ def applied(
     *,
     names: Names | None = None,
     told: Sequence[str] = (),
+    allowed: Allowed = NOTHING_ALLOWED,
 ) -> Applied:
     """The image after these operations.
 
@@ -116,7 +134,7 @@ def applied(
     shown; ``size`` is in tokens.
     """
     window = SpokenWindow(allowed_turns, (), names or Names())
-    editing = _Editing(image_text, evidence, pins, _Grounds(window, told, today), language)
+    editing = _Editing(image_text, evidence, pins, _Grounds(window, told, today, allowed), language)
     for operation in operations:
         editing.apply(operation)
     editing.hold(size)
@@ -126,8 +144,9 @@ def applied(
 class _Grounds:
     """What the text of an operation may draw on."""
 
-    def __init__(self, window: SpokenWindow, told: Sequence[str], today: date) -> None:
+    def __init__(self, window: SpokenWindow, told: Sequence[str], today: date, allowed: Allowed) -> None:
         self._window = window
+        self._allowed = allowed
         self._today = today
         self._told_texts = tuple(ReadText(text, today) for text in told)
         self._told = folded(" \n ".join(told))
@@ -137,7 +156,29 @@ class _Grounds:
         named = self._window.named(operation.turns)
         if not named:
             return "no turn"
-        return "forgotten" if any(source.barred for source in named) else named
+        if any(source.barred for source in named):
+            return "forgotten"
+        return named if self._bearing(named) else "companion's words"
+
+    def may_touch(self, line: str, sources: Sequence[Source]) -> bool:
+        """Whether what was extracted from these turns concerns a line."""
+        turns = self._allowed.concerned.get(line.strip(), ())
+        return any(source.turn.text_id in turns for source in sources)
+
+    def _bearing(self, named: Sequence[Source]) -> tuple[Source, ...]:
+        """Those of these turns that may bear a line out, with what they agree to and the questions that they answer."""
+        bearing = self._window.bearing(named, self._allowed.of_companion)
+        return (*bearing, *self._window.answered(bearing))
+
+    def unsupported(self, text: str, sources: Sequence[Source], old: str) -> str:
+        """Why the turns do not say what a text says: "unsupported", or "polarity" for the contrary; else ""."""
+        bearing = self._bearing(sources)
+        own = telling(text) - self._window.without_own_names(telling(text))
+        if not borne_out(text, bearing, old, own):
+            return "unsupported"
+        wanted = self._window.without_own_names(telling(text))
+        best = best_sentences(wanted, bearing)
+        return "polarity" if best and is_reversed(text, wanted, best, bearing) else ""
 
     def figures(self, sources: Sequence[Source], *more: str) -> Figures:
         """The numbers and days that stand in these turns, in what the model was told, and in more texts."""
@@ -259,6 +300,8 @@ class _Editing:
                 if operation.deed in ("change", "correct")
                 else "written by hand"
             )
+        if not self._grounds.may_touch(line.evidence.line, sources):
+            return "unconcerned"
         if operation.deed == "drop":
             self._lines[place] = None
             return ""
@@ -270,7 +313,7 @@ class _Editing:
 
     def _add(self, operation: Operation, sources: tuple[Source, ...]) -> str:
         text = _text_of(operation, sources)
-        reason = self._unfit(text, self._language, sources, "") or self._repeated(text)
+        reason = self._refusal(text, self._language, sources, "")
         if not reason:
             self._lines.append(_Line(self._bullet + text, _evidence(text, operation, sources, self._grounds)))
         return reason
@@ -278,9 +321,7 @@ class _Editing:
     def _change(self, place: int, line: _Line, operation: Operation, sources: tuple[Source, ...]) -> str:
         text = _text_of(operation, sources)
         old = _BULLET.sub("", line.text)
-        reason = self._unfit(text, _language_of_line(old) or self._language, sources, old) or self._repeated(
-            text
-        )
+        reason = self._refusal(text, _language_of_line(old) or self._language, sources, old)
         if reason:
             return reason
         evidence = _evidence(text, operation, sources, self._grounds)
@@ -309,7 +350,9 @@ class _Editing:
             return ""
         language = _language_of_line(old) or self._language
         return (
-            "" if self._unfit(text, language, sources, old) else line.text[: len(line.text) - len(old)] + text
+            ""
+            if self._unfit(text, language, sources, old) or self._grounds.unsupported(text, sources, old)
+            else line.text[: len(line.text) - len(old)] + text
         )
 
     def _unfit(self, text: str, language: Language, sources: tuple[Source, ...], old: str) -> str:
@@ -318,6 +361,11 @@ class _Editing:
         if (_language_of_line(text) or language) != language:
             return "language"
         return self._grounds.missing(text, sources, old) or self._grounds.only_as(text, sources)
+
+    def _refusal(self, text: str, language: Language, sources: tuple[Source, ...], old: str) -> str:
+        """Why a text may not become a line; nothing where it may."""
+        unfit = self._unfit(text, language, sources, old) or self._repeated(text)
+        return unfit or self._grounds.unsupported(text, sources, old)
 
     def _rests_on_old(self, text: str, sources: tuple[Source, ...], old: str) -> bool:
         """Whether a changed line says something that stands in the old line alone."""

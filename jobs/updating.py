@@ -19,7 +19,9 @@ from domain.facts import About, Change, Fact, ImageDraft, Note
 from domain.languages import Language, language_of
 from domain.records import Image, Turn
 from domain.workers import Stop
-from facts.operations import Applied, OperationsRead, applied, numbered, read_operations
+from facts.bearing import concerned
+from facts.evidence import telling
+from facts.operations import Allowed, Applied, OperationsRead, applied, numbered, read_operations
 from facts.slots import Names
 from jobs.noting import names_of_both
 from llm import Llm
@@ -45,6 +47,7 @@ class Material:
     notes: tuple[Note, ...]
     changes: tuple[Changed, ...]
     turns: tuple[Turn, ...]
+    facts: tuple[Fact, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.notes or self.changes)
@@ -81,7 +84,7 @@ class Updating:
         changes = [one for one in self._changed(own) if _BELONGS[one.known.about] == image]
         rests = [*_turns_of(notes), *(turn for one in changes if one.by for turn in one.by.turns)]
         turns = self._memory.turns(list(dict.fromkeys(rests)))
-        return Material(image, tuple(notes), tuple(changes), tuple(turns))
+        return Material(image, tuple(notes), tuple(changes), tuple(turns), tuple(own))
 
     def _concerned(self, note: Note, own: Sequence[Fact]) -> set[Image]:
         """The images of those of whom a note tells something that holds still.
@@ -170,12 +173,28 @@ class Updating:
             self._llm.clock().date(),
             names=names,
             told=material.told,
+            allowed=Allowed(material.image == "self", self._concerned_lines(current, material, names)),
         )
         self._llm.log.info(
             "image %s: %d operations; rejected: %s; refused: %s; moved out: %d",
             material.image, len(found.operations), dict(found.rejected), dict(made.refused), len(made.moved),
         )  # fmt: skip
         return made
+
+    def _concerned_lines(
+        self, current: ImageDraft, material: Material, names: Names
+    ) -> dict[str, frozenset[str]]:
+        """Which lines the facts of a session concern, and the turns that say so."""
+        rests = sorted({turn for line in current.lines for turn in line.turns})
+        changes = [(one.known, one.by) for one in material.changes if one.by]
+        own = telling(" ".join((*names.person, *names.companion)))
+        return concerned(
+            current.lines,
+            self._memory.facts_of_turns(rests),
+            (*material.facts, *(by for _, by in changes)),
+            changes,
+            own,
+        )
 
 
 def _task(current: ImageDraft, material: Material) -> ImageTask:

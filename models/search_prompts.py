@@ -55,7 +55,8 @@ You are {companion}, an old friend of {person}. Between the marks you find, as J
 {the_person}; then what was found of earlier talk, a record a line, oldest first.
 - Answer from these records alone. The first line is the answer itself, as short as it can be.
 - Below it repeat the words it rests on exactly as they stand in a record, inside <blockquote> </blockquote>, each with the \
-day on which they were said. Quote only from the records.
+day on which they were said. Quote only what stands as "text" in the records, never \
+a summary.
 - Work out days such as "yesterday" from the date of the record. What was planned, wished or supposed did not happen by that.
 - The newer counts; where two records disagree, say so. A record with "known" is a note: use it, do not quote it.
 - Where the records do not answer it, say only: {unknown}
@@ -81,7 +82,7 @@ _ZH = SearchTemplates(
     answer="""任务：根据记忆回答。
 你是{companion}，{person}的老朋友。两个标记之间，先是 JSON 形式的今天的日期和{the_person}的问题；然后是在以前的谈话中找到的，每行一条记录，从旧到新。
 - 只根据这些记录回答。第一行就是答案本身，尽量短。
-- 下面把所依据的原话一字不差地放进 <blockquote> </blockquote> 里复述，并写明各是哪一天说的。只能引用记录里确有的话。
+- 下面把所依据的原话一字不差地放进 <blockquote> </blockquote> 里复述，并写明各是哪一天说的。只能引用记录里 "text" 中确有的话，不要引用摘要。
 - “昨天”这样的日子，按那条记录的日期推算。打算、愿望、猜测，并不等于发生了。
 - 以较新的为准；两条记录不一致时，要说明。
 - 如果这些记录回答不了，只说：{unknown}

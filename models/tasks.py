@@ -172,9 +172,7 @@ class Task:
 
     def _turn(self, turn: Turn, longest: int) -> Mapping[str, str]:
         speaker = self._plain(turn.speaker) or self.names["person" if turn.role == "user" else "companion"]
-        # What a person pastes is their own; a companion's quotation is an old memory.
-        spoken = texts.own_words(turn) if turn.role == "user" else texts.without_quotations(turn.words)
-        words = _shortened(spoken, longest)
+        words = _shortened(texts.own_words(turn), longest)
         when = {} if turn.undated else when_in(self.language, turn.timestamp)
         told = texts.entry(turn.timestamp, self.boundary, words, **when, speaker=speaker)
         return {**told, "date": texts.UNKNOWN_DATE} if turn.undated else told

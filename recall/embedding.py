@@ -11,7 +11,7 @@ from zlib import crc32
 
 from domain.languages import unspaced_length, unspaced_share
 from domain.records import Role, Summary, Turn
-from domain.text import pattern_of
+from domain.text import own_words, pattern_of
 from recall.weights import SENTENCE_MODEL
 
 if TYPE_CHECKING:
@@ -163,8 +163,9 @@ def turn_key(turn: Turn, before: Sequence[Turn], style: KeyStyle = "record") -> 
     """The text that is embedded for a turn; ``before`` are the turns before it, nearest first."""
     if style == "sentence":
         return _sentence(turn, before)
-    lines = [f"{_date(turn.timestamp, turn.words)} {_said_by(turn)}: {_cut(turn.words, _OWN)}"]
-    lines += [f"{_said_by(other)}: {_cut(other.words, _BEFORE)}" for other in before[:TURNS_BEFORE]]
+    words = own_words(turn)
+    lines = [f"{_date(turn.timestamp, words)} {_said_by(turn)}: {_cut(words, _OWN)}"]
+    lines += [f"{_said_by(other)}: {_cut(own_words(other), _BEFORE)}" for other in before[:TURNS_BEFORE]]
     return "\n".join(lines)
 
 
@@ -189,10 +190,10 @@ def query_key(query: str) -> str:
 
 def _sentence(turn: Turn, before: Sequence[Turn]) -> str:
     """What was said, and what it was said to where it is short."""
-    words = _cut(turn.words, _OWN)
+    words = _cut(own_words(turn), _OWN)
     if not says_little(words) or not words or not before:
         return words
-    return f"{words}\n{_cut(before[0].words, _BEFORE)}".strip()
+    return f"{words}\n{_cut(own_words(before[0]), _BEFORE)}".strip()
 
 
 def says_little(words: str) -> bool:

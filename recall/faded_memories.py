@@ -19,7 +19,7 @@ from domain.fading import FadedText
 from domain.languages import estimate, is_unspaced
 from domain.recollection import RecalledTurn, RecallLimits, Recollection, Why
 from domain.records import PREFIX, Turn
-from domain.text import as_memory, day_of, encoded
+from domain.text import as_memory, day_of, encoded, own_words
 from recall import questions, words
 from recall.finder import needs_memory
 from recall.periods import CALENDAR, Period
@@ -69,7 +69,7 @@ class _Sought:
 
     def score(self, turn: Turn) -> tuple[float, frozenset[str]]:
         """How well a turn fits, 0 for not at all, and which of the terms it holds."""
-        held = frozenset(words.terms(turn.words)) & self.weights.keys()
+        held = frozenset(words.terms(own_words(turn))) & self.weights.keys()
         fits = self.is_of_the_days(turn.timestamp) or not held.isdisjoint(self.rare)
         return (max(sum(self.weights[term] for term in held), 1e-3) if fits else 0.0), held
 
@@ -191,9 +191,9 @@ def _sizes(terms: Sequence[str], postings: Mapping[str, Postings]) -> np.typing.
 
 
 def _recalled(turn: Turn, sought: _Sought, score: float, held: frozenset[str]) -> RecalledTurn:
-    said = words.excerpt(turn.words, sought.weights, _LONGEST)
+    said = words.excerpt(own_words(turn), sought.weights, _LONGEST)
     cut = said != turn.words
-    why = Why(sought.text, round(score, 4), words.forms(turn.words, held))
+    why = Why(sought.text, round(score, 4), words.forms(own_words(turn), held))
     return RecalledTurn(
         turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said,
         hit=True, why=why, cut=cut, whole=turn.text if cut else "", faded=True,

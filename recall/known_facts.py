@@ -45,8 +45,8 @@ SlotsAsked = Callable[[str], Collection[Slot]]
 class KnownFacts:
     """The facts of one archive on the day ``today``.
 
-    What stands in the context already is not repeated: the turns with the numbers ``hidden``, or all of the session
-    where none are given.
+    A fact is not repeated where all of its turns stand in the context already: those numbered ``hidden``, or all
+    of the session where none are given.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class KnownFacts:
         self._slots_asked = slots_asked
         self._today = today
         self._any = archive.rows("fact") > 0
+        self._in_context: frozenset[str] = frozenset()
         self.newer: frozenset[str] = frozenset()
 
     def answering(
@@ -82,14 +83,19 @@ class KnownFacts:
         enough = [number for number, why in held.items() if why.score >= max(_ANSWERS, best * _OF_BEST)]
         others = [number for number in enough if number not in asked_for]
         facts = [*asked_for.values(), *self._archive.facts_numbered(others[:_LOOKED_AT])]
-        seen = self._standing_in_context(facts)
-        current = [fact for fact in facts if fact.current and fact.number not in seen]
+        self._in_context = self._standing_in_context(facts)
+        current = [fact for fact in facts if fact.current and not self.is_told(fact, ())]
         current.sort(key=lambda fact: _rank(fact, fact.number in asked_for, held), reverse=True)
         self.newer = self._newer(current[:_MOST])
         return [_recalled(fact, held.get(fact.number, _ASKED_FOR), self._today) for fact in current[:_MOST]]
 
     def __bool__(self) -> bool:
         return self._any
+
+    def is_told(self, fact: Fact | RecalledFact, handed_over: Iterable[RecalledTurn]) -> bool:
+        """Whether every turn that a fact rests on is handed over or in the context: one may hold but half of it."""
+        shown = self._in_context.union(turn.text_id for turn in handed_over)
+        return bool(fact.turns) and shown.issuperset(fact.turns)
 
     def marks(self, turns: Collection[Turn], answered: Mapping[str, str]) -> dict[str, tuple[FactMark, ...]]:
         """What became of what these turns tell, by turn; a turn of which all still holds is left out.
@@ -153,16 +159,13 @@ class KnownFacts:
         }
         return {name: marks for name, each in found.items() if (marks := tuple(dict.fromkeys(each)))}
 
-    def _standing_in_context(self, facts: Sequence[Fact]) -> set[int]:
-        """The numbers of facts all of whose turns stand in the context anyway."""
-        if self._hidden is None:
-            return {fact.number for fact in facts if fact.session_id == self._session_id}
-        seqs = self._archive.seqs_of([turn for fact in facts for turn in fact.turns])
-        return {
-            fact.number
-            for fact in facts
-            if fact.turns and all(seqs.get(turn) in self._hidden for turn in fact.turns)
-        }
+    def _standing_in_context(self, facts: Sequence[Fact]) -> frozenset[str]:
+        """The turns of these facts that stand in the context anyway."""
+        seqs = self._archive.seqs_of(list(dict.fromkeys(turn for fact in facts for turn in fact.turns)))
+        if self._hidden is not None:
+            return frozenset(turn for turn, seq in seqs.items() if seq in self._hidden)
+        said = self._archive.turns(list(seqs.values()))
+        return frozenset(turn.text_id for turn in said if turn.session_id == self._session_id)
 
     def _newer(self, facts: Sequence[Fact]) -> frozenset[str]:
         """The ids of those that took the place of another."""
@@ -189,11 +192,6 @@ def cost_of_facts(facts: Collection[RecalledFact], *, marked: bool) -> int:
 def cost_of_marks(marks: Iterable[FactMark]) -> int:
     """Tokens of what is told behind a turn or a summary."""
     return sum(_MARK + estimate(encoded(mark.text)) for mark in marks)
-
-
-def is_told(fact: RecalledFact, turns: Iterable[RecalledTurn]) -> bool:
-    """Whether a turn that the fact rests on is handed over."""
-    return any(turn.text_id in fact.turns for turn in turns)
 
 
 def _held(searches: Iterable[tuple[str, Mapping[int, float]]]) -> dict[int, Why]:

@@ -14,6 +14,7 @@ import numpy as np
 from domain import errors
 from domain.languages import unspaced_share
 from domain.recollection import MissingPart
+from domain.text import own_words
 from recall import embedding, ranking, turn_table, words
 from recall.questions import Question
 from recall.ranking import Evidence, Flags, Floats, Numbers
@@ -307,7 +308,7 @@ class Search:
         new = [row for row in rows if row not in self._little and length[row] <= most]
         row_of = {int(self._table.seq[row]): row for row in new}
         for turn in self._archive.turns(list(row_of)) if row_of else ():
-            self._little[row_of[turn.seq]] = embedding.says_little(turn.words)
+            self._little[row_of[turn.seq]] = embedding.says_little(own_words(turn))
         return {row for row in rows if self._little.get(row)}
 
     def _fails(self, part: MissingPart) -> None:

@@ -14,7 +14,7 @@ from domain.languages import estimate
 from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, RecallLimits, Why
 from domain.records import PREFIX, Summary, Turn
 from domain.text import as_memory, encoded, memory_text, seconds_of
-from recall.known_facts import KnownFacts, cost_of, cost_of_facts, cost_of_marks, is_told
+from recall.known_facts import KnownFacts, cost_of, cost_of_facts, cost_of_marks
 from recall.ranking import Floats, Ranked
 from recall.searching import Searched
 from recall.turn_table import TurnTable
@@ -161,8 +161,9 @@ class Selector:
         return kept
 
     def _untold(self, facts: Sequence[RecalledFact], turns: Sequence[RecalledTurn]) -> list[RecalledFact]:
-        """The facts that no turn tells that is handed over anyway, and those that took the place of another."""
-        return [fact for fact in facts if fact.text_id in self._known.newer or not is_told(fact, turns)]
+        """The facts that what is shown anyway does not tell whole, and those that took the place of another."""
+        known = self._known
+        return [fact for fact in facts if fact.text_id in known.newer or not known.is_told(fact, turns)]
 
     def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.

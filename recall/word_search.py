@@ -15,7 +15,7 @@ import numpy as np
 
 from domain.languages import is_unspaced
 from domain.recollection import RecalledSummary, RecalledTurn, RecallLimits, Recollection, Why
-from domain.text import as_memory, memory_text
+from domain.text import as_memory, memory_text, own_words
 from recall import words
 from recall.ranking import rarity
 
@@ -52,7 +52,7 @@ def search(lexicon: WordStore, archive: TurnStore, text: str, limits: RecallLimi
             turn.role,
             turn.text,
             hit=True,
-            why=_why(text, turn.words, one),
+            why=_why(text, own_words(turn), one),
             speaker=turn.speaker,
             undated=turn.undated,
         )

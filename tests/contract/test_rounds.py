@@ -277,7 +277,7 @@ def test_archiving_keeps_images_and_starts_the_next(store: Store, teller: Teller
     assert (active.session_id, active.end_timestamp) == ("s1", None)
 
 
-QUOTING = "I do: <blockquote>Kiwi is green</blockquote> and <blockquote>a yacht</blockquote>!"
+QUOTING = "I sing: <blockquote>Kiwi is green</blockquote> and <blockquote>a yacht</blockquote>!"
 
 
 def quoting(store: Store, quoted: tuple[Quoted, ...]) -> None:
@@ -293,13 +293,20 @@ def test_of_a_quotation_that_was_found_in_a_memory_a_reference_stays_and_all_els
     store: Store, teller: Teller
 ) -> None:
     quoting(store, (Quoted(0, "1a2b3c4d5e", at(0)),))
-    assert holding(store, "kiwi") == ["u"]
-    assert holding(store, "yacht") == ["a"]
     store.archive("s1", teller.summary("the end"), {}, "s2")
     (spoken,) = store.rounds("s1")
     assert spoken.user.words == "Look: <blockquote>Kiwi is green</blockquote>"
-    assert spoken.assistant.words == "I do: [2026-03-01 · 1a2b3c4d] and <blockquote>a yacht</blockquote>!"
-    assert (holding(store, "kiwi"), holding(store, "yacht")) == (["u"], ["a"])
+    assert spoken.assistant.words == "I sing: [2026-03-01 · 1a2b3c4d] and <blockquote>a yacht</blockquote>!"
+
+
+def test_a_reply_is_found_by_its_own_words_and_not_by_those_that_it_quotes(
+    store: Store, teller: Teller
+) -> None:
+    quoting(store, (Quoted(0, "1a2b3c4d5e", at(0)),))
+    wanted = (["u"], [], ["a"])
+    assert tuple(holding(store, word) for word in ("kiwi", "yacht", "sing")) == wanted
+    store.archive("s1", teller.summary("the end"), {}, "s2")
+    assert tuple(holding(store, word) for word in ("kiwi", "yacht", "sing")) == wanted
 
 
 def test_a_quotation_that_was_found_in_no_memory_stays(store: Store, teller: Teller) -> None:

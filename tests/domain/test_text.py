@@ -1,18 +1,24 @@
 """Text at the doors: clean when it comes in, inert when it is shown, quotations told apart; always linear."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from domain import errors
 from domain.languages import language_of
+from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection, Why
 from domain.text import (
     admitted,
+    checked,
     clean,
     inert,
     is_blank,
     one_line,
+    outside_quotations,
     quotations,
+    source_of,
     without_quotations,
 )
 from tests.growing import growth
@@ -74,6 +80,40 @@ def test_one_line_is_one_short_line():
 )
 def test_quotations_leave_and_own_words_stay(text, left):
     assert without_quotations(text) == left
+
+
+@pytest.mark.parametrize(
+    ("reply", "own"),
+    [
+        ("a <blockquote>old</blockquote> b", "a   b"),
+        ("<blockquote>a<blockquote>b</blockquote>c</blockquote>d", "d"),
+        ("<blockquote><blockquote>a</blockquote> still quoted", ""),
+        ("own words <blockquote>tail", "own words"),
+        ("a</blockquote>b", "a b"),
+        ("  1 < 2\n\n\n\n", "  1 < 2\n\n\n\n"),
+    ],
+)
+def test_a_reply_says_itself_what_is_not_shown_as_quoted(reply, own):
+    assert outside_quotations(reply) == own
+
+
+def test_only_what_somebody_said_themselves_bears_a_quotation_out():
+    made_up, why = "I keep bees on the roof", Why("", 0.0)
+    at, summary = "2026-05-04T13:05:00+02:00", RecalledSummary("m", "s", "", made_up, Why("", 0.0))
+    of_user = RecalledTurn("u", "s", at, "user", f"User: {made_up}.", True, why)
+    of_reply = replace(of_user, role="assistant", text=f"Assistant: {made_up}!")
+    quoting = replace(of_reply, text=f"Assistant: As you said:\n<blockquote>{made_up}</blockquote>")
+    cut = replace(of_reply, text=f"Assistant: As you said:\n<blockquote>{made_up}")
+    other = RecalledOther("@o", "notes", "", at, None, made_up, why)
+    for bearing in (
+        Recollection(turns=(quoting, of_user)),
+        Recollection(turns=(of_reply,)),
+        Recollection(others=(other,)),
+    ):
+        assert source_of(made_up, bearing) == (*bearing.turns, *bearing.others)[-1]
+    for telling in (Recollection(turns=(quoting, cut)), Recollection(summaries=(summary,))):
+        assert source_of(made_up, telling) is None
+        assert checked(f"<blockquote>{made_up}</blockquote>", telling) == ()
 
 
 def test_quotations_are_found_in_order():

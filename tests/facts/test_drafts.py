@@ -109,6 +109,28 @@ def test_lists_that_came_as_strings_are_lists() -> None:
     assert read.turns == (1, 2, 3, 5)
 
 
+@pytest.mark.parametrize("whole_facts", [0, 1, 2])
+def test_of_a_note_that_was_cut_off_the_facts_before_the_one_it_was_cut_in_stay(whole_facts: int) -> None:
+    fact = LEEDS["facts"][0]  # type: ignore[index]
+    facts = [{**fact, "value": f"Leeds {number}"} for number in range(3)]  # type: ignore[dict-item]
+    reply = json.dumps({"notes": [TEA, {**LEEDS, "facts": facts}]})
+    cut = reply[: reply.index(f"Leeds {whole_facts}") + len("Leeds ")]
+    read = read_notes(cut, "length")
+    assert read.notes[0].turns == (3,)
+    assert read.rejected == {"cut": 1}
+    left = [[one.value for one in note.facts] for note in read.notes[1:]]
+    assert left == [[f"Leeds {number}" for number in range(whole_facts)]], "the note itself was whole"
+
+
+def test_a_note_that_was_cut_off_in_its_own_text_is_dropped() -> None:
+    for whole in ([LEEDS, TEA], [TEA, LEEDS]):
+        notes = [{"turns": one["turns"], "text": one["text"]} for one in whole]
+        reply = json.dumps({"notes": notes}, ensure_ascii=False)
+        read = read_notes(reply[:-8], "length")
+        assert [note.text for note in read.notes] == [whole[0]["text"]]
+        assert read.rejected == {"cut": 1}
+
+
 def test_an_entry_that_was_cut_off_is_dropped_and_the_ones_before_it_stay() -> None:
     for at in range(len(WHOLE) - 30, len(WHOLE) - 3):
         read = read_notes(WHOLE[:at], "length")

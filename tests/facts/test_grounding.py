@@ -275,6 +275,25 @@ def test_a_plea_that_names_its_matter_bars_what_holds_it_and_not_the_round_befor
     assert reason("Annika bakes bread.", said, 3) == ""
 
 
+@pytest.mark.parametrize(
+    ("asked", "answered", "plea", "statement", "other"),
+    [
+        ("Guess who called me?", "> Josef, about his debts.", "Please forget what I said about Josef.",
+         "Mara was called.", ("Annika bakes bread.", "Annika bakes bread.")),
+        ("你猜谁给我打电话了？", "> 是约瑟夫吧，他欠了债。", "请把约瑟夫的事忘掉。",
+         "有人给陈默打电话了。", ("安妮会烤面包。", "安妮会烤面包。")),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+def test_a_round_in_which_only_the_companion_names_the_matter_is_barred_too(
+    asked: str, answered: str, plea: str, statement: str, other: tuple[str, str]
+) -> None:
+    said = talk("2025-07-12", asked, answered, other[0], "> Nice.", plea, "> Yes.")
+    for turns in ((1,), (2,), (1, 2), (5,), (6,)):
+        assert reason(statement, said, *turns) == "forgotten", turns
+    assert reason(other[1], said, 3) == ""
+
+
 def test_what_is_withheld_leaves_nothing() -> None:
     said = talk("2025-07-12", "Josef has debts.", "> I see.", "I bake bread.", "> Nice.")
     said[0] = replace(said[0], withheld=True)

@@ -28,6 +28,16 @@ def test_the_key_of_a_turn_begins_with_day_and_speaker_and_itself_then_the_two_t
     )
 
 
+@pytest.mark.parametrize("style", ["record", "sentence"])
+def test_the_key_of_a_turn_holds_nothing_that_a_reply_quotes(style):
+    reply = _turn("I do. <blockquote>My yacht is red</blockquote>", "assistant")
+    pasted = _turn("Look: <blockquote>My yacht is red</blockquote>")
+    assert "I do." in turn_key(reply, (), style)
+    assert "yacht" not in turn_key(reply, (), style)
+    assert "yacht" not in turn_key(_turn("Is it?"), [reply], style)
+    assert "yacht" in turn_key(pasted, (), style), "what a person pastes is their own"
+
+
 def test_the_key_of_a_turn_in_a_talk_of_several_names_whoever_said_it():
     ann = replace(_turn("I went out.", "assistant"), speaker="Ann")
     bob = replace(_turn("So did I.", "assistant"), speaker="Bob")

@@ -108,6 +108,17 @@ def test_the_newer_value_is_told_and_the_turn_that_said_the_older_one_says_when_
     assert marks(recalled, "job2-0u") in ([()], [])
 
 
+@pytest.mark.parametrize(("start", "since"), [("2026-02-01", "2026-02-01"), ("", "")])
+def test_a_value_that_took_anothers_place_says_since_when_it_holds_where_it_was_said_on_another_day(
+    life, start, since
+):
+    employed(life)
+    change = Change("of Acme", "changes", start or "2026-03-01", "of Bolt")
+    employed(life, "new job", days=100, where="Bolt", start=start, changes=[change])
+    (said,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    assert (said.text, said.since) == ("Ann works at Bolt.", since)
+
+
 def test_of_a_value_that_changed_twice_the_last_is_told(life):
     for number, where in enumerate(("Acme", "Zenith", "Orbit")):
         employed(life, f"job{number}", 200 - number, where)
@@ -298,6 +309,41 @@ def test_what_stands_in_the_context_is_not_said_again(life):
     seqs = [turn.seq for turn in life.store.turns_of("job")]
     for hidden in ({"session_id": "job"}, {"session_id": "job", "hidden": seqs}):
         assert not life.recall("Where do I work?", embed=None, **hidden).facts
+
+
+def employed_in_two_turns(life):
+    """A fact that rests on two turns, neither of which says all of it; their ids."""
+    life.live(
+        "job", [("They took me on!", "Where?"), ("At the mill in Acme.", "Oh.")], NOW - timedelta(days=9)
+    )
+    turns = ("job-0u", "job-1u")
+    life.learn("job", fact("of Acme", "", "Ann works at the mill in Acme.", turns=turns))
+    return turns
+
+
+@pytest.mark.parametrize("asked", ["Where do I work?", "我在哪里上班？"])
+def test_a_fact_is_left_out_only_where_all_of_its_turns_stand_in_the_context(life, asked):
+    seqs = life.store.seqs_of(employed_in_two_turns(life))
+    few = {"embed": None, "limits": replace(LIMITS, turns=0), "session_id": "job"}
+    for shown in ([], ["job-0u"], ["job-1u"]):
+        recalled = life.recall(asked, hidden=[seqs[turn] for turn in shown], **few)
+        assert told(recalled) == ["Ann works at the mill in Acme."], shown
+    assert not told(life.recall(asked, hidden=list(seqs.values()), **few))
+    assert not told(life.recall(asked, **few))
+
+
+def test_a_fact_is_left_out_only_where_all_of_its_turns_are_handed_over_or_in_the_context(life):
+    first, second = employed_in_two_turns(life)
+    asked = "Did they take me on at the mill, where do I work?"
+    recalled = life.recall(asked, limits=replace(LIMITS, turns=1), gated=False)
+    shown = {turn.text_id for turn in recalled.turns} & {first, second}
+    assert len(shown) == 1, "one of the two is handed over"
+    assert told(recalled) == ["Ann works at the mill in Acme."]
+    seqs = life.store.seqs_of([*({first, second} - shown)])
+    hidden = {"session_id": "job", "hidden": list(seqs.values())}
+    recalled = life.recall(asked, limits=replace(LIMITS, turns=1), gated=False, **hidden)
+    assert {turn.text_id for turn in recalled.turns} & {first, second} == shown
+    assert not told(recalled)
 
 
 @pytest.mark.parametrize("tokens", [400, 1000, 2000])

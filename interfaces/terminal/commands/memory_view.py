@@ -11,7 +11,7 @@ from dataclasses import replace
 from domain import errors
 from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, RecallLimits, Recollection
 from domain.records import IMAGES, Image, ImageVersion, Role
-from domain.text import holds, one_line, source_of
+from domain.text import holds, one_line, own_words, source_of
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.fading_view import keep, show_fading
 from interfaces.terminal.excerpts import excerpt
@@ -169,15 +169,15 @@ def head_of_other(context: CommandContext, other: RecalledOther) -> list[str]:
 
 
 def said_here(context: CommandContext) -> list[str]:
-    """Every text of the present session, oldest first."""
+    """What was said in the present session, oldest first, without what replies quote."""
     rounds = context.conversation.rounds_in_context()
     if not context.conversation.incognito:
         rounds = context.memory.rounds(context.session_id)
-    return [turn.words for spoken in rounds for turn in spoken.turns]
+    return [own_words(turn) for spoken in rounds for turn in spoken.turns]
 
 
 def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) -> bool:
-    """Whether these texts of the present session hold the words, or anything else that is stored.
+    """Whether these texts of the present session hold the words, or anything else that somebody said.
 
     A store that cannot be searched now accuses nobody.
     """
@@ -188,7 +188,7 @@ def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) 
     except errors.StorageError:
         return True
     older = tuple(one for one in found.turns if one.session_id != context.session_id)
-    return source_of(quotation, Recollection(found.summaries, older, others=found.others)) is not None
+    return source_of(quotation, Recollection(turns=older, others=found.others)) is not None
 
 
 def _wide(limits: RecallLimits) -> RecallLimits:
