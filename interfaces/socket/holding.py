@@ -36,7 +36,15 @@ _SWEEP = 60.0
 #: Requests that are answered at the same time; others wait.
 _AT_ONCE = 64
 #: Why nobody can be let in for the moment: too many open files, too little memory, or whoever came went away again.
-_PASSES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED, errno.EINTR, errno.EAGAIN}
+_PASSES = {
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOBUFS,
+    errno.ENOMEM,
+    errno.ECONNABORTED,
+    errno.EINTR,
+    errno.EAGAIN,
+}
 #: Seconds until the next try then.
 _AGAIN = 0.5
 

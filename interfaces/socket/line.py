@@ -1,11 +1,12 @@
 """The line between programs of one person on one machine: a Unix socket in the data folder, a request a connection.
 
     {"call": "process", "arguments": {"input": "Hello.", "user_id": "me"}}   ->   {"heard": true} {"answer": {...}}
-    {"call": "say", "arguments": {"text": "Hello."}}               ->   {"heard": true} {"event": ...} ... {"answer": {...}}
+    {"call": "say", "arguments": {"text": "Hello."}}    ->   {"heard": true} {"event": ...} ... {"answer": {...}}
 
 Promises: nobody but the person, by the account of the machine, is heard; what a killed program left of a socket holds
-nobody back; a folder whose path is too long for a socket's name is no obstacle where the system can help it; whoever asks
-never waits without end. An error comes over the line as itself. Imports nothing heavy: the terminal looks here before it opens anything.
+nobody back; a folder whose path is too long for a socket's name is no obstacle where the system can help it; whoever
+asks never waits without end. An error comes over the line as itself. Imports nothing heavy: the terminal looks here
+before it opens anything.
 """
 
 from __future__ import annotations
