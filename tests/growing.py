@@ -18,6 +18,8 @@ from typing import Any
 _PATIENCE = 120.0
 #: So much more text is waited for, and so much less is counted, than the size that is given.
 _MORE, _LESS = 8, 30
+#: Of a list that is made on the way, the texts at its beginning are counted too.
+_LOOKED_AT = 100
 
 
 def growth(work: Callable[[str], object], piece: str, size: int = 60_000) -> float:
@@ -59,9 +61,15 @@ class _Counter:
 
     def _take(self, values: dict[str, object]) -> None:
         for value in list(values.values()):
-            if isinstance(value, (str, bytes, bytearray, list)) and id(value) not in self._seen:
-                self._seen[id(value)] = value
-                self.steps += len(value)
+            self._count(value)
+
+    def _count(self, value: object) -> None:
+        if isinstance(value, (str, bytes, bytearray, list)) and id(value) not in self._seen:
+            self._seen[id(value)] = value
+            self.steps += len(value)
+            if isinstance(value, list):
+                for one in value[:_LOOKED_AT]:
+                    self._count(one)
 
 
 @contextmanager
