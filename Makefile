@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help chat test check torture mutate bench bench-recall bench-answers bench-scale bench-serve bench-start docs clean
+.PHONY: help chat test check torture mutate bench bench-recall bench-answers bench-scale bench-serve bench-growth bench-start docs clean
 
 help:
 	@echo 'make chat           set up and start the chat'
@@ -20,6 +20,7 @@ help:
 	@echo 'make bench-scale    measure speed and size'
 	@echo 'make bench-imports  measure bringing along what other programs kept'
 	@echo 'make bench-serve    measure many people at once over HTTP'
+	@echo 'make bench-growth   measure how the memory of the process grows with what is written'
 	@echo 'make bench-start    measure the time to the first prompt'
 	@echo 'make docs           write what is generated from the program: docs/commands.md, tables of the READMEs'
 
@@ -90,6 +91,9 @@ bench-imports: .venv/.ready-dev
 bench-serve: .venv/.ready-dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-serve.txt
 	@$(BIN)/python -m bench.serve $(ARGS)
+
+bench-growth: .venv/.ready-dev
+	@$(BIN)/python -m bench.growth $(ARGS)
 
 bench-start: .venv/.ready-dev
 	@$(BIN)/python -m bench.start $(ARGS)

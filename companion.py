@@ -84,8 +84,10 @@ class Companion:
     def keep_silent(self) -> None:
         """Save in the background what fell silent, and make anew what erasures left behind."""
         if self.turns.acquire(blocking=False):
-            self._let_silent_go()
-            self.turns.release()
+            try:
+                self._let_silent_go()
+            finally:
+                self.turns.release()
         self._keeping().begin()
 
     @property

@@ -19,9 +19,10 @@ if __name__ == "__main__":
 
 import os
 import sys
+import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -57,6 +58,8 @@ HERE = Path(__file__).resolve().parent
 _SETTLE = 2.0
 #: Seconds that a program which holds the memory for others has for letting it go.
 _MAKING_WAY = 10.0
+#: Seconds that one thing to say or ask waits for a program that is soon done, and between two looks.
+_WAITING, _LOOK = 60.0, 0.1
 #: Programs that may each take the memory before a person has it.
 _MOST_HOLDERS = 5
 
@@ -91,9 +94,11 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
     try:
         if (done := _without_chat(settings, debug, options, streams, wishes)) is not None:
             return done
-        if (said := _said_beside(settings, options, streams, wishes)) is not None:
-            return said
-        with _opened(settings, debug, options, streams) as (conversation, lending):
+        with ExitStack() as open_things:
+            opened = _said_or_opened(settings, debug, options, streams, wishes, open_things)
+            if isinstance(opened, Exit):
+                return opened
+            conversation, lending = opened
             warm = warmer(debug.log, then=partial(_ready, conversation, lending))
             connect = partial(Llm, log=debug.log, clock=_now)
             with wired(
@@ -142,6 +147,44 @@ def _without_chat(
     return _check(settings, debug, streams, options, wishes) if options.check else None
 
 
+def _said_or_opened(
+    settings: Settings,
+    debug: DebugLog,
+    options: Options,
+    streams: Streams,
+    wishes: Wishes,
+    open_things: ExitStack,
+) -> Exit | tuple[Conversation, Lending]:
+    """Say it through whoever holds the memory, or open everything here.
+
+    Who has one thing to say or ask waits for a program that is soon done, or soon takes it up: one that holds the
+    memory and has no socket. Raises DataInUse when that takes too long.
+    """
+    until, told = time.monotonic() + _WAITING, False
+    while True:
+        if (said := _said_beside(settings, options, streams, wishes)) is not None:
+            return said
+        try:
+            return open_things.enter_context(_opened(settings, debug, options, streams))
+        except errors.DataInUse as fault:
+            if time.monotonic() > until or not _may_wait(settings, options):
+                raise
+            if not told:
+                waiting = words_for(settings, streams.environment).say("storage.waiting", **fault.details)
+                print(waiting, file=streams.stderr, flush=True)
+            told = True
+        if wishes.stop.wait(_LOOK):
+            raise errors.Interrupted
+
+
+def _may_wait(settings: Settings, options: Options) -> bool:
+    if options.say is None and options.ask is None:
+        return False
+    from interfaces.terminal.beside import is_held, may_be_said_beside
+
+    return may_be_said_beside(options) or not is_held(settings)
+
+
 def _said_beside(settings: Settings, options: Options, streams: Streams, wishes: Wishes) -> Exit | None:
     """One message or question, said to whoever holds the memory; None where nobody does, or there is none."""
     if options.say is None and options.ask is None:
@@ -178,21 +221,20 @@ def chat(repl: Repl) -> None:
 def _opened(
     settings: Settings, debug: DebugLog, options: Options, streams: Streams
 ) -> Iterator[tuple[Conversation, Lending]]:
-    llm = Llm(settings, debug.log, clock=_now)
-    memory = _memory(settings, debug, llm)
-    try:
-        session, resumed = session_to_open(memory, settings, _now())
-        conversation = Conversation(
-            settings, memory, llm, debug.log,
-            session=session, resumed=resumed, clock=_now, new_id=_new_id, incognito=options.incognito,
-        )  # fmt: skip
-        words = words_for(settings, streams.environment)
-        with closing(Lending(conversation, words, debug.log, clock=_now, new_id=_new_id)) as lending:
-            yield conversation, lending
-        conversation.close()
-    finally:
-        memory.close(settle=_SETTLE)
-        llm.close()
+    with closing(Llm(settings, debug.log, clock=_now)) as llm:
+        memory = _memory(settings, debug, llm)
+        try:
+            session, resumed = session_to_open(memory, settings, _now())
+            conversation = Conversation(
+                settings, memory, llm, debug.log,
+                session=session, resumed=resumed, clock=_now, new_id=_new_id, incognito=options.incognito,
+            )  # fmt: skip
+            words = words_for(settings, streams.environment)
+            with closing(Lending(conversation, words, debug.log, clock=_now, new_id=_new_id)) as lending:
+                yield conversation, lending
+            conversation.close()
+        finally:
+            memory.close(settle=_SETTLE)
 
 
 def _memory(settings: Settings, debug: DebugLog, llm: Llm) -> Memory:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -118,26 +118,26 @@ class Memory(Knowing):
         make_private_folder(folder)
         self._owner = Owner(folder, clock)
         self._owner.acquire()
-        try:
+        with ExitStack() as opened:  # what is opened here is let go again where the rest fails
+            opened.callback(self._owner.release)
             self._store: Store = SqliteStore(folder / "memory.db", tokens, log)
-        except BaseException:
-            self._owner.release()
-            raise
-        self.tree = Tree(self._store, clock, new_id)
-        self._images = Images(folder / "persona", self._store, clock, log)
-        self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_lost)
-        self.others: Others | None = None
-        if external:
-            from recall.others import Others
+            opened.callback(self._store.close)
+            self.tree = Tree(self._store, clock, new_id)
+            self._images = Images(folder / "persona", self._store, clock, log)
+            self.past = Past(self._store, clock, new_id, self._tell_index, self._lines_lost)
+            self.others: Others | None = None
+            if external:
+                from recall.others import Others
 
-            self.others = Others(external, folder, embedder, log)
-        besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
-        self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
-        self.fading = FadingVerbs(self._store, self.eraser, clock, self._tell_index)
-        self.doors = DoorVerbs(
-            self._store, self.eraser,
-            clock=clock, new_session_id=self._session_id, tell_index=self._tell_index,
-        )  # fmt: skip
+                self.others = Others(external, folder, embedder, log)
+            besides, searched = (scrubbers, of_others(folder)), [folder, *also_searched]
+            self.eraser = Eraser(self._store, self._images, searched, self._scrub_index, tokens, *besides)
+            self.fading = FadingVerbs(self._store, self.eraser, clock, self._tell_index)
+            self.doors = DoorVerbs(
+                self._store, self.eraser,
+                clock=clock, new_session_id=self._session_id, tell_index=self._tell_index,
+            )  # fmt: skip
+            opened.pop_all()
 
     # -- opening and closing -------------------------------------------------------------------------------------
 

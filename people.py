@@ -28,7 +28,7 @@ from pathlib import Path
 from threading import Condition, Lock
 
 from companion import Companion
-from domain.errors import DataInUse, EmbeddingError, UsageError
+from domain.errors import DataInUse, EmbeddingError, StorageError, UsageError
 from domain.settings import Settings
 from domain.workers import AT_ONCE, Again, Worker, Workers
 from jobs.background import Background
@@ -270,7 +270,10 @@ class People:
         if time.monotonic() >= self._keep_at:
             self._keep_at = time.monotonic() + _KEEP_EVERY
             for companion in self.open_now():
-                companion.keep_silent()
+                try:
+                    companion.keep_silent()
+                except StorageError as fault:  # the memories of others are not to wait for this one
+                    self.log.error("sessions could not be looked at", exc_info=fault)
         return max(0.0, self._keep_at - time.monotonic())
 
     def _next_to_close(self, spare: int = 0) -> _Place | None:

@@ -292,7 +292,7 @@ def _environment(asked: argparse.Namespace) -> dict[str, str]:
 
 
 @contextmanager
-def _people(asked: argparse.Namespace) -> Iterator[People]:
+def opened(asked: argparse.Namespace) -> Iterator[People]:
     import config
     from interfaces.debug_log import DebugLog
     from llm import Llm
@@ -324,7 +324,7 @@ def _serve(asked: argparse.Namespace) -> None:
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    with _people(asked) as people:
+    with opened(asked) as people:
         people.prepare()
         server = uvicorn.Server(uvicorn.Config(make_app(people, "bench"), log_level="warning", backlog=2_000))
         print(listening.getsockname()[1], flush=True)
@@ -339,7 +339,7 @@ def _talk(asked: argparse.Namespace) -> None:
     from conversation import Conversation
     from domain.workers import Stop
 
-    with _people(asked) as people, people.companion("me") as me:
+    with opened(asked) as people, people.companion("me") as me:
         people.prepare()
         me.memory.start()
         costs = []

@@ -45,11 +45,18 @@ def connected(base: str, **more: str) -> dict[str, str]:
     return {"OPENAI_API_BASE": base, "OPENAI_API_KEY": KEY, "CHAT_MODEL": MODEL, **more}
 
 
-def started(home: Path, *arguments: str, piped: bool = True, **settings: str) -> subprocess.Popen[bytes]:
-    """The program, begun, with its data and logs under ``home``; something is piped in, or nothing is."""
+def started(
+    home: Path, *arguments: str, piped: bool = True, script: Path = ROOT / "main.py", **settings: str
+) -> subprocess.Popen[bytes]:
+    """The program, begun, with its data and logs under ``home``; something is piped in, or nothing is.
+
+    ``script`` begins it in another way than ``main.py``.
+    """
     chosen = environment(home, LOG_DIR=str(home / "logs"), **settings)
+    if script != ROOT / "main.py":
+        chosen["PYTHONPATH"] = str(ROOT)
     return Piped(
-        [sys.executable, str(ROOT / "main.py"), "--data-dir", str(home / "data"), *arguments],
+        [sys.executable, str(script), "--data-dir", str(home / "data"), *arguments],
         env=chosen, cwd=home, stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip

@@ -234,3 +234,85 @@ def test_one_turn_can_be_followed_through_a_bounded_number_of_files(
         sys.setprofile(None)
     assert "conversation" in entered
     assert len(entered) <= MOST_FILES_OF_A_TURN, sorted(entered)
+
+
+CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "thread_time"}
+
+
+def reads_clock(node: ast.AST, names: set[str]) -> bool:
+    """Whether a clock of ``time`` is read in here, or one of these names stands for what was read from one."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "time":
+            if part.attr.removesuffix("_ns") in CLOCKS:
+                return True
+        elif isinstance(part, ast.Name) and part.id in names:
+            return True
+    return False
+
+
+def clock_names(tree: ast.AST, helpers: set[str]) -> set[str]:
+    """Names that stand for what was read from a clock, or came from ``helpers``, and functions that return such."""
+    names = set(helpers)
+    while True:
+        found = set(names)
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, (ast.Assign, ast.AnnAssign))
+                and node.value
+                and reads_clock(node.value, names)
+            ):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                found |= {
+                    one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)
+                }
+            elif isinstance(node, ast.FunctionDef):
+                returns = [one.value for one in ast.walk(node) if isinstance(one, ast.Return) and one.value]
+                found |= {node.name} if any(reads_clock(value, names) for value in returns) else set()
+        if found == names:
+            return names
+        names = found
+
+
+def clock_asserts(source: str) -> list[int]:
+    """The lines that assert something of a clock; a loop that waits for a condition may give up with one."""
+    tree = ast.parse(source)
+    functions = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)]
+    helpers = {one.name for one in functions if one.name in clock_names(one, set())}
+    waiting = {id(one) for loop in ast.walk(tree) if isinstance(loop, ast.While) for one in ast.walk(loop)}
+    return [
+        node.lineno
+        for function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assert) and id(node) not in waiting
+        if reads_clock(node.test, clock_names(function, helpers))
+    ]
+
+
+def test_no_test_measures_time() -> None:
+    found = {
+        str(path.relative_to(ROOT)): lines
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if (lines := clock_asserts(path.read_text(encoding="utf-8")))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "measures"),
+    [
+        ("began = time.monotonic()\n    work()\n    assert time.monotonic() - began < 10", True),
+        (
+            "began = time.perf_counter_ns()\n    took = time.perf_counter_ns() - began\n    assert took < 10",
+            True,
+        ),
+        ("def seconds():\n        return time.process_time()\n    assert seconds() < 2", True),
+        ("end = time.monotonic() + 60\n    while not ready():\n        assert time.monotonic() < end", False),
+        ("assert longest(work) < 10", True),
+        ("assert steps(work) < 10", False),
+    ],
+)
+def test_what_measures_time_is_told_from_what_waits(body: str, measures: bool) -> None:
+    helper = (
+        "def longest(work):\n    began = time.monotonic()\n    work()\n    return time.monotonic() - began\n"
+    )
+    assert bool(clock_asserts(f"import time\n{helper}def test():\n    {body}\n")) is measures

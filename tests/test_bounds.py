@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from collections.abc import Callable
 
 import pytest
@@ -126,10 +125,8 @@ def test_a_message_of_one_megabyte_is_taken_and_one_byte_more_is_not(tmp_path) -
     with ScriptedServer() as server:
         server.script("Long.")
         fits = "x" * MAX_INPUT_BYTES
-        began = time.monotonic()
         ran = run(tmp_path, "-p", "-", given=fits, **connected(server.base))
         assert (ran.code, ran.out) == (0, "Long.\n"), ran.err
-        assert time.monotonic() - began < 60
         ran = run(tmp_path, "-p", "-", given=fits + "y", **connected(server.base))
         assert (ran.code, ran.out) == (2, "")
         assert len(ran.err.splitlines()) <= 2

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import config
-from domain.errors import DataInUse, UsageError
+from domain.errors import DataInUse, StorageError, UsageError
 from domain.workers import Stop
 from llm import Llm
 from models.chat import Patience
@@ -314,6 +314,28 @@ def test_a_session_that_fell_silent_is_saved_by_itself_and_one_that_is_talked_in
         until(lambda: not ann.busy)
         assert ann.memory.session(silent.session_id).status == "archived"
         assert ann.memory.session(talked_in.session_id).status == "active"
+
+
+def test_a_fault_of_the_disk_in_the_background_keeps_nobody_from_talking(served, clock, monkeypatch) -> None:
+    def fail(*_: object) -> bool:
+        raise StorageError
+
+    with served.people.companion("ann") as ann, served.people.companion("ben") as ben:
+        session = ann.memory.start_session()
+        list(ann.conversation(session).turn("I keep bees.", Stop()))
+        silent = ben.memory.start_session()
+        list(ben.conversation(silent).turn("I keep hens.", Stop()))
+        clock.pass_by(hours=9)
+        monkeypatch.setattr(ann.memory, "fell_silent", fail)
+        served.people._keep_at = 0.0
+        served.people._upkeep.wake()
+        until(lambda: ben.memory.session(silent.session_id).status == "archived")
+        monkeypatch.undo()
+        free: list[bool] = []
+        another = threading.Thread(target=lambda: free.append(ann.turns.acquire(blocking=False)))
+        another.start()  # in a thread of its own: the one that took the lock may take it again
+        another.join(PATIENCE)
+        assert free == [True]
 
 
 def test_many_who_come_at_once_are_written_down_together(tmp_path: Path, clock) -> None:

@@ -2,11 +2,13 @@
 
 Promises: only while the memory is held there is a socket; whoever lets go first answers what is under way; what could
 not be answered because of that is not answered at all, so that it is asked again of the next holder; a fault of one
-request ends nothing else; nothing of what is said is written to a log.
+request ends nothing else, nor does a want of files or threads that passes; where nobody is answered any more there is
+no socket that could be waited at; nothing of what is said is written to a log.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import select
 import socket
@@ -33,6 +35,18 @@ _PATIENCE = 10.0
 _SWEEP = 60.0
 #: Requests that are answered at the same time; others wait.
 _AT_ONCE = 64
+#: Why nobody can be let in for the moment: too many open files, too little memory, or whoever came went away again.
+_PASSES = {
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOBUFS,
+    errno.ENOMEM,
+    errno.ECONNABORTED,
+    errno.EINTR,
+    errno.EAGAIN,
+}
+#: Seconds until the next try then.
+_AGAIN = 0.5
 
 
 class Holding:
@@ -87,30 +101,53 @@ class Holding:
     # -- inside --------------------------------------------------------------------------------------------------
 
     def _run(self, bound: socket.socket) -> None:
-        while not self._closing.is_set:
-            try:
-                came, _ = bound.accept()
-            except OSError as fault:
-                if not self._closing.is_set:
-                    self._log.error("the socket was lost", exc_info=fault)
-                return
-            self._places.acquire()
-            with self._changed:
-                self._open.add(came)
+        try:
+            while not self._closing.is_set:
+                self._let_in(bound)
+        except OSError as fault:
+            if not self._closing.is_set:
+                self._log.error("the socket was lost", exc_info=fault)
+        finally:
+            self.close()
+
+    def _let_in(self, bound: socket.socket) -> None:
+        """Have the next one answered. Raises OSError where nobody ever will be."""
+        try:
+            came, _ = bound.accept()
+        except OSError as fault:
+            if self._closing.is_set or fault.errno not in _PASSES:
+                raise
+            self._put_off(fault)
+            return
+        self._places.acquire()
+        with self._changed:
+            self._open.add(came)
+        try:
             threading.Thread(target=self._answer, args=(came,), name="asked", daemon=True).start()
+        except RuntimeError as fault:  # there are too many threads
+            self._leave(came)
+            self._put_off(fault)
+
+    def _put_off(self, fault: Exception) -> None:
+        self._log.error("nobody can be let in for the moment", exc_info=fault)
+        self._closing.wait(_AGAIN)
+
+    def _leave(self, came: socket.socket) -> None:
+        self._places.release()
+        came.close()
+        with self._changed:
+            self._open.discard(came)
+            self._changed.notify_all()
 
     def _answer(self, came: socket.socket) -> None:
         try:
             if line.is_ours(came) and (asked := line.received(came, _PATIENCE)):
+                line.send(came, {"heard": True})
                 self._do(came, str(asked.get("call")), asked.get("arguments"))
-        except (Gone, TimeoutError, ValueError):
+        except (OSError, ValueError):
             pass  # whoever asked is gone, or asked for nothing
         finally:
-            self._places.release()
-            came.close()
-            with self._changed:
-                self._open.discard(came)
-                self._changed.notify_all()
+            self._leave(came)
 
     def _do(self, came: socket.socket, call: str, arguments: Any) -> None:
         given = arguments if isinstance(arguments, dict) else {}

@@ -1,11 +1,12 @@
 """The line between programs of one person on one machine: a Unix socket in the data folder, a request a connection.
 
-    {"call": "process", "arguments": {"input": "Hello.", "user_id": "me"}}   ->   {"answer": {...}}
-    {"call": "say", "arguments": {"text": "Hello."}}                          ->   {"event": ...} ... {"answer": {...}}
+    {"call": "process", "arguments": {"input": "Hello.", "user_id": "me"}}   ->   {"heard": true} {"answer": {...}}
+    {"call": "say", "arguments": {"text": "Hello."}}    ->   {"heard": true} {"event": ...} ... {"answer": {...}}
 
 Promises: nobody but the person, by the account of the machine, is heard; what a killed program left of a socket holds
-nobody back; a folder whose path is too long for a socket's name is no obstacle where the system can help it. An error
-comes over the line as itself. Imports nothing heavy: the terminal looks here before it opens anything.
+nobody back; a folder whose path is too long for a socket's name is no obstacle where the system can help it; whoever
+asks never waits without end. An error comes over the line as itself. Imports nothing heavy: the terminal looks here
+before it opens anything.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import socket
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, SupportsFloat
 
@@ -31,8 +33,10 @@ _AT_ONCE = 65_536
 #: Seconds between two looks at whether Ctrl-C was pressed.
 _LOOK = 0.1
 _WAITING = 64
-#: Seconds in which whoever is at the other end has to take in a line.
-_SENDING = 30.0
+#: Seconds in which whoever is at the other end has to take in a line, and in which a request is taken up.
+_SENDING, _HEARD = 30.0, 30.0
+#: Seconds without a word after which a request that was taken up is given up.
+_ANSWERING = 600.0
 
 
 class Gone(ConnectionError):
@@ -100,27 +104,36 @@ def asked(
     call: str,
     arguments: Mapping[str, object],
     stop: Stop | None = None,
-    patience: float | None = None,
+    *,
+    taken_up: float = _HEARD,
+    patience: float = _ANSWERING,
 ) -> Iterator[dict[str, Any]]:
     """What comes for a request, one object after another, the answer last.
 
-    Raises Gone, Interrupted, TimeoutError after ``patience`` seconds of silence, and what went wrong there.
+    Raises Gone, Interrupted, Unreachable where it is not ``taken_up`` within so many seconds, or after ``patience``
+    seconds of silence, and what went wrong there.
     """
     with connected(folder) as line:
         send(line, {"call": call, "arguments": arguments})
-        for came in _lines(line, stop, patience):
-            if isinstance(error := came.get("error"), errors.OldFriendError):
-                raise error
-            yield came
-            if "answer" in came:
-                return
+        patient = _Patience(taken_up)
+        try:
+            for came in _lines(line, stop, patient):
+                if isinstance(error := came.get("error"), errors.OldFriendError):
+                    raise error
+                patient.seconds = patience
+                if "heard" not in came:
+                    yield came
+                if "answer" in came:
+                    return
+        except TimeoutError as fault:
+            raise errors.Unreachable("socket.silent", seconds=round(patient.seconds)) from fault
     raise Gone("no answer")
 
 
 def gave_way(folder: Path, patience: float) -> bool:
     """Ask whoever holds the memory of a folder to let it go; whether it did."""
     try:
-        (answer,) = asked(folder, "give_way", {}, patience=patience)
+        (answer,) = asked(folder, "give_way", {}, taken_up=patience, patience=patience)
     except (OSError, ValueError, errors.OldFriendError):
         return False
     return bool(answer["answer"])
@@ -143,12 +156,19 @@ def send_text(line: socket.socket, text: str) -> None:
         raise Gone(str(fault)) from fault
 
 
+@dataclass
+class _Patience:
+    """How many seconds of silence are waited for; it may change while somebody waits."""
+
+    seconds: float
+
+
 def received(line: socket.socket, patience: float) -> dict[str, Any] | None:
     """The first object that comes; None where none does."""
-    return next(_lines(line, None, patience), None)
+    return next(_lines(line, None, _Patience(patience)), None)
 
 
-def _lines(line: socket.socket, stop: Stop | None, patience: float | None) -> Iterator[dict[str, Any]]:
+def _lines(line: socket.socket, stop: Stop | None, patience: _Patience) -> Iterator[dict[str, Any]]:
     held = b""
     for part in _parts(line, stop, patience):
         held += part
@@ -158,7 +178,7 @@ def _lines(line: socket.socket, stop: Stop | None, patience: float | None) -> It
             raise Gone("a line that never ends")
 
 
-def _parts(line: socket.socket, stop: Stop | None, patience: float | None) -> Iterator[bytes]:
+def _parts(line: socket.socket, stop: Stop | None, patience: _Patience) -> Iterator[bytes]:
     line.settimeout(_LOOK)
     silent = 0.0
     while True:
@@ -168,7 +188,7 @@ def _parts(line: socket.socket, stop: Stop | None, patience: float | None) -> It
             silent += _LOOK
             if stop is not None and stop.is_set:
                 raise errors.Interrupted from None
-            if patience is not None and silent >= patience:
+            if silent >= patience.seconds:
                 raise
             continue
         except OSError as fault:

@@ -33,8 +33,6 @@ from people import ME, People
 
 #: Seconds for a memory to be held by somebody who can be asked, and between two looks.
 _PATIENCE, _LOOK = 20.0, 0.05
-#: Seconds that one request may take.
-_ANSWERING = 600.0
 #: Seconds that somebody for whom we made way has for taking the memory.
 _WAY = 5.0
 #: What stores something, and so is named, so that it is stored once however often it is asked.
@@ -95,7 +93,7 @@ class SharedMemory:
             finally:
                 self._leave()
         try:
-            came = list(line.asked(self._folder, name, arguments, patience=_ANSWERING))
+            came = list(line.asked(self._folder, name, arguments))
             return VERBS[name].answer.model_validate_json(json.dumps(came[-1]["answer"]))
         except Gone:
             self._hold()

@@ -34,7 +34,7 @@ def say_beside(settings: Settings, options: Options, streams: Streams, wishes: W
 
     Raises what went wrong there, and Unreachable where it went away.
     """
-    if options.here or options.new or not _is_message(options) or not _is_held(settings):
+    if not may_be_said_beside(options) or not is_held(settings):
         return None
     beside = _Beside(settings, options, streams, words_for(settings, streams.environment), wishes)
     try:
@@ -43,14 +43,18 @@ def say_beside(settings: Settings, options: Options, streams: Streams, wishes: W
         raise errors.Unreachable("socket.lost") from fault
 
 
-def _is_message(options: Options) -> bool:
+def may_be_said_beside(options: Options) -> bool:
+    """Whether it is nothing about the present session, so that whoever holds the memory can be asked to take it."""
+    if options.here or options.new:
+        return False
     if options.ask is not None:
         return True
     entered = parse(Typed(clean(options.say or "").strip()), BY_NAME)
     return options.json or isinstance(entered, TypedMessage | Farewell)
 
 
-def _is_held(settings: Settings) -> bool:
+def is_held(settings: Settings) -> bool:
+    """Whether somebody holds the memory who can be asked."""
     try:
         line.connected(settings.data_dir).close()
     except line.Gone:

@@ -8,8 +8,10 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from domain import errors
@@ -39,18 +41,48 @@ _METADATA_CACHE = 32 << 20
 _ARENA_MAX, _ARENAS = -8, 2
 
 
-def connect(folder: Path) -> Any:
-    """A connection with bounded caches. The import takes a second, so it waits until here.
+def connect(folder: Path, session: Any = None) -> Any:
+    """A connection with the caches of a ``session``, or with none. The import takes a second, so it waits until here.
 
-    Raises StorageError ``index.folder_name`` where no try will ever succeed.
+    LanceDB caches 32 KB for every commit, of versions that nobody asks for again: caches are for what is searched on
+    the disk. Raises StorageError ``index.folder_name`` where no try will ever succeed.
     """
     if _CONTROL.search(str(folder.absolute())):
         raise errors.StorageError(HOPELESS, path=one_line(str(folder)))
     load()
     import lancedb
 
-    session = lancedb.Session(_INDEX_CACHE, _METADATA_CACHE)
+    session = session or lancedb.Session(0, 0)
     return lancedb.connect(folder, read_consistency_interval=timedelta(0), session=session)
+
+
+class Caches:
+    """The caches of all tables that this process searches on the disk: one session, so one bound for all of them.
+
+    It knows a table by its folder and version. A folder that is opened again may hold another table by now, whose
+    versions count from one again: it begins a new session, which those opened later share.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._session: Any = None
+        self._folders: set[Path] = set()
+
+    def of(self, folder: Path) -> Any:
+        """The session for a table that is opened now."""
+        import lancedb
+
+        with self._lock:
+            if self._session is None or folder in self._folders:
+                self._session, self._folders = lancedb.Session(_INDEX_CACHE, _METADATA_CACHE), set()
+            self._folders.add(folder)
+            return self._session
+
+
+@cache
+def caches() -> Caches:
+    """Those of this process."""
+    return Caches()
 
 
 def load() -> None:

@@ -59,7 +59,9 @@ class Vectors:
         self._in_memory = InMemoryIndex(0, most_in_memory)
         self.state: State = "closed"
         self._log = log
+        #: What is written to, and beside it the same table with caches, once it is searched on the disk.
         self._table: Any = None
+        self._searched: tuple[Any, Any] = (None, None)
         self._dimension = 0
 
     def open(self, model: str, dimension: int) -> None:
@@ -92,7 +94,7 @@ class Vectors:
 
     def close(self) -> None:
         """Let the table go; safe to call twice."""
-        self._table = None
+        self._table, self._searched = None, (None, None)
         self._hold_in_memory(0)
         self.state = "closed"
 
@@ -134,7 +136,7 @@ class Vectors:
             found = held.search(query.astype("float32"), exclude_session, limit)
         else:
             with self._faults("search"):
-                found = nearest.search_outside(table, query, kind, exclude_session, limit)
+                found = nearest.search_outside(self._on_disk(table), query, kind, exclude_session, limit)
         hits = list(map(Hit._make, found))
         if self._log.isEnabledFor(logging.DEBUG):
             self._say(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in hits])
@@ -207,6 +209,14 @@ class Vectors:
             nearest.optimize(table)
             lance.give_back_memory()
             lance.make_private_below(self.folder)
+
+    def _on_disk(self, table: Any) -> Any:
+        """The table as it is searched on the disk: with the caches that all tables of this process share."""
+        of, searched = self._searched
+        if of is not table:
+            searched = lance.connect(self.folder, lance.caches().of(self.folder)).open_table(_TABLE)
+            self._searched = (table, searched)
+        return searched
 
     def _hold_in_memory(self, dimension: int) -> None:
         self._dimension = dimension

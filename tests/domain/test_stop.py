@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 
 import pytest
 
@@ -16,9 +15,7 @@ def test_whoever_waits_is_woken_by_another_thread():
     stop = Stop()
     timer = threading.Timer(0.05, stop.set)
     timer.start()
-    began = time.monotonic()
-    assert stop.wait(60)
-    assert time.monotonic() - began < 30
+    assert stop.wait(3_600)
     timer.join()
 
 

@@ -96,18 +96,16 @@ def test_the_reply_tells_model_tokens_and_time(server, llm):
     server.script(say("Hi.", prompt_tokens=123))
     reply = played(llm.chat(ASKED, Stop())).reply
     assert (reply.model, reply.prompt_tokens, reply.completion_tokens) == ("scripted-model", 123, 5)
-    assert 0 < reply.seconds < 60
+    assert reply.seconds > 0
 
 
 def test_stopped_before_the_first_word_nothing_counts(server, llm):
     server.script(hang)
     stop = Stop()
     timer = stop_soon(stop, server)
-    began = time.monotonic()
     found = played(llm.chat(ASKED, stop))
     timer.join()
     assert isinstance(found.error, errors.Interrupted)
-    assert time.monotonic() - began < 60.0
 
 
 def test_stopped_while_thinking_nothing_counts(server, llm):
@@ -120,30 +118,20 @@ def test_stopped_while_thinking_nothing_counts(server, llm):
 def test_stopped_after_the_first_word_the_reply_is_what_was_shown(server, llm):
     server.script(stream(delta(content="Once upon "), end="open"))
     stop = Stop()
-    stopped_at = []
-
-    def stopping(event, _):
-        if isinstance(event, TextDelta):
-            stop.set()
-            stopped_at.append(time.monotonic())
-
-    found = played(llm.chat(ASKED, stop), stopping)
+    found = played(llm.chat(ASKED, stop), lambda event, _: isinstance(event, TextDelta) and stop.set())
     assert (found.reply.text, found.reply.finish) == ("Once upon", "interrupted")
-    assert time.monotonic() - stopped_at[0] < 60.0
 
 
 def test_stopped_while_a_retry_is_due_it_is_not_tried(server):
     server.script(status(500))
-    llm = models_at(server.base, patience=Patience(first=300.0, most=300.0))
+    llm = models_at(server.base, patience=Patience(first=3_600.0, most=3_600.0))
     stop = Stop()
     timer = stop_soon(stop, server)
-    began = time.monotonic()
     found = played(llm.chat(ASKED, stop))
     timer.join()
     llm.close()
     assert isinstance(found.error, errors.Interrupted)
     assert len(server.requests) == 1
-    assert time.monotonic() - began < 10.0
 
 
 def test_a_stopped_call_lets_go_of_the_connection(server, llm):

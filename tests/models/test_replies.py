@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from itertools import chain
 
 import pytest
@@ -15,6 +14,7 @@ from domain.languages import estimate, estimate_all, is_truncated
 from domain.text import harmless
 from models.client import lines
 from models.replies import Collected, Part, Repair, ThinkingSplitter, without_stray_thinking
+from tests.growing import growth
 from tests.talking import said
 
 
@@ -180,12 +180,6 @@ def test_only_a_count_far_below_says_that_a_prompt_was_cut(counted, estimated, c
     assert is_truncated(counted, estimated) is cut_off
 
 
-def seconds_of(work, size):
-    began = time.thread_time()
-    work(size)
-    return time.thread_time() - began
-
-
 def collect(text: str, chunk: int) -> None:
     collected = Collected()
     for at in range(0, len(text), chunk):
@@ -224,9 +218,4 @@ WORKS = {
 
 @pytest.mark.parametrize("work", WORKS.values(), ids=WORKS)
 def test_work_grows_with_the_length_of_a_reply_and_no_faster(work):
-    small = large = float("inf")
-    for _ in range(5):  # other programs only ever add to a time
-        small, large = min(small, seconds_of(work, 60_000)), min(large, seconds_of(work, 480_000))
-        if large < 0.05 or large / small < 8 * 3:
-            return
-    assert large / small < 8 * 3
+    assert growth(lambda given: work(len(given)), "x") < 9

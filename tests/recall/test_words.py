@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -15,6 +14,7 @@ from recall import words
 from recall.finder import Finder
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn
+from tests.growing import growth
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,7 @@ def test_sqlite_keeps_every_token_as_it_is(text):
 
 
 def test_work_grows_with_the_length_of_the_text_and_no_faster():
-    def spent(size: int) -> float:
-        text = "quick_sort北京Aa1" * (size // 14)
-        started = time.thread_time()
-        words.tokens(text)
-        return time.thread_time() - started
-
-    assert min(spent(160_000) for _ in range(3)) < 12 * min(spent(20_000) for _ in range(3)) + 0.05
+    assert growth(words.tokens, "quick_sort北京Aa1", 30_000) < 9
 
 
 #: Twenty things a person said, and thirteen questions each of which one of them answers.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -17,7 +18,10 @@ from pathlib import Path
 import pytest
 
 from domain import errors
+from memory import Memory
+from recall.embedding import HashedEmbedder
 from storage.owner import Owner
+from tests.conftest import Count, SetClock
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 HOUSE = Path(__file__).parents[2]
@@ -133,3 +137,19 @@ def test_a_file_in_place_of_the_folder_is_a_storage_error(tmp_path: Path) -> Non
     (tmp_path / "data").write_text("not a folder")
     with pytest.raises(errors.StorageError):
         owner(tmp_path / "data").acquire()
+
+
+def test_a_memory_that_fails_to_open_leaves_its_folder_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: SetClock, new_id: Count
+) -> None:
+    def fail(*_: object) -> None:
+        raise errors.StorageError
+
+    def opened() -> Memory:
+        return Memory(tmp_path, HashedEmbedder(), clock=clock, new_id=new_id, log=logging.Logger("test"))
+
+    with monkeypatch.context() as broken:
+        broken.setattr("memory.Images", fail)
+        with pytest.raises(errors.StorageError):
+            opened()
+    opened().close()

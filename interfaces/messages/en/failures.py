@@ -83,6 +83,7 @@ FAILURES = {
     "embedding": "The embedding model gave nothing that can be used now. Recall goes on by words; vectors are made later.",
     # -- storage
     "storage.failed": "The data folder cannot be used ({reason}). Look at its disk and permissions.",
+    "storage.waiting": "Waiting for another Old Friend (process {pid}) that uses the memory …",
     "storage.in_use": "Another Old Friend (process {pid} on {host}, since {since}) uses {path}. Close it, or choose another --data-dir.",
     "storage.damaged": (
         "The database {path} is damaged ({reason}). It was left as it is. Copy it aside, then put a backup in its place."

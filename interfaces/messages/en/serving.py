@@ -51,6 +51,7 @@ SERVING = {
     "socket.unknown_call": "There is no call {given}.",
     "socket.invalid": "The arguments are not as they should be: {problems}",
     "socket.lost": "The Old Friend that holds the memory went away before it had answered. Try again.",
+    "socket.silent": "The Old Friend that holds the memory did not answer for {seconds} seconds. Try again; if it stays so, close it.",
     "mcp.no_such_person": "There is no memory {given} for this token. Leave user_id out for the memory that the token opens.",
     "mcp.unexpected": "Something went wrong here, and nothing was stored by this call. Go on without the memory.",
     # -- what a caller is told

@@ -82,6 +82,7 @@ FAILURES = {
     "embedding": "向量模型给出的东西现在不能用。回忆改用词语，向量以后补上。",
     # -- 存储
     "storage.failed": "数据文件夹不能用（{reason}）。请看看磁盘和权限。",
+    "storage.waiting": "另一个老友（进程 {pid}）正在用这份记忆，稍等……",
     "storage.in_use": "另一个老友（{host} 上的进程 {pid}，自 {since} 起）正在用 {path}。请关掉它，或另选 --data-dir。",
     "storage.damaged": "数据库 {path} 损坏了（{reason}），没有动它。请把它复制到别处，再放回一份备份。",
     "storage.differs": (

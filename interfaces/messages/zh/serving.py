@@ -51,6 +51,7 @@ SERVING = {
     "socket.unknown_call": "没有 {given} 这个调用。",
     "socket.invalid": "参数不合要求：{problems}",
     "socket.lost": "持有记忆的那个老友还没回答就退出了。请再试一次。",
+    "socket.silent": "持有记忆的那个老友 {seconds} 秒没有回应。请再试一次；还是这样就把它关掉。",
     "mcp.no_such_person": "这个令牌没有名为 {given} 的记忆。不写 user_id 就是令牌自己的那份记忆。",
     "mcp.unexpected": "这里出了错，这次调用没有存下任何东西。请不用记忆继续。",
     # -- 对调用者说的

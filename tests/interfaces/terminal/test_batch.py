@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.house import Mind, marked
-from tests.interfaces.terminal.pseudo import ROOT
-from tests.program import connected, ended, interrupted, run, started
+from tests.interfaces.terminal.pseudo import ROOT, Terminal, environment
+from tests.program import connected, ended, interrupted, run, started, stored
+from tests.served import until
 from tests.server import ScriptedServer, closed_port, hang, say, status
 
 
@@ -116,21 +118,98 @@ def test_a_failure_for_good_is_1_and_one_that_may_pass_is_3(tmp_path: Path, serv
     assert gone.out == ""
 
 
-def test_data_in_use_is_4_and_says_by_whom(tmp_path: Path, server: ScriptedServer) -> None:
+def hanging(home: Path, server: ScriptedServer, **settings: str) -> subprocess.Popen[bytes]:
+    """A run that holds the memory until its model answers, or it is interrupted."""
+    first = started(home, "--env-file", str(home / "env"), "-p", "x", piped=False, **settings)
+    until(lambda: server.chats)
+    return first
+
+
+def begins(home: Path, lines: str) -> Path:
+    """A script that begins the program after these lines, which may change its module ``main``."""
+    script = home / "begin.py"
+    script.write_text(f"import sys, main\n{lines}\nsys.exit(main.main())\n")
+    return script
+
+
+def waits(process: subprocess.Popen[bytes], holder: subprocess.Popen[bytes]) -> str:
+    """The line by which a run says that it waits for another."""
+    assert process.stderr
+    line = process.stderr.readline().decode()
+    assert f"process {holder.pid}" in line
+    return line
+
+
+def test_data_in_use_is_4_and_says_by_whom_once_patience_has_ended(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
     server.script(hang)
     settings = connected(server.base)
-    first = started(tmp_path, "--env-file", str(tmp_path / "env"), "-p", "x", **settings)
-    assert first.stdin
-    first.stdin.close()
-    first.stdin = None
-    until = time.monotonic() + 60
-    while not server.chats and time.monotonic() < until:
-        time.sleep(0.02)
-    second = said(tmp_path, "-p", "y", **settings)
+    first = hanging(tmp_path, server, **settings)
+    hasty = begins(tmp_path, "main._WAITING = 0.3")
+    where = ("--env-file", str(tmp_path / "env"))
+    second = ended(started(tmp_path, *where, "-p", "y", piped=False, script=hasty, **settings))
     assert second.code == 4
-    assert f"process {first.pid}" in second.err
+    assert f"(process {first.pid} on" in second.err.splitlines()[-1]
+    assert "Close it" in second.err
     first.send_signal(signal.SIGINT)
     assert ended(first).code == 130
+
+
+@pytest.mark.parametrize("option", ["-p", "--ask"])
+def test_one_message_waits_for_another_that_is_under_way(
+    tmp_path: Path, server: ScriptedServer, option: str
+) -> None:
+    answer = threading.Event()
+    server.script(lambda exchange: answer.wait(120) and say("First.")(exchange))
+    server.answer = lambda request: "Second."
+    settings = connected(server.base, RECALL_PLANNING="off")
+    first = hanging(tmp_path, server, **settings)
+    second = started(tmp_path, "--env-file", str(tmp_path / "env"), option, "x y", piped=False, **settings)
+    waits(second, first)
+    assert second.poll() is None
+    answer.set()
+    assert ended(first).out == "First.\n"
+    done = ended(second)
+    assert (done.code, done.out) == (0, "Second.\n")
+    assert [one.user for one in stored(tmp_path)] == ["x", "x y"][: 2 if option == "-p" else 1]
+
+
+def test_ctrl_c_ends_a_message_that_waits(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(hang)
+    settings = connected(server.base)
+    first = hanging(tmp_path, server, **settings)
+    second = started(tmp_path, "--env-file", str(tmp_path / "env"), "-p", "y", piped=False, **settings)
+    waits(second, first)
+    second.send_signal(signal.SIGINT)
+    assert ended(second).code == 130
+    first.send_signal(signal.SIGINT)
+    assert ended(first).code == 130
+
+
+def test_a_message_in_the_first_seconds_of_a_chat_waits_until_the_chat_takes_it(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(say("It is noon."))
+    settings = connected(server.base)
+    slow = begins(
+        tmp_path,
+        f"import pathlib, time\nready, go = main._ready, pathlib.Path({str(tmp_path / 'go')!r})\n"
+        "def late(*given):\n    while not go.exists(): time.sleep(0.01)\n    ready(*given)\nmain._ready = late",
+    )
+    where = ("--data-dir", str(tmp_path / "data"), "--env-file", str(tmp_path / "env"))
+    surroundings = environment(tmp_path, LOG_DIR=str(tmp_path / "logs"), PYTHONPATH=str(ROOT), **settings)
+    with closing(Terminal([sys.executable, str(slow), *where], surroundings, 24, 80)) as chat:
+        chat.prompt()
+        beside = started(tmp_path, *where[2:], "-p", "What time is it?", piped=False, **settings)
+        assert beside.stderr
+        assert beside.stderr.readline().startswith(b"Waiting")
+        (tmp_path / "go").touch()
+        done = ended(beside)
+        assert (done.code, done.out) == (0, "It is noon.\n")
+        chat.say("/exit")
+        assert chat.ended() == 0
+    assert [one.user for one in stored(tmp_path)] == ["What time is it?"]
 
 
 def test_ctrl_c_while_a_line_is_awaited_ends_with_130(tmp_path: Path) -> None:
@@ -346,11 +425,12 @@ def test_beside_an_open_chat_one_line_says_who_holds_the_data_and_what_to_do(tmp
     holding = started(tmp_path, "--env-file", str(tmp_path / "env"), "--batch", "-")
     assert holding.stderr
     holding.stderr.readline()
-    done = said(tmp_path, "-p", "hello")
+    hasty = begins(tmp_path, "main._WAITING = 0.3")
+    where = ("--env-file", str(tmp_path / "env"))
+    done = ended(started(tmp_path, *where, "-p", "hello", piped=False, script=hasty))
     ended(holding)
     assert done.code == 4
-    assert len(done.err.splitlines()) == 1
-    assert f"process {holding.pid}" in done.err
+    assert f"(process {holding.pid} on" in done.err.splitlines()[-1]
     assert "Close it" in done.err
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -14,6 +13,7 @@ from interfaces.terminal.markdown.inline import settled
 from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import cells_of
+from tests.growing import growth
 
 SAMPLE = """
 # A *title*
@@ -212,11 +212,8 @@ def test_any_text_can_be_shown_and_ends_its_line(text: str) -> None:
     "piece", ["*a ", "*a\n", "**", "[a", "`x", "_a*", "![a](", "word ", "字", "- item\n", "> q\n", "| a |\n"]
 )
 def test_work_grows_with_the_length_and_not_faster(piece: str) -> None:
-    def seconds(count: int) -> float:
-        began = time.process_time()
-        settled(piece * count, ("words",), final=True)
-        shown(*[piece * 20] * (count // 20))
-        return time.process_time() - began
+    def show(given: str) -> None:
+        settled(given, ("words",), final=True)
+        shown(*(given[at : at + 40] for at in range(0, len(given), 40)))
 
-    seconds(200)
-    assert seconds(8000) < 60 * seconds(400) + 0.5
+    assert growth(show, piece, 4_000) < 9

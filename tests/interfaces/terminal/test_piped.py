@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
@@ -17,6 +16,7 @@ from domain import errors
 from interfaces.interrupting import Wishes
 from interfaces.terminal.batch import inputs_of, lines_of
 from interfaces.terminal.parsing import Typed
+from tests.growing import steps
 
 
 @contextmanager
@@ -63,13 +63,10 @@ def test_a_block_that_never_ends_is_refused_after_what_stood_before_it() -> None
         next(found)
 
 
-def test_a_huge_line_takes_time_by_its_length_and_not_faster() -> None:
-    def seconds(megabytes: int) -> float:
+def test_the_work_for_a_huge_line_grows_with_its_length_and_not_faster() -> None:
+    def read(megabytes: int) -> None:
         with piping(b"x" * (megabytes * 1_000_000)) as stream:
-            began = time.process_time()
             (line,) = lines_of(stream, Wishes())
             assert len(line) == megabytes * 1_000_000
-            return time.process_time() - began
 
-    seconds(1)
-    assert seconds(80) < 40 * max(0.005, seconds(5)) + 0.2
+    assert steps(lambda: read(16)) < 8 * steps(lambda: read(4))

@@ -82,12 +82,11 @@ def test_what_the_work_raises_is_raised_here() -> None:
 
 def test_work_that_does_not_heed_the_stop_is_abandoned_and_closed_at_its_next_event() -> None:
     blocked, stop = Blocked(), Stop()
-    work, began = blocked.events(), time.monotonic()
+    work = blocked.events()
     with pytest.raises(errors.Interrupted):
         for event in Pump().run(work, stop, patience=0.1):
             if isinstance(event, Beat):
                 stop.set()
-    assert time.monotonic() - began < 30
     assert not blocked.closed.is_set()
     blocked.go.set()
     assert blocked.closed.wait(30)

@@ -10,13 +10,16 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from domain import errors
 from domain.vectors import Hit, VectorRow
+from storage.vectors import lance
 from storage.vectors.table import Vectors, normalised
 
 HOUSE = Path(__file__).parents[3]
@@ -29,6 +32,18 @@ def vectors(tmp_path: Path, log: logging.Logger, request: pytest.FixtureRequest)
     opened.open("model-1", DIMENSION)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def sessions(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Every session of LanceDB that is begun from now on, each of which has caches of its own."""
+    import lancedb
+
+    begun: list[Any] = []
+    begin = lancedb.Session
+    monkeypatch.setattr("lancedb.Session", lambda *bounds: begun.append(begin(*bounds)) or begun[-1])
+    monkeypatch.setattr(lance, "caches", cache(lance.Caches))
+    return begun
 
 
 def random_vectors(count: int, dimension: int = DIMENSION, seed: int = 1) -> np.ndarray:
@@ -374,3 +389,48 @@ def test_an_interrupt_stays_an_interrupt(vectors: Vectors) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         vectors.rebuild("m", DIMENSION, interrupted())
+
+
+def test_what_is_written_fills_no_cache_while_all_rows_are_searched_in_memory(
+    tmp_path: Path, log: logging.Logger, sessions: list[Any]
+) -> None:
+    opened = Vectors(tmp_path / "vectors", log)
+    opened.open("model-1", DIMENSION)
+    empty = [session.size_bytes for session in sessions]
+    for at in range(40):
+        opened.upsert(rows(1, first=at))
+        assert found(opened, rows(1)[0].vector, 1)
+    opened.upkeep()
+    assert [session.size_bytes for session in sessions] == empty
+    opened.close()
+
+
+def test_all_tables_that_are_searched_on_the_disk_share_their_caches(
+    tmp_path: Path, log: logging.Logger, sessions: list[Any]
+) -> None:
+    tables = [Vectors(tmp_path / f"{at}", log, most_in_memory=0) for at in range(3)]
+    for table in tables:
+        table.open("model-1", DIMENSION)
+        table.upsert(rows(20))
+    empty = len(sessions)
+    for table in tables:
+        for query in rows(20):
+            assert found(table, query.vector, 1) == [query.text_id]
+    assert len(sessions) == empty + 1
+    assert sessions[-1].size_bytes > 10_000
+    for table in tables:
+        table.close()
+
+
+def test_a_table_that_is_made_anew_is_searched_with_nothing_of_the_old_one(
+    tmp_path: Path, log: logging.Logger, sessions: list[Any]
+) -> None:
+    table = Vectors(tmp_path / "vectors", log, most_in_memory=0)
+    table.open("model-1", DIMENSION)
+    table.upsert(rows(20))
+    assert found(table, rows(1)[0].vector, 1) == ["t0"]
+    old = sessions[-1]
+    table.rebuild("model-1", DIMENSION, [rows(20, first=100, seed=2)])
+    assert found(table, rows(20, seed=2)[3].vector, 1) == ["t103"]
+    assert sessions[-1] is not old
+    table.close()
