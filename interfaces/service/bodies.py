@@ -274,16 +274,15 @@ class ErasureProof(_Body):
 
 
 class ForgetResponse(_Body):
-    """What was erased with a memory, and the proof. Without ``found`` there was no such memory."""
+    """What was erased with a memory, and the proof."""
 
     status: Success = "success"
     id: str
-    found: bool
     turns: Count
     summaries: Count
     notes: Count
     facts: Count
-    proof: ErasureProof | None
+    proof: ErasureProof
 
 
 class ProfileFact(_Body):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from domain.errors import UsageError
 from domain.facts import Relation
 from domain.recollection import RecallLimits, Recollection
 from domain.text import admitted
@@ -193,21 +194,23 @@ class MemoryService:
         return RememberResponse(id=turn.text_id, text=turn.words, date=moment(turn.timestamp), new=stored.new)
 
     def forget(self, memory_id: str, user_id: str) -> ForgetResponse:
-        """Erase a memory and what was drawn from it out of every file, and prove it."""
+        """Erase a memory and what was drawn from it out of every file, and prove it.
+
+        Raises UsageError where there is no such memory.
+        """
         if not self._knows(user_id):
-            return _nothing_forgotten(memory_id)
+            raise UsageError("memory.unknown", given=memory_id)
         with self._people.companion(user_id) as companion:
             with companion.turns, companion.background.paused():
                 chosen = companion.memory.scope_of(memory_id)
                 proof = companion.memory.erase(chosen) if chosen else None
             if proof is None:
-                return _nothing_forgotten(memory_id)
+                raise UsageError("memory.unknown", given=memory_id)
             if companion.memory.renewals():
                 self._watch.listen(user_id)
             self._watch.heard(user_id, self._sessions(companion))
         return ForgetResponse(
             id=memory_id,
-            found=True,
             turns=len(chosen.turns),
             summaries=len(chosen.summaries),
             notes=len(chosen.notes),
@@ -358,7 +361,3 @@ def _debugged(answer: _Answer, text: str, *, would_store: bool) -> DebugResponse
         metadata=plain.metadata,
         debug=findings,
     )
-
-
-def _nothing_forgotten(memory_id: str) -> ForgetResponse:
-    return ForgetResponse(id=memory_id, found=False, turns=0, summaries=0, notes=0, facts=0, proof=None)
