@@ -17,7 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from interfaces.http.callers import Caller
+from interfaces.http.callers import PERSON_HEADER, TEXT_HEADERS, Caller, text_of
 from interfaces.http.error_answers import Problem, Problems
 from interfaces.http.page import router as page_files
 from people import Registry
@@ -72,7 +72,7 @@ class Guards:
                 await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        problem = self._stranger(headers) or self._formless(headers)
+        problem = self._stranger(headers) or self._formless(headers) or self._unreadable(headers)
         if problem is None and scope["path"] not in OPEN_PATHS:
             caller = await self._caller(headers, scope)
             problem = None if caller else self._problems.of(401, "served.unauthenticated")
@@ -102,17 +102,27 @@ class Guards:
             return None
         return self._problems.of(415, "served.not_json")
 
+    def _unreadable(self, headers: Headers) -> Problem | None:
+        """A header that carries text and is not UTF-8: read otherwise, it would name somebody else."""
+        for name in TEXT_HEADERS:
+            try:
+                list(map(text_of, headers.getlist(name)))
+            except UnicodeDecodeError:
+                return self._problems.of(400, "served.not_utf8", header=name)
+        return None
+
     async def _caller(self, headers: Headers, scope: Scope) -> Caller | None:
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         shown = secret.strip() if scheme.lower() == "bearer" else ""
         self._lookups = self._lookups or CapacityLimiter(_LOOKING_UP)
-        return await to_thread.run_sync(self._known, shown, scope, limiter=self._lookups)
+        named = tuple(filter(None, map(text_of, headers.getlist(PERSON_HEADER))))
+        return await to_thread.run_sync(self._known, shown, scope, named, limiter=self._lookups)
 
-    def _known(self, secret: str, scope: Scope) -> Caller | None:
+    def _known(self, secret: str, scope: Scope, named: tuple[str, ...]) -> Caller | None:
         if secret and (token := self._registry.token_of(secret)):
-            return Caller(token)
+            return Caller(token, named)
         near = self._only_here and _is_here((scope.get("client") or ("",))[0])
-        return Caller(None) if near and not self._registry.tokens() else None
+        return Caller(None, named) if near and not self._registry.tokens() else None
 
 
 def _is_address(name: str) -> bool:

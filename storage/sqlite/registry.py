@@ -73,10 +73,6 @@ class Token:
     created_at: str
     revoked_at: str | None
 
-    def speaks_for(self, person: str) -> bool:
-        """Whether this person's memory may be used with it."""
-        return self.revoked_at is None and self.person in (EVERYBODY, person)
-
 
 @dataclass(frozen=True)
 class Instruction:
