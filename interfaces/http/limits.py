@@ -71,7 +71,7 @@ class _Spent:
         self._tokens = tokens
 
 
-class Refused(Exception):
+class OverLimit(Exception):
     """A request that is not answered otherwise."""
 
     def __init__(self, problem: Problem) -> None:
@@ -91,7 +91,7 @@ class _UnderWay:
 
     @contextmanager
     def request(self, caller: Caller) -> Iterator[Callable[[str | None], None]]:
-        """While one request is under way: what to call with whose memory it uses. Raises Refused where that is full."""
+        """While one request is under way: what to call with whose memory it uses. Raises OverLimit where that is full."""
         held: set[tuple[str | None, str]] = set()
 
         def admit(person: str | None) -> None:
@@ -100,7 +100,7 @@ class _UnderWay:
                 if key in held:
                     return
                 if self._counts.get(key, 0) >= self._most:
-                    raise Refused(self._full())
+                    raise OverLimit(self._full())
                 self._counts[key] = self._counts.get(key, 0) + 1
                 held.add(key)
 
@@ -155,7 +155,7 @@ class Limits:
             with self._counted(scope.setdefault("state", {})):
                 body = await self._body(scope, receive)
                 await self._app(scope, _again(body, receive), send)
-        except Refused as refused:
+        except OverLimit as refused:
             await self._problems.answer(scope["path"], refused.problem)(scope, receive, send)
         except _Gone:
             return
@@ -183,7 +183,7 @@ class Limits:
             use.came.popleft()
         if len(use.came) >= self._per_minute:
             wait = use.came[0] + _MINUTE - now
-            raise Refused(self._problems.of(429, "served.too_often", wait=wait, most=self._per_minute))
+            raise OverLimit(self._problems.of(429, "served.too_often", wait=wait, most=self._per_minute))
 
     def _check_day(self, use: _Use) -> None:
         now = self._now()
@@ -192,18 +192,18 @@ class Limits:
         if 0 < self._tokens_per_day <= use.tokens:
             midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo)
             wait = (midnight - now).total_seconds()
-            raise Refused(self._problems.of(429, "served.too_much", wait=wait, most=self._tokens_per_day))
+            raise OverLimit(self._problems.of(429, "served.too_much", wait=wait, most=self._tokens_per_day))
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         told = Headers(scope=scope).get("content-length", "")
         if told.isdecimal() and len(told) < 20 and int(told) > self._largest:
-            raise Refused(self._too_large())
+            raise OverLimit(self._too_large())
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._read(receive)
         except TimeoutError:
             problem = self._problems.of(408, "served.too_slow", seconds=round(self._timeout))
-            raise Refused(problem) from None
+            raise OverLimit(problem) from None
 
     async def _read(self, receive: Receive) -> bytes:
         body = bytearray()
@@ -213,7 +213,7 @@ class Limits:
                 raise _Gone
             body += message.get("body", b"")
             if len(body) > self._largest:
-                raise Refused(self._too_large())
+                raise OverLimit(self._too_large())
             if not message.get("more_body", False):
                 return bytes(body)
 

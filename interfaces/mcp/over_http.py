@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from interfaces.http.callers import Caller
-from interfaces.http.limits import Refused
+from interfaces.http.limits import OverLimit
 from interfaces.mcp.server import Ctx, Declined, make_server
 from interfaces.messages import Words, choose
 from interfaces.service.memory_service import MemoryService
@@ -62,5 +62,5 @@ def _person(ctx: Ctx, named: str) -> str:
         return caller.person(named or None)
     except HTTPException as fault:
         raise LookupError(named) from fault
-    except Refused as fault:
+    except OverLimit as fault:
         raise Declined(fault.problem.message) from fault

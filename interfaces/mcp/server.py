@@ -29,7 +29,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from domain import errors
 from interfaces.mcp import descriptions
-from interfaces.mcp.arguments import invalid, unknown
+from interfaces.mcp.tool_arguments import invalid, unknown
 from interfaces.messages import Words
 from interfaces.service import bodies
 from interfaces.socket.verbs import Memories
