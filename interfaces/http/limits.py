@@ -91,7 +91,7 @@ class _UnderWay:
 
     @contextmanager
     def request(self, caller: Caller) -> Iterator[Callable[[str | None], None]]:
-        """While one request is under way: what to call with whose memory it uses. Raises OverLimit where that is full."""
+        """While one request is under way: what to call with whose memory it uses, which raises OverLimit."""
         held: set[tuple[str | None, str]] = set()
 
         def admit(person: str | None) -> None:
