@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
 from domain.workers import Stop
-from interfaces.http import chat_api, docs_page, health, memory_api, openai_api, page_api
+from interfaces.http import admin_api, chat_api, docs_page, health, memory_api, openai_api, page_api
 from interfaces.http.accounts import AccountOf, account_of
 from interfaces.http.error_answers import Detail, ErrorBody, Problems, detail, documented
 from interfaces.http.guards import Guards, HostNames
@@ -61,6 +61,7 @@ def make_app(
     add_door(app, memory_api.router(app.state.service), memory_api.error_form, ErrorResponse)
     add_door(app, openai_api.router(people), openai_api.refused, openai_api.Refused)
     add_door(app, page_api.router(people))
+    add_door(app, admin_api.router(people, app.state.service))
     add_mcp(app, people, app.state.service, version)
     app.add_middleware(
         Limits,

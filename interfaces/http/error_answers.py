@@ -96,6 +96,8 @@ _USAGE = {
     "instruction.unknown": 404,
     "input.too_long": 413,
     "memory.unknown": 404,
+    "person.unknown": 404,
+    "person.owner": 409,
     "person.unnamed": 400,
     "person.two": 400,
 }

@@ -285,6 +285,39 @@ class ForgetResponse(_Body):
     proof: ErasureProof
 
 
+class KnownPerson(_Body):
+    """Somebody who was served, and since when."""
+
+    user_id: str
+    since: str
+
+
+class StoredMemory(_Body):
+    """A fact, or something that was said and by whom. ``id`` is what erasing it takes."""
+
+    id: str
+    kind: Literal["fact", "user", "assistant"]
+    date: str
+    text: str
+
+
+class StoredMemories(_Body):
+    """A part of what is stored of a person; ``more``: there is more behind it."""
+
+    status: Success = "success"
+    memories: tuple[StoredMemory, ...]
+    more: bool
+
+
+class ErasedPerson(_Body):
+    """Who was erased whole, with so many memories, and the proof."""
+
+    status: Success = "success"
+    user_id: str
+    memories: Count
+    proof: ErasureProof
+
+
 class ProfileFact(_Body):
     """A fact that holds now."""
 

@@ -43,7 +43,7 @@ from interfaces.service.watch import Watch
 from jobs.background_queue import BackgroundQueue
 from jobs.consolidating import consolidated
 from memory import Memory, pronouns, resolve
-from people import ME, Companion, People
+from people import ME, Companion, People, Proof
 
 #: So many memories, and so many characters of them, are told at the most; and so many relations.
 _MOST_MEMORIES, _MOST_CHARACTERS, _MOST_RELATIONS = 50, 8_000, 20
@@ -79,7 +79,7 @@ class MemoryService:
     def __init__(self, people: People) -> None:
         self._people = people
         self._consolidating = BackgroundQueue(
-            people.companion, self._consolidate, people.log, at_once=_AT_ONCE
+            people.known_companion, self._consolidate, people.log, at_once=_AT_ONCE
         )
         self._watch = Watch(people, self._consolidating)
 
@@ -244,6 +244,14 @@ class MemoryService:
         memories = tuple(one.remembered for one in kept)
         return DayResponse(user_id=user_id, date=date, memories=memories, truncated=len(kept) < len(told))
 
+    def erase_person(self, user_id: str) -> list[Proof]:
+        """Erase a person whole. Raises UsageError for the one at the terminal, StorageError."""
+        if user_id == ME:
+            raise UsageError("person.owner")
+        proofs = self._people.erase(user_id)
+        self._watch.forget(user_id)
+        return proofs
+
     # -- what goes on by itself ------------------------------------------------------------------------------------
 
     def sweep(self) -> int:
@@ -265,7 +273,7 @@ class MemoryService:
 
     def _knows(self, person: str) -> bool:
         """Whether there is a memory of this person at all; reading makes none."""
-        return person == ME or self._people.registry.knows(person)
+        return self._people.knows(person)
 
     def _consolidate(self, companion: Companion, stop: Stop) -> bool:
         return consolidated(companion.memory, companion.llm, DOOR, stop, self._people.log)

@@ -71,6 +71,8 @@ SERVING = {
     "served.unauthenticated": "A token is needed: Authorization: Bearer TOKEN.",
     "served.not_utf8": "The header {header} has to be UTF-8.",
     "person.unnamed": "This token is for many people, so every call names its person: in user_id, or in the header X-User-Id.",
+    "person.unknown": "Nothing is stored of this person.",
+    "person.owner": "The memories of all others lie below that of the owner, so it is not erased from here. Erase its memories one by one, or at the terminal with /forget.",
     "person.two": "This call names two people. Name one, in user_id or in the header X-User-Id.",
     "served.foreign_host": "This server is not called by that name.",
     "served.foreign_origin": "Pages of other sites may not call this server.",

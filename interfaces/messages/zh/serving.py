@@ -71,6 +71,8 @@ SERVING = {
     "served.unauthenticated": "需要令牌：Authorization: Bearer 令牌。",
     "served.not_utf8": "请求头 {header} 必须是 UTF-8。",
     "person.unnamed": "这个令牌供多人使用，每次调用都要写明是谁：写在 user_id 里，或写在请求头 X-User-Id 里。",
+    "person.unknown": "没有存下这个人的任何内容。",
+    "person.owner": "其他人的记忆都放在主人的文件夹里，所以不能从这里整个删除。请逐条删除，或在终端里用 /forget。",
     "person.two": "这次调用写了两个人。请只写一个：写在 user_id 里，或写在请求头 X-User-Id 里。",
     "served.foreign_host": "这台服务器不叫这个名字。",
     "served.foreign_origin": "其他网站的页面不能调用这台服务器。",
