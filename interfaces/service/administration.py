@@ -44,7 +44,7 @@ class Administration:
     def export(self, person: str) -> IO[bytes]:
         """A ZIP file of all there is of a person, without a name on the disk; whoever reads it closes it.
 
-        ``person.json`` says who it is; each memory is a document of its own, which ``--import`` takes.
+        ``about-person.json`` says who it is; each memory is a document of its own, which ``--import`` takes.
         """
         self._check(person)
         registry = self._people.registry
@@ -56,9 +56,9 @@ class Administration:
         whole = tempfile.TemporaryFile()  # noqa: SIM115 - handed to whoever asked
         try:
             with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
-                file.writestr("person.json", json.dumps(known, ensure_ascii=False, indent=2))
+                file.writestr("about-person.json", json.dumps(known, ensure_ascii=False, indent=2))
                 for number, memory in self._people.folders(person):
-                    name = "memory.json" if number is None else f"memory-of-instruction-{number}.json"
+                    name = "own-memory.json" if number is None else f"memory-of-instruction-{number}.json"
                     # Inside of the memory's own folder: what a crash leaves of it goes with the memory.
                     with tempfile.TemporaryDirectory(prefix=".export-", dir=memory) as folder:
                         write_portable(memory, Path(folder) / name, self._people.clock)

@@ -121,17 +121,17 @@ def test_an_export_holds_all_of_one_person_and_nothing_of_others(tmp_path: Path,
     with zipfile.ZipFile(io.BytesIO(answer.body)) as file:
         names = file.namelist()
         held = {name: file.read(name).decode() for name in names}
-    assert names == ["person.json", "memory.json", "memory-of-instruction-1.json"]
-    person = json.loads(held["person.json"])
+    assert names == ["about-person.json", "own-memory.json", "memory-of-instruction-1.json"]
+    person = json.loads(held["about-person.json"])
     assert person["user_id"] == "ann"
     assert [one["text"] for one in person["system_instructions"]] == ["Be a zeppelin."]
-    assert WORDS in held["memory.json"]
+    assert WORDS in held["own-memory.json"]
     assert "Douban-zeppelin" in held["memory-of-instruction-1.json"]
     assert not any(OTHERS in text for text in held.values())
     assert list((tmp_path / "data").rglob(".export-*")) == []
     home = tmp_path / "elsewhere"
     home.mkdir()
-    (home / "memory.json").write_text(held["memory.json"], encoding="utf-8")
+    (home / "memory.json").write_text(held["own-memory.json"], encoding="utf-8")
     brought = run(home, "--import", str(home / "memory.json"), EMBEDDING_MODEL="built-in")
     assert brought.code == 0, brought.err
     with closing(sqlite3.connect(home / "data" / "memory.db")) as database:
