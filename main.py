@@ -361,7 +361,8 @@ def _speak_mcp(
     )  # fmt: skip
     memory = SharedMemory(settings.data_dir, opened, words)
     with closing(memory):
-        return speak(memory, words, debug.log, wishes, full=options.tools == "full", version=VERSION)
+        full = options.tools == "full"
+        return speak(memory, options.person, words, debug.log, wishes, full=full, version=VERSION)
 
 
 def _app(people: People, only_here: bool) -> FastAPI:

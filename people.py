@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -29,12 +30,13 @@ from threading import Condition, Lock
 
 from companion import Companion
 from domain.errors import DataInUse, EmbeddingError, StorageError, UsageError
+from domain.files import storage_error
 from domain.settings import Settings
 from domain.workers import AT_ONCE, Again, Worker, Workers
 from jobs.background import Background
 from llm import Llm
 from memory import Memory
-from storage.erasure import Scrub
+from storage.erasure import Proof, Scrub
 from storage.proof import Needles
 from storage.sqlite.registry import (
     EVERYBODY,
@@ -54,6 +56,7 @@ __all__ = [
     "Companion",
     "Instruction",
     "People",
+    "Proof",
     "Registry",
     "Scrub",
     "Token",
@@ -126,6 +129,8 @@ class People:
         self._changed = Condition()
         #: Until when a companion is left to another program.
         self._left_alone: dict[Key, float] = {}
+        #: Whose memories are being erased: nobody uses them.
+        self._shut: set[str] = set()
         #: The least recently used first.
         self._places: OrderedDict[Key, _Place] = OrderedDict()
         self._upkeep = Worker("old-friend-people", self._do_upkeep, log)
@@ -156,6 +161,18 @@ class People:
         finally:
             self._leave(place)
 
+    def knows(self, person: str) -> bool:
+        """Whether there is anything of this person."""
+        return person == ME or self.registry.knows(person)
+
+    @contextmanager
+    def known_companion(self, person: str, instruction: int | None = None) -> Iterator[Companion]:
+        """The same for work in the background, which makes no memory anew of whoever was erased. Raises UsageError."""
+        if not self.knows(person):
+            raise UsageError("person.unknown")
+        with self.companion(person, instruction) as companion:
+            yield companion
+
     def open_now(self) -> Iterator[Companion]:
         """Those that are open at this moment, each kept open while it is looked at."""
         with self._changed:
@@ -183,6 +200,38 @@ class People:
         if place:
             self._close(place, _PATIENCE)
 
+    def folders(self, person: str) -> Iterator[tuple[int | None, Path]]:
+        """Where the memories of a person lie, each with the number of its system instruction."""
+        numbers = [one.number for one in self.registry.instructions(person)]
+        for number in (None, *numbers):
+            folder = folder_of(self.settings.data_dir, person, number)
+            if (folder / "memory.db").exists():
+                yield number, folder
+
+    def erase(self, person: str) -> list[Proof]:
+        """Erase a person whole: what each memory holds, with proof, then the folder, and last what is known of them.
+
+        Not for ``me``, below whose folder all others lie. Cut short by a crash, it can be begun again. Whoever asks for
+        one of these memories meanwhile raises DataInUse.
+        """
+        assert person != ME
+        with self._alone(person):
+            proofs = []
+            for _, folder in self.folders(person):
+                memory = self._memory(folder, person)
+                try:
+                    proofs.append(memory.erase(memory.scope_of_everything()))
+                finally:
+                    memory.close(patience=_PATIENCE)
+            place = folder_of(self.settings.data_dir, person).parent
+            try:
+                if place.exists():
+                    shutil.rmtree(place)
+            except OSError as fault:
+                raise storage_error(fault, place) from fault
+            self.registry.remove(person)
+        return proofs
+
     def close(self) -> None:
         """Close every memory; what is in use is waited for."""
         with self._changed:
@@ -195,8 +244,30 @@ class People:
 
     # -- opening and letting go ----------------------------------------------------------------------------------
 
+    @contextmanager
+    def _alone(self, person: str) -> Iterator[None]:
+        """While nothing of a person is open, and nobody opens it."""
+        in_use = DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
+        with self._changed:
+            if person in self._shut:
+                raise in_use
+            self._shut.add(person)
+        try:
+            with self._changed:
+                own = [place for key, place in self._places.items() if key[0] == person]
+                if not self._changed.wait_for(lambda: not any(one.users for one in own), _PATIENCE):
+                    raise in_use
+            for place in own:
+                self._close(place, _PATIENCE)
+            yield
+        finally:
+            with self._changed:
+                self._shut.discard(person)
+
     def _enter(self, key: Key) -> _Place:
         with self._changed:
+            if key[0] in self._shut:
+                raise DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
             place = self._places.setdefault(key, _Place(key))
             self._places.move_to_end(key)
             place.users += 1
@@ -230,11 +301,7 @@ class People:
             raise UsageError("instruction.unknown", number=number)
         met = self._meeting.submit(self.registry.meet, person)  # two writes to the disk, side by side
         folder = folder_of(self.settings.data_dir, person, number)
-        memory = Memory(
-            folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
-            also_searched=[self.settings.log_dir], scrubbers=self._scrubbers(folder), workers=self.index_workers,
-            external=self.settings.external_memories if person == ME else (),
-        )  # fmt: skip
+        memory = self._memory(folder, person)
         try:
             met.result()
         except BaseException:
@@ -245,6 +312,13 @@ class People:
         return Companion(
             person, instruction, settings, memory, self.llm, self.log, background, self.clock, self.new_id
         )
+
+    def _memory(self, folder: Path, person: str) -> Memory:
+        return Memory(
+            folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
+            also_searched=[self.settings.log_dir], scrubbers=self._scrubbers(folder), workers=self.index_workers,
+            external=self.settings.external_memories if person == ME else (),
+        )  # fmt: skip
 
     def _scrubbers(self, folder: Path) -> list[Scrub]:
         return [self._one_at_a_time(scrub) for scrub in self._scrubbers_of(folder)]

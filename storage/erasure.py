@@ -102,6 +102,21 @@ class Eraser:
         """Everything that the person asked to have forgotten, and what was made from it."""
         return self._with_derived(self.store.withheld())
 
+    def everything(self) -> ErasureScope:
+        """All that was ever said here, and what was made from it."""
+        turns = list(self._every_turn())
+        flying = [one.session_id for one in self.store.every_in_flight()]
+        summarised = [one.session_id for one in self.store.every_summary()]
+        chosen = self._with_derived(turns, [*summarised, *flying])
+        return replace(
+            chosen,
+            in_flight=tuple(flying),
+            pins=tuple(pin for image in IMAGES for pin in self.store.pins(image)),
+            chapters=_each(self.store.chapters()),
+            file_names=tuple(one.name for one in self.store.imports()),
+            **self._known(turns, self.store.every_note(), self.store.facts()),
+        )
+
     def words(self, words: str) -> ErasureScope:
         """Everything that holds these words, in any case, and what was made from it."""
         wanted = same(words)

@@ -170,6 +170,10 @@ class MemoryReader:
         """A whole session and what was made from it."""
         return self.eraser.session(session_id)
 
+    def scope_of_everything(self) -> ErasureScope:
+        """All that was ever said, and what was made from it."""
+        return self.eraser.everything()
+
     def scope_of_words(self, words: str) -> ErasureScope:
         """Everything that holds these words, in any case, and what was made from it."""
         return self.eraser.words(words)

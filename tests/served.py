@@ -35,6 +35,7 @@ from interfaces.http.app import add_door, make_app
 from interfaces.http.callers import Calling, Stopping
 from interfaces.http.limits import Text
 from interfaces.http.serving import Running, listening
+from interfaces.service.memory_service import MemoryService
 from jobs.keeping import session_to_open
 from llm import Llm
 from people import People, Registry, registry_in
@@ -68,6 +69,7 @@ class Server:
     registry: Registry | None = None
     people: People | None = None
     running: Running | None = None
+    service: MemoryService | None = None
     process: subprocess.Popen[str] | None = None
     lines: list[str] = field(default_factory=list)
 
@@ -173,7 +175,9 @@ def here(
             add_door(app, *door)
         running = Running(app, bound, grace, log)
         try:
-            yield Server(bound.getsockname()[1], registry=registry, people=people, running=running)
+            yield Server(
+                bound.getsockname()[1], registry=registry, people=people, running=running, service=app.state.service
+            )  # fmt: skip
         finally:
             running.leave()
             running.ended(PATIENCE)

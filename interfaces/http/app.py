@@ -11,7 +11,8 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
 from domain.workers import Stop
-from interfaces.http import chat_api, docs_page, health, memory_api, openai_api, page_api
+from interfaces.http import admin_api, chat_api, docs_page, health, memory_api, openai_api, page_api
+from interfaces.http.accounts import AccountOf, account_of
 from interfaces.http.error_answers import Detail, ErrorBody, Problems, detail, documented
 from interfaces.http.guards import Guards, HostNames
 from interfaces.http.limits import Limits
@@ -30,11 +31,14 @@ _SWEEP = 60
 _TOKEN = HTTPBearer(auto_error=False, scheme_name="token", description="A token of --token add.")
 
 
-def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI:
+def make_app(
+    people: People, version: str, *, only_here: bool = True, account_of: AccountOf = account_of
+) -> FastAPI:
     """All doors over HTTP, on these people's memories. ``people`` is closed by whoever opened it.
 
     ``only_here``: nobody but this machine can reach the server, so whoever has no token may be let in as long as there
-    are none. ``app.state.stop`` is set when the server ends and what is under way is no longer waited for.
+    are none, and ``account_of`` the connection is the account that the server runs in. ``app.state.stop`` is set when
+    the server ends and what is under way is no longer waited for.
     """
     settings = people.settings
     problems = Problems(Words(choose(settings.language, {})), people.log)
@@ -57,6 +61,7 @@ def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI
     add_door(app, memory_api.router(app.state.service), memory_api.error_form, ErrorResponse)
     add_door(app, openai_api.router(people), openai_api.refused, openai_api.Refused)
     add_door(app, page_api.router(people))
+    add_door(app, admin_api.router(people, app.state.service))
     add_mcp(app, people, app.state.service, version)
     app.add_middleware(
         Limits,
@@ -67,7 +72,14 @@ def make_app(people: People, version: str, *, only_here: bool = True) -> FastAPI
         now=people.clock,
     )
     names = HostNames(settings.server_names.split(","))
-    app.add_middleware(Guards, problems=problems, registry=people.registry, names=names, only_here=only_here)
+    app.add_middleware(
+        Guards,
+        problems=problems,
+        registry=people.registry,
+        names=names,
+        only_here=only_here,
+        account_of=account_of,
+    )
     problems.handle(app)
     return app
 

@@ -19,7 +19,7 @@ from domain.events import Reply
 from domain.records import Finish
 from domain.text import clean, in_zone
 from domain.workers import Stop
-from interfaces.http.callers import Calling
+from interfaces.http.callers import AsText, Calling, Naming
 from interfaces.http.limits import Affordable, spend
 from interfaces.service.chat_memory import ChatAsked, ChatMemory, ListedMemory
 from interfaces.service.held_history import Said
@@ -146,7 +146,7 @@ def router(people: People) -> APIRouter:
         yield
         service.close()
 
-    routes = APIRouter(prefix="/api/v1", lifespan=life)
+    routes = APIRouter(prefix="/api/v1", lifespan=life, dependencies=[Naming])
     _add_chat(routes, service)
     _add_memories(routes, service, people)
     _add_instructions(routes, people)
@@ -159,15 +159,16 @@ def _add_chat(routes: APIRouter, service: ChatMemory) -> None:
         body: ChatBody,
         caller: Calling,
         request: Request,
-        x_session_id: Annotated[str | None, Header()] = None,
+        x_session_id: Annotated[str | None, AsText, Header()] = None,
     ) -> ChatReply:
         """Answer the last message, with what is remembered of those before."""
         messages = tuple(Said(one.role, one.content) for one in body.messages)
         if not any(one.role == "user" for one in messages):
             raise HTTPException(422, "messages: nothing in them was said by the user")
         asked = ChatAsked(messages, body.system_instruction_id, x_session_id, body.options())
+        person = caller.person()
         with _told():
-            answered = service.chat(caller.person(), asked, _stop_of(request))
+            answered = service.chat(person, asked, _stop_of(request))
         reply = answered.reply
         spend(
             request,

@@ -1,6 +1,6 @@
 """What goes wrong, as a status and a body: once, for all doors, in one table.
 
-    UsageError          422  (404 where there is no such thing, 413 where it is too long)
+    UsageError          422  (400 where nobody is named, 404 where there is no such thing, 413 where it is too long)
     Interrupted         503  the server is ending
     ModelError          502  and 504 too late, 503 a fault, 429 too many requests, 413 too long, 422 filtered
     EmbeddingError      503
@@ -92,7 +92,15 @@ _TABLE = (
     _Row(errors.OldFriendError, 500, "served.unexpected"),
 )
 #: Where the arguments of a caller are to blame, by what is said of them; 422 otherwise.
-_USAGE = {"instruction.unknown": 404, "input.too_long": 413}
+_USAGE = {
+    "instruction.unknown": 404,
+    "input.too_long": 413,
+    "memory.unknown": 404,
+    "person.unknown": 404,
+    "person.owner": 409,
+    "person.unnamed": 400,
+    "person.two": 400,
+}
 #: What the phrases of HTTP, which differ from one version of Python to the next, do not name for good.
 _CODES = {413: "too_large", 422: "invalid_request"}
 #: What every operation may answer beside its own.

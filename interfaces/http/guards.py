@@ -1,13 +1,15 @@
 """What stands before every request: the name it calls us by, the page it comes from, its form, and its token.
 
 Promises: a page of another site reaches nothing, also under a name that was bent to lead here (Host and Origin are
-checked); nothing but JSON is read; without any token only this machine is served, and only the person ``me``; a secret
-is looked up by its digest and written nowhere. These are plain ASGI: a streamed answer passes as it comes.
+checked); nothing but JSON is read; without any token only the account that runs the server is served, on this machine,
+and only the person ``me``; a secret is looked up by its digest and written nowhere. These are plain ASGI: a streamed
+answer passes as it comes.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 from collections.abc import Iterable
 from email.message import Message as Mail
@@ -17,7 +19,8 @@ from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from interfaces.http.callers import Caller
+from interfaces.http.accounts import AccountOf
+from interfaces.http.callers import PERSON_HEADER, TEXT_HEADERS, Caller, text_of
 from interfaces.http.error_answers import Problem, Problems
 from interfaces.http.page import router as page_files
 from people import Registry
@@ -56,7 +59,14 @@ class Guards:
     """Lets a request pass with its ``Caller``, or answers it with 400, 401, 403, 415 or 421."""
 
     def __init__(
-        self, app: ASGIApp, problems: Problems, registry: Registry, names: HostNames, *, only_here: bool
+        self,
+        app: ASGIApp,
+        problems: Problems,
+        registry: Registry,
+        names: HostNames,
+        *,
+        only_here: bool,
+        account_of: AccountOf,
     ) -> None:
         self._app = app
         self._problems = problems
@@ -64,6 +74,7 @@ class Guards:
         self._names = names
         #: Whether only this machine can reach us, so that somebody without a token may be let in.
         self._only_here = only_here
+        self._account_of = account_of
         self._lookups: CapacityLimiter | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,7 +84,7 @@ class Guards:
                 await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        problem = self._stranger(headers) or self._formless(headers)
+        problem = self._stranger(headers) or self._formless(headers) or self._unreadable(headers)
         if problem is None and scope["path"] not in OPEN_PATHS:
             caller = await self._caller(headers, scope)
             problem = None if caller else self._problems.of(401, "served.unauthenticated")
@@ -103,17 +114,35 @@ class Guards:
             return None
         return self._problems.of(415, "served.not_json")
 
+    def _unreadable(self, headers: Headers) -> Problem | None:
+        """A header that carries text and is not UTF-8: read otherwise, it would name somebody else."""
+        for name in TEXT_HEADERS:
+            try:
+                list(map(text_of, headers.getlist(name)))
+            except UnicodeDecodeError:
+                return self._problems.of(400, "served.not_utf8", header=name)
+        return None
+
     async def _caller(self, headers: Headers, scope: Scope) -> Caller | None:
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         shown = secret.strip() if scheme.lower() == "bearer" else ""
         self._lookups = self._lookups or CapacityLimiter(_LOOKING_UP)
-        return await to_thread.run_sync(self._known, shown, scope, limiter=self._lookups)
+        named = tuple(filter(None, map(text_of, headers.getlist(PERSON_HEADER))))
+        return await to_thread.run_sync(self._known, shown, scope, named, limiter=self._lookups)
 
-    def _known(self, secret: str, scope: Scope) -> Caller | None:
+    def _known(self, secret: str, scope: Scope, named: tuple[str, ...]) -> Caller | None:
         if secret and (token := self._registry.token_of(secret)):
-            return Caller(token)
-        near = self._only_here and _is_here((scope.get("client") or ("",))[0])
-        return Caller(None) if near and not self._registry.tokens() else None
+            return Caller(token, named)
+        if self._only_here and not self._registry.tokens() and self._is_ours(scope):
+            return Caller(None, named)
+        return None
+
+    def _is_ours(self, scope: Scope) -> bool:
+        """Whether a request comes from this machine, and from the account that this server runs in."""
+        client, server = scope.get("client"), scope.get("server")
+        if not client or not server or server[1] is None or not _is_here(client[0]):
+            return False
+        return self._account_of(tuple(client), tuple(server)) == os.geteuid()
 
 
 def _is_address(name: str) -> bool:

@@ -2,7 +2,8 @@
 
 Promises: a request counts until the last byte of its answer is out, also a streamed one; a body is read whole before
 anything is done with it, so that neither a slow nor an endless one holds a memory; who asks too much is told when to
-come again, and costs nobody else anything. What the model read and wrote for a reply is counted before the reply is
+come again, and costs nobody else anything. Requests at once are counted for each person, also those of a token for many
+people, from when they name whom they are for. What the model read and wrote for a reply is counted before the reply is
 out, by the day of the person's clock, for as long as the server runs; who has used up a day gets no further reply, and
 all else as before.
 """
@@ -14,8 +15,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from threading import Lock
 from typing import Annotated, Any
 
 from fastapi import Depends
@@ -43,11 +45,10 @@ Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
 
 @dataclass
 class _Use:
-    """What one caller asks of us: when each request of the last minute came, how many are under way, and how many
-    tokens the model read and wrote on the day that is named."""
+    """What one caller asks of us: when each request of the last minute came, and how many tokens the model read and
+    wrote on the day that is named."""
 
     came: deque[float] = field(default_factory=deque)
-    under_way: int = 0
     day: date | None = None
     tokens: int = 0
 
@@ -70,11 +71,47 @@ class _Spent:
         self._tokens = tokens
 
 
-class _Refused(Exception):
+class OverLimit(Exception):
     """A request that is not answered otherwise."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+
+
+class _UnderWay:
+    """How many requests are under way for each person, and for each caller that uses nobody's memory."""
+
+    def __init__(self, most: int, full: Callable[[], Problem]) -> None:
+        """``full`` is what answers one more than ``most``."""
+        self._most = most
+        self._full = full
+        self._lock = Lock()
+        #: By the person, or by the name of the caller.
+        self._counts: dict[tuple[str | None, str], int] = {}
+
+    @contextmanager
+    def request(self, caller: Caller) -> Iterator[Callable[[str | None], None]]:
+        """While one request is under way: what to call with whose memory it uses, which raises OverLimit."""
+        held: set[tuple[str | None, str]] = set()
+
+        def admit(person: str | None) -> None:
+            key = (person, "" if person is not None else caller.name)
+            with self._lock:
+                if key in held:
+                    return
+                if self._counts.get(key, 0) >= self._most:
+                    raise OverLimit(self._full())
+                self._counts[key] = self._counts.get(key, 0) + 1
+                held.add(key)
+
+        try:
+            yield admit
+        finally:
+            with self._lock:
+                for key in held:
+                    self._counts[key] -= 1
+                    if not self._counts[key]:
+                        del self._counts[key]
 
 
 class _Gone(Exception):
@@ -100,7 +137,9 @@ class Limits:
         self._app = app
         self._problems = problems
         self._per_minute = per_minute
-        self._at_once = at_once
+        self._under_way = _UnderWay(
+            at_once, lambda: problems.of(429, "served.too_many", wait=1, most=at_once)
+        )
         self._tokens_per_day = tokens_per_day
         self._now = now
         self._largest = largest_body
@@ -117,7 +156,7 @@ class Limits:
             with self._counted(scope.setdefault("state", {})):
                 body = await self._body(scope, receive)
                 await self._app(scope, _again(body, receive), send)
-        except _Refused as refused:
+        except OverLimit as refused:
             await self._problems.answer(scope["path"], refused.problem)(scope, receive, send)
         except _Gone:
             return
@@ -131,12 +170,13 @@ class Limits:
             return
         use = self._uses.setdefault(caller.name, _Use())
         self._admit(use)
-        use.under_way += 1
-        state[_SPENT] = _Spent(use, self._check_day)
-        try:
+        with self._under_way.request(caller) as admit:
+            if caller.only is not None:
+                admit(caller.only)
+            use.came.append(self._clock())
+            state[_SPENT] = _Spent(use, self._check_day)
+            state["caller"] = replace(caller, admit=admit)
             yield
-        finally:
-            use.under_way -= 1
 
     def _admit(self, use: _Use) -> None:
         now = self._clock()
@@ -144,10 +184,7 @@ class Limits:
             use.came.popleft()
         if len(use.came) >= self._per_minute:
             wait = use.came[0] + _MINUTE - now
-            raise _Refused(self._problems.of(429, "served.too_often", wait=wait, most=self._per_minute))
-        if use.under_way >= self._at_once:
-            raise _Refused(self._problems.of(429, "served.too_many", wait=1, most=self._at_once))
-        use.came.append(now)
+            raise OverLimit(self._problems.of(429, "served.too_often", wait=wait, most=self._per_minute))
 
     def _check_day(self, use: _Use) -> None:
         now = self._now()
@@ -156,18 +193,18 @@ class Limits:
         if 0 < self._tokens_per_day <= use.tokens:
             midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo)
             wait = (midnight - now).total_seconds()
-            raise _Refused(self._problems.of(429, "served.too_much", wait=wait, most=self._tokens_per_day))
+            raise OverLimit(self._problems.of(429, "served.too_much", wait=wait, most=self._tokens_per_day))
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         told = Headers(scope=scope).get("content-length", "")
         if told.isdecimal() and len(told) < 20 and int(told) > self._largest:
-            raise _Refused(self._too_large())
+            raise OverLimit(self._too_large())
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._read(receive)
         except TimeoutError:
             problem = self._problems.of(408, "served.too_slow", seconds=round(self._timeout))
-            raise _Refused(problem) from None
+            raise OverLimit(problem) from None
 
     async def _read(self, receive: Receive) -> bytes:
         body = bytearray()
@@ -177,7 +214,7 @@ class Limits:
                 raise _Gone
             body += message.get("body", b"")
             if len(body) > self._largest:
-                raise _Refused(self._too_large())
+                raise OverLimit(self._too_large())
             if not message.get("more_body", False):
                 return bytes(body)
 

@@ -2,7 +2,8 @@
 
 What a client sends and what the server answers passes through as it is; errors have OpenAI's own shape. Promises: the
 end of a stream is told only after the round is stored, and never where something went wrong; a client that hangs up has
-its request hung up, and nothing of it is stored; a program that speaks for everybody and names nobody has no memory.
+its request hung up, and nothing of it is stored; a program that speaks for everybody names the person, or switches the
+memory off.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from pydantic import BaseModel
 
 from domain import errors
 from domain.workers import Stop
-from interfaces.http.callers import Caller, Calling, Leaving
+from interfaces.http.callers import AsText, Caller, Calling, Leaving
 from interfaces.http.error_answers import Problem, Problems
 from interfaces.http.limits import Affordable, spend
 from interfaces.service.chat_requests import read_request
 from interfaces.service.relayed_chats import OWN_MODEL, Prepared, RelayedChats
 from models.relaying import Answer, Heard, Relay
-from people import EVERYBODY, People
+from people import People
 
 #: Seconds of silence after which a comment keeps the connection of a stream open.
 _KEEP_ALIVE = 15.0
@@ -62,20 +63,26 @@ def router(people: People) -> APIRouter:
         caller: Calling,
         gone: Leaving,
         body: Json,
-        x_user_id: Annotated[str | None, Header(max_length=128)] = None,
-        x_session_id: Annotated[str | None, Header(max_length=200)] = None,
+        x_user_id: Annotated[str | None, AsText, Header(max_length=_LONGEST_ID)] = None,
+        x_session_id: Annotated[str | None, AsText, Header(max_length=200)] = None,
         x_memory: Annotated[str, Header(max_length=20)] = "on",
-        x_openwebui_user_id: Annotated[str | None, Header(max_length=128)] = None,
-        x_openwebui_chat_id: Annotated[str | None, Header(max_length=200)] = None,
+        x_openwebui_user_id: Annotated[str | None, AsText, Header(max_length=_LONGEST_ID)] = None,
+        x_openwebui_chat_id: Annotated[str | None, AsText, Header(max_length=200)] = None,
     ) -> Response:
         """A reply with memory, whole or as a stream. ``X-Memory: off`` sends the request on alone."""
         request = read_request(body)
-        person = _whose(caller, x_user_id, (x_openwebui_user_id, request.body.get("user")))
+        off = x_memory.strip().lower() in _OFF
+        hints = (x_openwebui_user_id, request.body.get("user"))
+        person = None
+        if off:
+            caller.nobody()
+        else:
+            person = _whose(caller, x_user_id, hints)
         prepared = chats.prepare(
             person,
             request,
             x_session_id or x_openwebui_chat_id,
-            switched_off=x_memory.strip().lower() in _OFF,
+            switched_off=off,
         )
         if request.streams:
             return _streamed(people.llm.relay(), chats, prepared, asked, gone)
@@ -84,16 +91,19 @@ def router(people: People) -> APIRouter:
     @api.post("/embeddings")
     def embed(caller: Calling, gone: Leaving, body: Json) -> Response:
         """Vectors, as the server makes them."""
+        caller.nobody()
         return _passed_on(people.llm.relay(vectors=True), "POST", "/embeddings", body, gone)
 
     @api.get("/models")
     def models(caller: Calling, gone: Leaving) -> Response:
         """The models of the server, and ``old-friend`` for the one that is set."""
+        caller.nobody()
         return _with_ours(_passed_on(people.llm.relay(), "GET", "/models", None, gone))
 
     @api.get("/models/{name:path}")
     def model(caller: Calling, gone: Leaving, name: str) -> Response:
         """One model."""
+        caller.nobody()
         if name == OWN_MODEL:
             return _json(_OURS)
         if any(part in ("", ".", "..") for part in name.split("/")):
@@ -106,15 +116,16 @@ def router(people: People) -> APIRouter:
 _OURS = {"id": OWN_MODEL, "object": "model", "created": 0, "owned_by": "old-friend"}
 
 
-def _whose(caller: Caller, named: str | None, hints: Sequence[object]) -> str | None:
-    """Whose memory is meant; None where a program that speaks for everybody names nobody.
+def _whose(caller: Caller, named: str | None, hints: Sequence[object]) -> str:
+    """Whose memory is meant.
 
-    Only such a program's hints are heard: others speak for one person, whatever they call their users.
+    Only the hints of a program that speaks for everybody are heard: others speak for one person, whatever they call
+    their users.
     """
-    if caller.token is None or caller.token.person != EVERYBODY:
+    if caller.only is not None:
         return caller.person(named or None)
     hinted = (one for one in hints if isinstance(one, str) and 0 < len(one) <= _LONGEST_ID)
-    return named or next(hinted, None)
+    return caller.person(named or next(hinted, None))
 
 
 def _spend(asked: Request, prepared: Prepared, heard: Heard) -> None:

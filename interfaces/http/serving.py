@@ -1,9 +1,10 @@
 """``main.py --serve``: everything from the first line of its start to the last of its end.
 
-Promises: whoever cannot listen, would stand open to other machines without a token, or comes second to another server
-of the same people, says so in one line before anything heavy is loaded. Asked to end, the server takes no new request,
-finishes what is under way within ``GRACE`` seconds, then hangs up on the models; every memory is closed whole. A second
-Ctrl-C waits for nothing; a second SIGTERM, which `make` passes on, changes nothing.
+Promises: whoever cannot listen, would stand open to other machines without a token (also behind a proxy), or comes
+second to another server of the same people, says so in one line before anything heavy is loaded. Where it cannot be
+known which account of this machine a caller belongs to, the first start makes a token and shows it. Asked to end, the
+server takes no new request, finishes what is under way within ``GRACE`` seconds, then hangs up on the models; every
+memory is closed whole. A second Ctrl-C waits for nothing; a second SIGTERM, which `make` passes on, changes nothing.
 
 Exit codes: 0 all was finished; 1 it cannot listen, or something had to be given up; 2 the command line, a setting, a
 package or a token is missing; 4 another server is there; 130 a second Ctrl-C.
@@ -31,8 +32,10 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.errors import Exit
+from domain.files import replace_file
 from domain.settings import Settings
 from domain.workers import Stop
+from interfaces.http import accounts
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from llm import Llm
@@ -50,6 +53,8 @@ MakeApp = Callable[[People, bool], "FastAPI"]
 GRACE = 30.0
 #: Seconds that are left afterwards for hanging up, and then for closing memories.
 _HANGING_UP, _CLOSING = 5.0, 10.0
+#: The name of the token that the first start makes, and where its secret is stored.
+_FIRST_TOKEN, _TOKEN_FILE = "this-machine", "server-token"
 _PACKAGES = ("fastapi", "uvicorn", "mcp")
 #: Seconds of a thread's turn.
 _TURN = 0.0005
@@ -92,8 +97,12 @@ def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GR
         with _alone(registry), listening(host, port) as bound:
             only_here = _is_here(bound)
             names = [token.name for token in registry.tokens() if token.revoked_at is None]
-            if not only_here and not names:
+            if not names and not only_here:
                 raise errors.UsageError("serve.needs_token", host=host)
+            if not names and settings.server_names.strip():
+                raise errors.UsageError("serve.names_need_token")
+            if not registry.tokens() and not accounts.can_be_known(bound.getsockname()[0]):
+                names = [_make_token(served, registry, _url(bound))]
             with _people(served, registry) as people:
                 app = make(people, only_here)
                 running = Running(app, bound, grace, served.log)
@@ -164,6 +173,15 @@ def _cannot(fault: OSError | UnicodeError, host: str, port: int) -> errors.OldFr
 
 def _is_here(bound: socket.socket) -> bool:
     return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
+
+
+def _make_token(served: Served, registry: Registry, url: str) -> str:
+    """The first token, shown once and stored for this account alone; its name."""
+    secret, path = registry.add_token(_FIRST_TOKEN, ME), served.settings.data_dir / _TOKEN_FILE
+    replace_file(path, f"{secret}\n".encode())
+    served.say("serve.first_token", url=url, path=path)
+    served.tell(secret)
+    return _FIRST_TOKEN
 
 
 def _url(bound: socket.socket) -> str:

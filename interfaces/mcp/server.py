@@ -15,12 +15,21 @@ from typing import Annotated, Any
 from mcp import MCPError
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
-from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, Field
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from pydantic import BaseModel, Field, ValidationError
 
 from domain import errors
 from interfaces.mcp import descriptions
+from interfaces.mcp.tool_arguments import invalid, unknown
 from interfaces.messages import Words
 from interfaces.service import bodies
 from interfaces.socket.verbs import Memories
@@ -28,6 +37,11 @@ from interfaces.socket.verbs import Memories
 Ctx = Context[Any, Any]
 #: Whose memory a request means that names somebody, or "" for nobody. Raises LookupError where it may not be used.
 PersonOf = Callable[[Ctx, str], str]
+
+
+class Declined(Exception):
+    """Why a request is not answered: a sentence."""
+
 
 _UserId = Annotated[str, Field(max_length=bodies.LONGEST_ID, description=descriptions.USER_ID)]
 _Input = Annotated[str, Field(min_length=1, max_length=bodies.LONGEST_INPUT, description=descriptions.INPUT)]
@@ -57,9 +71,7 @@ def make_server(
 ) -> MCPServer[Any]:
     """A server over these memories; ``full`` adds recall, remember, forget and profile to the five tools."""
     with _logging_untouched():
-        server: MCPServer[Any] = _Server(
-            "old-friend", title="Old Friend", instructions=descriptions.INSTRUCTIONS, version=version
-        )
+        server: MCPServer[Any] = _Server(words, version)
     asking = _Asking(memory, words, log, person_of)
     _add_five(server, asking)
     if full:
@@ -69,7 +81,41 @@ def make_server(
 
 
 class _Server(MCPServer[Any]):
-    """The SDK's, which answers whoever asks for a prompt that there is not with the code 0, that no revision knows."""
+    """The SDK's, with three differences.
+
+    Arguments that a tool does not take are refused instead of passed over; what is wrong with arguments is a sentence
+    in place of a validator's report; an unknown prompt has the code of the protocol in place of 0.
+    """
+
+    def __init__(self, words: Words, version: str) -> None:
+        super().__init__(
+            "old-friend", title="Old Friend", instructions=descriptions.INSTRUCTIONS, version=version
+        )
+        self._words = words
+
+    async def list_tools(self) -> list[Tool]:
+        """All tools; each takes no arguments but its own."""
+        closed = {"additionalProperties": False}
+        return [
+            one.model_copy(update={"input_schema": {**one.input_schema, **closed}})
+            for one in await super().list_tools()
+        ]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Ctx | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """The result of a tool."""
+        taken = {one.name: list(one.input_schema["properties"]) for one in await self.list_tools()}
+        if name not in taken:
+            return _failed(self._words.say("mcp.no_such_tool", tool=name, tools=", ".join(taken)))
+        if problem := unknown(self._words, name, arguments, taken[name]):
+            return _failed(problem)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as fault:
+            if not isinstance(fault.__cause__, ValidationError):
+                raise
+            return _failed(invalid(self._words, name, fault.__cause__))
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Ctx | None = None
@@ -92,9 +138,7 @@ class _Asking:
         try:
             body = self._body(ctx, verb, user_id, arguments)
         except Exception as fault:
-            return CallToolResult(
-                content=[TextContent(type="text", text=self.sentence(fault, user_id))], is_error=True
-            )
+            return _failed(self.sentence(fault, user_id))
         text = TextContent(type="text", text=body.model_dump_json())
         return CallToolResult(content=[text], structured_content=body.model_dump())
 
@@ -110,6 +154,8 @@ class _Asking:
     def sentence(self, fault: Exception, user_id: str) -> str:
         """What went wrong, for a model that has to go on."""
         match fault:
+            case Declined():
+                return str(fault)
             case LookupError():
                 return self._words.say("mcp.no_such_person", given=user_id)
             case errors.UsageError():
@@ -126,6 +172,10 @@ class _Asking:
 
     def _body(self, ctx: Ctx, verb: str, user_id: str, arguments: dict[str, object]) -> BaseModel:
         return self._memory.call(verb, user_id=self._person_of(ctx, user_id), **arguments)
+
+
+def _failed(sentence: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
 
 
 def _add_five(server: MCPServer[Any], asking: _Asking) -> None:

@@ -2,6 +2,7 @@
 
 Promises: standard output carries the protocol and nothing else; it ends when its input does, or when it is asked to,
 and everything that was answered is stored. The memory is opened when it is first needed, or used where it is held.
+A host is bound to one person: no argument of a tool reaches the memory of another.
 """
 
 from __future__ import annotations
@@ -15,14 +16,27 @@ from interfaces.interrupting import Wishes
 from interfaces.mcp.server import Ctx, make_server
 from interfaces.messages import Words
 from interfaces.socket.verbs import Memories
-from people import ME
 
 
 def speak(
-    memory: Memories, words: Words, log: logging.Logger, wishes: Wishes, *, full: bool, version: str
+    memory: Memories,
+    person: str,
+    words: Words,
+    log: logging.Logger,
+    wishes: Wishes,
+    *,
+    full: bool,
+    version: str,
 ) -> Exit:
-    """Serve until the input ends or somebody asks to end. The thread that reads it may stay behind."""
-    server = make_server(memory, words, log, version=version, full=full, person_of=_person)
+    """Serve this person until the input ends or somebody asks to end. The thread that reads it may stay behind."""
+
+    def bound(_: Ctx, named: str) -> str:
+        """A model fills in the name: it opens nothing."""
+        if named not in ("", person):
+            raise LookupError(named)
+        return person
+
+    server = make_server(memory, words, log, version=version, full=full, person_of=bound)
     logging.getLogger("mcp").addHandler(_Forward(log))
     logging.getLogger("mcp").propagate = False
     ended, failed = Stop(), list[BaseException]()
@@ -42,11 +56,6 @@ def speak(
     if wishes.stop.is_set:
         return Exit.OK if wishes.leaving else Exit.INTERRUPTED
     return Exit.FAILED if failed else Exit.OK
-
-
-def _person(_: Ctx, named: str) -> str:
-    """Whoever started this program may use every memory below the folder, as it may read the folder."""
-    return named or ME
 
 
 class _Forward(logging.Handler):

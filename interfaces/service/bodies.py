@@ -274,16 +274,48 @@ class ErasureProof(_Body):
 
 
 class ForgetResponse(_Body):
-    """What was erased with a memory, and the proof. Without ``found`` there was no such memory."""
+    """What was erased with a memory, and the proof."""
 
     status: Success = "success"
     id: str
-    found: bool
     turns: Count
     summaries: Count
     notes: Count
     facts: Count
-    proof: ErasureProof | None
+    proof: ErasureProof
+
+
+class KnownPerson(_Body):
+    """Somebody who was served, and since when."""
+
+    user_id: str
+    since: str
+
+
+class StoredMemory(_Body):
+    """A fact, or something that was said and by whom. ``id`` is what erasing it takes."""
+
+    id: str
+    kind: Literal["fact", "user", "assistant"]
+    date: str
+    text: str
+
+
+class StoredMemories(_Body):
+    """A part of what is stored of a person; ``more``: there is more behind it."""
+
+    status: Success = "success"
+    memories: tuple[StoredMemory, ...]
+    more: bool
+
+
+class ErasedPerson(_Body):
+    """Who was erased whole, with so many memories, and the proof."""
+
+    status: Success = "success"
+    user_id: str
+    memories: Count
+    proof: ErasureProof
 
 
 class ProfileFact(_Body):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from domain.errors import UsageError
 from domain.facts import Relation
 from domain.recollection import RecallLimits, Recollection
 from domain.text import admitted
@@ -42,7 +43,7 @@ from interfaces.service.watch import Watch
 from jobs.background_queue import BackgroundQueue
 from jobs.consolidating import consolidated
 from memory import Memory, pronouns, resolve
-from people import ME, Companion, People
+from people import ME, Companion, People, Proof
 
 #: So many memories, and so many characters of them, are told at the most; and so many relations.
 _MOST_MEMORIES, _MOST_CHARACTERS, _MOST_RELATIONS = 50, 8_000, 20
@@ -78,7 +79,7 @@ class MemoryService:
     def __init__(self, people: People) -> None:
         self._people = people
         self._consolidating = BackgroundQueue(
-            people.companion, self._consolidate, people.log, at_once=_AT_ONCE
+            people.known_companion, self._consolidate, people.log, at_once=_AT_ONCE
         )
         self._watch = Watch(people, self._consolidating)
 
@@ -193,21 +194,23 @@ class MemoryService:
         return RememberResponse(id=turn.text_id, text=turn.words, date=moment(turn.timestamp), new=stored.new)
 
     def forget(self, memory_id: str, user_id: str) -> ForgetResponse:
-        """Erase a memory and what was drawn from it out of every file, and prove it."""
+        """Erase a memory and what was drawn from it out of every file, and prove it.
+
+        Raises UsageError where there is no such memory.
+        """
         if not self._knows(user_id):
-            return _nothing_forgotten(memory_id)
+            raise UsageError("memory.unknown", given=memory_id)
         with self._people.companion(user_id) as companion:
             with companion.turns, companion.background.paused():
                 chosen = companion.memory.scope_of(memory_id)
                 proof = companion.memory.erase(chosen) if chosen else None
             if proof is None:
-                return _nothing_forgotten(memory_id)
+                raise UsageError("memory.unknown", given=memory_id)
             if companion.memory.renewals():
                 self._watch.listen(user_id)
             self._watch.heard(user_id, self._sessions(companion))
         return ForgetResponse(
             id=memory_id,
-            found=True,
             turns=len(chosen.turns),
             summaries=len(chosen.summaries),
             notes=len(chosen.notes),
@@ -241,6 +244,14 @@ class MemoryService:
         memories = tuple(one.remembered for one in kept)
         return DayResponse(user_id=user_id, date=date, memories=memories, truncated=len(kept) < len(told))
 
+    def erase_person(self, user_id: str) -> list[Proof]:
+        """Erase a person whole. Raises UsageError for the one at the terminal, StorageError."""
+        if user_id == ME:
+            raise UsageError("person.owner")
+        proofs = self._people.erase(user_id)
+        self._watch.forget(user_id)
+        return proofs
+
     # -- what goes on by itself ------------------------------------------------------------------------------------
 
     def sweep(self) -> int:
@@ -262,7 +273,7 @@ class MemoryService:
 
     def _knows(self, person: str) -> bool:
         """Whether there is a memory of this person at all; reading makes none."""
-        return person == ME or self._people.registry.knows(person)
+        return self._people.knows(person)
 
     def _consolidate(self, companion: Companion, stop: Stop) -> bool:
         return consolidated(companion.memory, companion.llm, DOOR, stop, self._people.log)
@@ -358,7 +369,3 @@ def _debugged(answer: _Answer, text: str, *, would_store: bool) -> DebugResponse
         metadata=plain.metadata,
         debug=findings,
     )
-
-
-def _nothing_forgotten(memory_id: str) -> ForgetResponse:
-    return ForgetResponse(id=memory_id, found=False, turns=0, summaries=0, notes=0, facts=0, proof=None)

@@ -26,9 +26,8 @@ from llm import Layers, profile_and_memories
 from models.relaying import Heard
 from people import Companion, People
 
-#: What the memory has to do with a request: it is used, switched off, not meant (``side``), out of order, or it is not
-#: known whose it would be.
-Use = Literal["on", "off", "side", "failed", "nobody"]
+#: What the memory has to do with a request: it is used, switched off, not meant (``side``), or out of order.
+Use = Literal["on", "off", "side", "failed"]
 #: The mark of the sessions that are held here.
 _DOOR = "openai"
 #: A conversation that its client did not name, as it is called in an answer.
@@ -65,7 +64,8 @@ class Prepared:
             "X-Memory": self.use,
             "X-Memory-Count": str(len(self.told.memories)),
             "X-Memory-Ids": ",".join(self.told.memories),
-            "X-Session-Id": self.key.removeprefix("id:"),
+            # A header carries bytes, and is written byte by byte: ours are UTF-8.
+            "X-Session-Id": self.key.removeprefix("id:").encode().decode("latin-1"),
         }
 
 
@@ -82,14 +82,14 @@ class RelayedChats:
     ) -> Prepared:
         """The request with its memory. Never fails: a memory that is out of order leaves it as it is.
 
-        ``named`` is what the client calls the conversation, if it calls it anything. Without a ``person`` nothing is
-        remembered.
+        ``named`` is what the client calls the conversation, if it calls it anything. There is no ``person`` only
+        where the memory is switched off.
         """
         body = {**request.body, "model": self._model(request.body.get("model"))}
-        if switched_off or request.side or is_blank(request.said):
-            return Prepared(person, request, body, "off" if switched_off else "side")
-        if person is None:
-            return Prepared(person, request, body, "nobody")
+        if switched_off or person is None:
+            return Prepared(person, request, body, "off")
+        if request.side or is_blank(request.said):
+            return Prepared(person, request, body, "side")
         key = _key(named, request)
         try:
             with self._people.companion(person) as companion:

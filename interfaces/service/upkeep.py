@@ -38,7 +38,7 @@ class Upkeep:
         self._queue.close(timeout)
 
     def _opened(self, key: _Key) -> AbstractContextManager[Companion]:
-        return self._people.companion(*key)
+        return self._people.known_companion(*key)
 
     def _keep_up(self, companion: Companion, stop: Stop) -> bool:
         return Cleaning(companion.memory, companion.llm, self._people.clock).keep_up(stop)

@@ -47,6 +47,12 @@ class Watch:
             elif self._looks.pop(person, None) is not None:
                 self._people.registry.unlisten(person)
 
+    def forget(self, person: str) -> None:
+        """Look at nothing of this person any more."""
+        with self._lock:
+            self._looks.pop(person, None)
+            self._tries.pop(person, None)
+
     def sweep(self, sessions_of: Callable[[Companion], ServiceSessions]) -> int:
         """Look at everybody whose time has come. Returns how many sessions ended."""
         now = self._people.clock()
@@ -58,6 +64,8 @@ class Watch:
 
     def _look(self, person: str, sessions_of: Callable[[Companion], ServiceSessions]) -> bool:
         """One memory that cannot be opened must not keep the others waiting."""
+        if not self._people.knows(person):
+            return False
         try:
             with self._people.companion(person) as companion:
                 sessions = sessions_of(companion)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NoReturn, cast
 from domain import errors
 from domain.text import pattern_of
 from interfaces.messages import Words
-from people import ME
+from people import EVERYBODY, ME
 
 #: Where a server listens while nobody says otherwise: this machine alone.
 HOST, PORT = "127.0.0.1", 8123
@@ -45,7 +45,7 @@ class Options:
     """What was asked for. ``say`` is the text of ``-p``, ``batch`` the file of ``--batch``, ``-`` stdin.
 
     ``ask`` is a question that is answered from memory alone.
-    ``here``: what ``-p`` says belongs to the present session.
+    ``here``: what ``-p`` says belongs to the present session. ``person`` is whom a host with ``--mcp`` is for.
     """
 
     say: str | None = None
@@ -70,6 +70,7 @@ class Options:
     port: int = PORT
     token: TokenOrder | None = None
     mcp: bool = False
+    person: str = ME
     tools: Literal["five", "full"] = "five"
     help: str | None = None
     version: bool = False
@@ -92,10 +93,16 @@ def parse(arguments: Sequence[str], words: Words) -> Options:
     if found.pop("help"):
         return Options(help=parser.format_help())
     person, words_of_token = found.pop("person"), found.pop("token")
+    _check_person(
+        person, adding=words_of_token is not None and words_of_token[:1] == ["add"], mcp=found["mcp"]
+    )
     bring = _import_order(found.pop("import"), found.pop("me"), found.pop("dry_run"), found.pop("dates"))
     where = {name: found.pop(name) for name in ("host", "port")}
     where = {name: given for name, given in where.items() if given is not None}
-    options = Options(**found, **where, token=_token_order(words_of_token, person), bring=bring)
+    person = person or ME
+    options = Options(
+        **found, **where, person=person, token=_token_order(words_of_token, person), bring=bring
+    )
     _check_serving(options, given_where=bool(where))
     if options.json and options.say is None:
         raise errors.UsageError("usage.json_needs_p")
@@ -114,10 +121,20 @@ def _import_order(
     return None if paths is None else ImportOrder(tuple(paths), tuple(me or ()), dry, dates)
 
 
-def _token_order(given: Sequence[str] | None, person: str | None) -> TokenOrder | None:
-    what = given[0] if given else None
-    if person is not None and what != "add":
+def _check_person(person: str | None, *, adding: bool, mcp: bool) -> None:
+    """A person is whom a new token or a host is for."""
+    if person is None:
+        return
+    if not adding and not mcp:
         raise errors.UsageError("usage.needs_token_add")
+    if not re.fullmatch(r"[^\r\n\0\ud800-\udfff]{1,128}", person):
+        raise errors.UsageError("usage.person")
+    if mcp and person == EVERYBODY:
+        raise errors.UsageError("usage.mcp_person")
+
+
+def _token_order(given: Sequence[str] | None, person: str) -> TokenOrder | None:
+    what = given[0] if given else None
     if given is None:
         return None
     if what not in _NAMES_OF_ORDERS or len(given) != 1 + _NAMES_OF_ORDERS[what]:
@@ -125,9 +142,7 @@ def _token_order(given: Sequence[str] | None, person: str | None) -> TokenOrder 
     name = given[-1] if len(given) > 1 else ""
     if name and not re.fullmatch(r"[\w.-]{1,64}", name):
         raise errors.UsageError("usage.token_name")
-    if person is not None and not re.fullmatch(r"[^\r\n\0\ud800-\udfff]{1,128}", person):
-        raise errors.UsageError("usage.person")
-    return TokenOrder(cast(Literal["add", "list", "revoke"], what), name, person or ME)
+    return TokenOrder(cast(Literal["add", "list", "revoke"], what), name, person)
 
 
 #: What ``--token`` does, and how many names it takes.

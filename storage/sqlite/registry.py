@@ -41,6 +41,7 @@ CREATE TABLE IF NOT EXISTS instruction(
 CREATE TABLE IF NOT EXISTS owed(
   person TEXT NOT NULL, instruction INTEGER NOT NULL, PRIMARY KEY(person, instruction)) STRICT;
 CREATE TABLE IF NOT EXISTS listened(person TEXT PRIMARY KEY) STRICT;
+CREATE TABLE IF NOT EXISTS erased_person(id INTEGER PRIMARY KEY, erased_at TEXT NOT NULL) STRICT;
 """
 #: In place of the number of an instruction: the person's own companion.
 _OWN = 0
@@ -72,10 +73,6 @@ class Token:
     person: str
     created_at: str
     revoked_at: str | None
-
-    def speaks_for(self, person: str) -> bool:
-        """Whether this person's memory may be used with it."""
-        return self.revoked_at is None and self.person in (EVERYBODY, person)
 
 
 @dataclass(frozen=True)
@@ -147,6 +144,18 @@ class Registry:
     def persons(self) -> list[str]:
         """Everybody who was ever served, the first first."""
         return [row["person"] for row in self._read("SELECT person FROM person ORDER BY rowid")]
+
+    def first_served(self) -> dict[str, str]:
+        """When everybody was first served, the first first."""
+        rows = self._read("SELECT person, created_at FROM person ORDER BY rowid")
+        return {row["person"]: row["created_at"] for row in rows}
+
+    def remove(self, person: str) -> None:
+        """Know nothing of this person any more, nor let anybody in for them; that somebody was erased is recorded."""
+        with self._write() as sql:
+            for table in ("owed", "listened", "instruction", "token", "person"):
+                sql(f"DELETE FROM {table} WHERE person = ?", (person,))
+            sql("INSERT INTO erased_person(erased_at) VALUES (?)", (self._now(),))
 
     # -- sessions that end by themselves -------------------------------------------------------------------------
 

@@ -245,8 +245,18 @@ OF_TALK: tuple[Break, ...] = (
         "a token speaks for whom it names, whoever that is",
         "P19",
         "interfaces/http/callers.py",
-        "        if not (self.token.speaks_for(wanted) if self.token else wanted == ME):\n",
-        "        if not wanted:\n",
+        "        if wanted is not None and names - {wanted}:\n",
+        "        if wanted is not None and not names:\n",
         ("tests/interfaces/http/test_guards.py::test_somebody_elses_memory_is_not_found",),
+    ),
+    Break(
+        "a token for many people opens the owner's memory where nobody is named",
+        "P19",
+        "interfaces/http/callers.py",
+        '            wanted = _one_of(names - {""})\n',
+        '            wanted = _one_of(names - {""} or {ME})\n',
+        (
+            "tests/interfaces/http/test_naming.py::test_every_call_with_a_token_for_many_people_names_its_person",
+        ),
     ),
 )

@@ -2,6 +2,7 @@
 // Whatever comes from a memory becomes a text node, and nothing else: no markup in it is ever read as markup.
 
 const TOKEN = "old-friend-token";
+const PERSON = "old-friend-person";
 const LANGUAGE = "old-friend-language";
 let words = {};
 
@@ -108,9 +109,20 @@ export const token = {
   drop: () => sessionStorage.removeItem(TOKEN),
 };
 
+// Whose memory is meant, where the token is for many people.
+export const person = {
+  get: () => sessionStorage.getItem(PERSON) ?? "",
+  set: (id) => sessionStorage.setItem(PERSON, id),
+  drop: () => sessionStorage.removeItem(PERSON),
+};
+
+// A header carries bytes, and takes a text of one character each: ours are UTF-8.
+const bytes = (text) => Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
+
 export async function send(path, body, signal) {
   const headers = { "Accept-Language": language() };
   if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
+  if (person.get()) headers["X-User-Id"] = bytes(person.get());
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const options = { headers, signal, cache: "no-store", credentials: "omit" };
   if (body !== undefined) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
@@ -131,6 +143,10 @@ async function reason(answer) {
   if (answer.status === 401) {
     document.dispatchEvent(new CustomEvent("stranger"));
     return token.get() ? say("token.wrong") : "";
+  }
+  if (answer.status === 400) {
+    document.dispatchEvent(new CustomEvent("unnamed"));
+    return "";
   }
   if (answer.status === 409) return say("trouble.changed");
   const told = await answer.json().catch(() => ({}));

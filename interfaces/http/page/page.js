@@ -1,6 +1,6 @@
 // The page: which view is open, who is there, and the chat.
 
-import { Refused, ask, at, make, names, preferredLanguage, say, send, speak, speaker, switchLanguage, tell, token, trying } from "./base.js";
+import { Refused, ask, at, make, names, person, preferredLanguage, say, send, speak, speaker, switchLanguage, tell, token, trying } from "./base.js";
 import { begin as beginForgetting } from "./forgetting.js";
 import { drawRecalled, moreSessions, showGraph, showKnown, showRecalled, showSessions, showTimeline, turnItem } from "./looking.js";
 
@@ -16,7 +16,7 @@ const present = () => (location.hash.slice(1) in VIEWS ? location.hash.slice(1) 
 
 async function open({ moved = false } = {}) {
   const view = present();
-  for (const name of [...Object.keys(VIEWS), "token"]) at(`view-${name}`).hidden = name !== view;
+  for (const name of [...Object.keys(VIEWS), "token", "person"]) at(`view-${name}`).hidden = name !== view;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.dataset.view === view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -25,16 +25,22 @@ async function open({ moved = false } = {}) {
   if (!(view === "chat" && replying)) await trying(VIEWS[view]);
 }
 
-function askWho() {
-  for (const name of Object.keys(VIEWS)) at(`view-${name}`).hidden = true;
-  at("view-token").hidden = false;
-  at("token").focus();
+function askFor(what) {
+  for (const name of [...Object.keys(VIEWS), "token", "person"]) at(`view-${name}`).hidden = name !== what;
+  at(what).focus();
 }
 
 async function comeIn(event) {
   event.preventDefault();
   token.set(at("token").value.trim());
+  person.drop();
   at("token").value = "";
+  await open();
+}
+
+async function namePerson(event) {
+  event.preventDefault();
+  person.set(at("person").value.trim());
   await open();
 }
 
@@ -174,9 +180,10 @@ async function begin() {
   beginForgetting();
   at("language").addEventListener("click", async () => {
     await switchLanguage();
-    if (at("view-token").hidden) await open();
+    if (at("view-token").hidden && at("view-person").hidden) await open();
   });
   at("token-form").addEventListener("submit", comeIn);
+  at("person-form").addEventListener("submit", namePerson);
   at("say-form").addEventListener("submit", (event) => {
     event.preventDefault();
     talk();
@@ -189,7 +196,8 @@ async function begin() {
   });
   at("sessions-more").addEventListener("click", () => trying(moreSessions));
   document.addEventListener("keydown", escaped);
-  document.addEventListener("stranger", askWho);
+  document.addEventListener("stranger", () => askFor("token"));
+  document.addEventListener("unnamed", () => askFor("person"));
   document.addEventListener("erased", () => at("talk").replaceChildren());
   window.addEventListener("hashchange", () => open({ moved: true }));
   if (present() !== "chat") await trying(showTalk); // it tells the names

@@ -51,7 +51,7 @@ PROGRAM = {
     "setting.coreference_context_size": 'The last events in which the memory service looks for what "she" and "that" mean, 0 to 9.',
     "setting.requests_per_minute": "Requests that a server takes from one token in a minute, at most.",
     "setting.tokens_per_day": "Tokens that the model reads and writes for the chats of one token in a day, at most; 0: as many as are asked for.",
-    "setting.requests_at_once": "Requests of one token that a server answers at the same time, at most.",
+    "setting.requests_at_once": "Requests for one person that a server answers at the same time, at most.",
     "setting.server_names": "Names that a server may be called by beside its addresses, with commas between: memory.example.org, host.docker.internal.",
     "setting.recall_tokens": "Tokens that recalled memories may take in a prompt.",
     "setting.external_memories": "Memories of others that are found too and never written: name=path, with commas between. An Old Friend's folder or backup, a LanceDB table, a Milvus Lite collection, a folder of notes.",

@@ -51,7 +51,7 @@ PROGRAM = {
     "setting.coreference_context_size": "记忆服务在最近几条事件里找“她”“那个”指什么，0 到 9。",
     "setting.requests_per_minute": "服务器每分钟最多接受一个令牌的多少次请求。",
     "setting.tokens_per_day": "一个令牌的对话每天最多让模型读写多少个词元；0：不限。",
-    "setting.requests_at_once": "服务器最多同时应答一个令牌的多少次请求。",
+    "setting.requests_at_once": "服务器最多同时应答一个人的多少次请求。",
     "setting.server_names": "除地址之外，可以用来称呼服务器的名字，用逗号分隔：memory.example.org, host.docker.internal。",
     "setting.recall_tokens": "回忆内容在提示中最多占用的词元数。",
     "setting.external_memories": "一并查找、从不写入的别处记忆：名字=路径，用逗号分隔。可以是另一个老友的文件夹或备份、LanceDB 表、Milvus Lite 集合、笔记文件夹。",

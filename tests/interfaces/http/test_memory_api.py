@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +39,7 @@ class Door:
 @contextmanager
 def door(folder: Path, server: ScriptedServer, clock: SetClock, new_id: Count) -> Iterator[Door]:
     with opened_people(folder, server, clock, new_id) as people:
-        app = make_app(people, "test")
+        app = make_app(people, "test", account_of=lambda near, far: os.geteuid())
         with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 50000)) as client:
             yield Door(people, client)
 

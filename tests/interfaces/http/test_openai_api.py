@@ -327,18 +327,20 @@ def test_what_a_person_asks_to_have_forgotten_is_recalled_no_more(
     assert "called Douban" not in json.dumps(model.chats[-1])
 
 
-def test_a_program_that_speaks_for_everybody_has_a_memory_only_of_whom_it_names(
+def test_a_program_that_speaks_for_everybody_names_the_person_by_a_header_or_by_user(
     served: Running, model: ScriptedServer
 ) -> None:
     secret = served.people.registry.add_token("backend", "*")
     with openai.OpenAI(api_key=secret, base_url=f"{served.base}/v1") as client:
         ask = client.chat.completions.with_raw_response.create
-        model.script(say("1"), say("2"), say("3"), say("4"))
-        nobody = ask(model="m", messages=of("Whose is this?"))
+        model.script(say("2"), say("3"), say("4"))
+        with pytest.raises(openai.BadRequestError) as refused:
+            ask(model="m", messages=of("Whose is this?"))
         ask(model="m", messages=of("I am Ann."), user="ann")
         ask(model="m", messages=of("I am Ben."), extra_headers={"X-OpenWebUI-User-Id": "ben"})
         ask(model="m", messages=of("I am Cai."), user="ann", extra_headers={"X-User-Id": "cai"})
-    assert nobody.headers["x-memory"] == "nobody"
+    assert refused.value.code == "person.unnamed"
+    assert len(model.chats) == 3
     assert [stored(served, name) for name in ("me", "ann", "ben", "cai")] == [
         [], [("I am Ann.", "2")], [("I am Ben.", "3")], [("I am Cai.", "4")],
     ]  # fmt: skip

@@ -181,6 +181,25 @@ def test_the_page_speaks_chinese_where_the_browser_does_and_switches_without_los
     assert page.js(bare) == 0
 
 
+def test_a_token_for_many_people_opens_nothing_before_a_person_is_named(
+    browser: Browser, served: Server
+) -> None:
+    assert served.registry
+    secret = served.registry.add_token("backend", "*")
+    page = opened(browser, served)
+    page.until("document.activeElement.id === 'token'")
+    page.type(secret)
+    page.key("Enter")
+    page.until("document.activeElement.id === 'person'")
+    assert served.registry.persons() == []
+    page.type("张三")
+    page.key("Enter")
+    page.until("document.getElementById('view-person').hidden")
+    page.until("!document.getElementById('view-chat').hidden")
+    until(lambda: served.registry and served.registry.persons() == ["张三"])
+    assert not page.js("location.href.includes('%E5')")
+
+
 def test_the_token_is_asked_for_kept_in_the_tab_and_never_in_an_address(
     browser: Browser, served: Server
 ) -> None:

@@ -68,7 +68,8 @@ def test_a_start_tells_its_progress_and_then_in_one_line_where_what_and_who(tmp_
         assert server.lines[1] == f"opening {tmp_path / 'data'} …"
         assert server.lines[-1] == (
             f"Old Friend serves at http://127.0.0.1:{server.port} · data in {tmp_path / 'data'} · "
-            f"open to programs on this machine, for the person me · the API: http://127.0.0.1:{server.port}/docs · "
+            "open to the programs of your account on this machine, for the person me · "
+            f"the API: http://127.0.0.1:{server.port}/docs · "
             "Ctrl-C ends it"
         )
         assert server.ask("GET", "/health").json["status"] == "ok"

@@ -61,6 +61,31 @@ def test_sigterm_ends_it_and_what_was_answered_is_stored(tmp_path: Path) -> None
         assert info["event_count"] == 1
 
 
+@pytest.mark.parametrize(
+    ("bound", "person"), [((), "me"), (("--person", "张三"), "张三")], ids=["me", "bound"]
+)
+def test_a_host_is_bound_to_one_person_whatever_a_model_fills_in(
+    tmp_path: Path, bound: tuple[str, ...], person: str
+) -> None:
+    with host(tmp_path, "--tools", "full", *bound) as spoken:
+        kept = spoken.call("remember", text="I like jazz.")
+        assert not kept.get("isError")
+        assert not spoken.call("remember", text="I like tea.", user_id=person).get("isError")
+        for other in ("ann", "me" if bound else "张三"):
+            for tool, arguments in (
+                ("remember", {"text": "I like rum."}),
+                ("profile", {}),
+                ("end_session", {}),
+            ):
+                refused = spoken.call(tool, **arguments, user_id=other)
+                assert refused["isError"]
+                assert "Leave user_id out" in refused["content"][0]["text"]
+        assert spoken.call("get_session_status")["structuredContent"]["session_info"]["event_count"] == 2
+        assert spoken.ended() == 0
+    with host(tmp_path, "--person", "ann") as hers:
+        assert hers.call("get_session_status")["structuredContent"]["has_active_session"] is False
+
+
 def test_nothing_is_opened_before_it_is_needed(tmp_path: Path) -> None:
     with host(tmp_path) as spoken:
         spoken.send("tools/list")
@@ -69,7 +94,16 @@ def test_nothing_is_opened_before_it_is_needed(tmp_path: Path) -> None:
     assert not (tmp_path / "data" / "memory.db").exists()
 
 
-@pytest.mark.parametrize("wrong", [("--tools", "full"), ("--mcp", "-p", "x"), ("--mcp", "--tools", "six")])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--tools", "full"),
+        ("--mcp", "-p", "x"),
+        ("--mcp", "--tools", "six"),
+        ("--mcp", "--person", "*"),
+        ("--mcp", "--person", ""),
+    ],
+)
 def test_a_wrong_command_line_is_one_line_and_code_2(tmp_path: Path, wrong: tuple[str, ...]) -> None:
     ran = run(tmp_path, "--env-file", str(tmp_path / "env"), *wrong)
     assert (ran.code, ran.out) == (2, "")

@@ -140,15 +140,67 @@ def test_a_memory_is_found_by_its_id_and_forgotten_with_proof(opened: OpenedServ
         number = json.loads(text(kept))["id"]
         gone = await client.call_tool("forget", {"memory_id": number})
         again = await client.call_tool("recall", {"query": "locker code"})
-        nothing = await client.call_tool("forget", {})
-        return number, found, gone, again, nothing
+        twice = await client.call_tool("forget", {"memory_id": number})
+        return number, found, gone, again, twice
 
-    number, found, gone, again, nothing = within(HeldHere(opened.service), talk)
+    number, found, gone, again, twice = within(HeldHere(opened.service), talk)
     assert number in [one["id"] for one in json.loads(text(found))["memories"]]
     assert json.loads(text(gone))["proof"]["traces_left"] == 0
     assert json.loads(text(again))["memories"] == []
-    assert nothing.is_error
-    assert "memory_id" in text(nothing)
+    assert twice.is_error
+    assert number in text(twice)
+    assert "nothing was erased" in text(twice)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("forget", {}, "forget needs the argument memory_id. Call it again with it."),
+        ("process_memory", {"input": ""}, "process_memory: input must not be empty."),
+        ("process_memory", {"input": 5}, "process_memory: input has to be text."),
+        (
+            "remember",
+            {"text": "x" * 100_001},
+            "remember: text is longer than 100000 characters. Call it again with less.",
+        ),
+        ("recall", {"query": "x", "limit": 51}, "recall: limit has to be 50 or less."),
+        ("recall", {"query": "x", "limit": 0}, "recall: limit has to be 1 or more."),
+        ("recall", {"query": "x", "limit": "many"}, "recall: limit has to be a whole number."),
+        (
+            "remember",
+            {"content": "Ann", "tags": []},
+            "remember does not take content, tags. Call it again with these arguments only: text, user_id.",
+        ),
+        ("remind", {"text": "x"}, f"There is no tool remind. There are: {', '.join(FULL)}."),
+    ],
+    ids=lambda one: str(one)[:40],
+)
+@pytest.mark.parametrize("mode", ERAS)
+def test_wrong_arguments_are_answered_with_a_sentence_and_store_nothing(
+    opened: OpenedService, mode: str, tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    async def talk(client: Client) -> Any:
+        return await client.call_tool(tool, arguments)
+
+    result = within(HeldHere(opened.service), talk, mode=mode)
+    assert result.is_error
+    assert text(result) == told
+    assert opened.people.registry.persons() == []
+
+
+def test_a_tool_says_that_it_takes_no_other_arguments(opened: OpenedService) -> None:
+    async def talk(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    tools = within(HeldHere(opened.service), talk)
+    assert all(one.input_schema["additionalProperties"] is False for one in tools)
+    strange = {"input": "I like jazz.", "text": "I like tea."}
+
+    async def store(client: Client) -> Any:
+        return await client.call_tool("process_memory", strange)
+
+    assert within(HeldHere(opened.service), store).is_error
+    assert opened.people.registry.persons() == []
 
 
 def test_the_profile_and_a_day_can_be_read_as_resources(opened: OpenedService, clock: SetClock) -> None:
@@ -263,14 +315,15 @@ def test_over_http_a_token_opens_its_own_memory_and_no_other(served: Running, mo
     assert [one.name for one in tools.tools] == FIVE
 
 
-def test_a_body_over_mcp_equals_the_body_over_http(served: Running) -> None:
+@pytest.mark.parametrize("path", ["/mcp/full", "/full/mcp"])
+def test_a_body_over_mcp_equals_the_body_over_http(served: Running, path: str) -> None:
     async def talk(client: Client) -> Any:
         await client.call_tool("process_memory", {"input": "I like jazz."})
         return await client.call_tool("get_user_graph", {}), [
             one.name for one in (await client.list_tools()).tools
         ]
 
-    graph, names = over_http(served, talk, mode="legacy", path="/mcp/full")
+    graph, names = over_http(served, talk, mode="legacy", path=path)
     with httpx2.Client(base_url=served.base) as http:
         assert http.get("/graph/me").text == text(graph)
     assert names == FULL
