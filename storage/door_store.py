@@ -17,13 +17,20 @@ class DoorStore(Protocol):
 
     def sessions_of_door(self, door: str, key: str | None = None) -> list[Session]: ...
 
-    def held_rounds(self, chains: Sequence[str]) -> list[HeldRound]:
-        """The rounds with these chains that were ever stored, in the order in which they were."""
+    def held_rounds(self, digests: Sequence[str]) -> list[HeldRound]:
+        """The messages with these digests that were ever stored, in the order in which they were."""
         ...
 
-    def last_held(self, session_id: str) -> HeldRound | None: ...
-    def hold(self, chain: str, session_id: str, text_id: str, message: int, now: str) -> None:
-        """Note that a round is stored; another one in its place in the session gives way to it."""
+    def held_in(self, sessions: Sequence[str]) -> list[HeldRound]:
+        """The messages of these sessions that clients' histories named, in the order in which they were stored."""
+        ...
+
+    def hold(self, digest: str, session_id: str, text_id: str, message: int, now: str) -> None:
+        """Note that a message is stored, under one more digest if need be."""
+        ...
+
+    def hold_instead(self, text_id: str, present: str) -> None:
+        """Let another round stand in the place of one that it was stored instead of."""
         ...
 
     def owe_cleaning(self, due: DueCleaning, now: str) -> bool:

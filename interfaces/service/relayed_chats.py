@@ -9,7 +9,6 @@ given the same bytes again.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from domain.languages import language_of
 from domain.recollection import Recollection
 from domain.text import new_boundary
 from interfaces.service.chat_requests import ChatRequest, with_memory
-from interfaces.service.held_history import HeldHistory, key_of
+from interfaces.service.held_history import HeldHistory, HistoryPlace
 from llm import Layers, profile_and_memories
 from models.relaying import Heard
 from people import Companion, People
@@ -31,8 +30,6 @@ from people import Companion, People
 Use = Literal["on", "off", "side", "failed", "nobody"]
 #: The mark of the sessions that are held here.
 _DOOR = "openai"
-#: A conversation that its client did not name, as it is called in an answer.
-_OWN_KEY = re.compile("first:[0-9a-f]{40}")
 #: Of so many turns it is known what they were told, for the time in which tools are called.
 _MOST_TOLD = 1_000
 
@@ -48,12 +45,16 @@ class TurnMemory:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request as it is sent on, and what the memory has to do with it; the conversation is known by its ``key``."""
+    """A request as it is sent on, and what the memory has to do with it.
+
+    ``named`` is what its client calls the conversation, ``key`` what we do.
+    """
 
     person: str | None
     request: ChatRequest
     body: Mapping[str, Any]
     use: Use
+    named: str | None = None
     key: str = ""
     started: str = ""
     told: TurnMemory = TurnMemory()
@@ -90,17 +91,18 @@ class RelayedChats:
             return Prepared(person, request, body, "off" if switched_off else "side")
         if person is None:
             return Prepared(person, request, body, "nobody")
-        key = _key(named, request)
         try:
             with self._people.companion(person) as companion:
-                told = self._told_to(companion, request, key)
+                place = self._history(companion).find(named, request.history)
+                told = self._told_to(companion, request, place)
         except Exception as fault:  # whatever it is: somebody waits for a reply that does not depend on it
             if not isinstance(fault, DataInUse):
                 self._people.log.exception("a chat goes on without its memory")
             return Prepared(person, request, body, "failed")
         given = with_memory(request, told.profile, told.recalled)
         started = self._people.clock().isoformat(timespec="seconds")
-        return Prepared(person, request, {**body, "messages": given["messages"]}, "on", key, started, told)
+        sent = {**body, "messages": given["messages"]}
+        return Prepared(person, request, sent, "on", named, place.key, started, told)
 
     def keep(self, prepared: Prepared, heard: Heard) -> None:
         """Store the round, if there is one. Raises StorageError."""
@@ -108,7 +110,7 @@ class RelayedChats:
             return
         with self._people.companion(prepared.person) as companion, companion.turns:
             self._history(companion).store(
-                prepared.key,
+                prepared.named,
                 prepared.request.history,
                 heard.text,
                 heard.ended or "stop",
@@ -125,21 +127,21 @@ class RelayedChats:
         ours = self._people.llm.describe().model
         return wanted if wanted and wanted != OWN_MODEL else ours
 
-    def _told_to(self, companion: Companion, request: ChatRequest, key: str) -> TurnMemory:
-        mark = hashlib.sha256(repr((companion.person, key, request.at, request.said)).encode()).hexdigest()
+    def _told_to(self, companion: Companion, request: ChatRequest, place: HistoryPlace) -> TurnMemory:
+        asked = (companion.person, place.key, request.at, request.said)
+        mark = hashlib.sha256(repr(asked).encode()).hexdigest()
         with self._lock:
             known = self._told.get(mark)
         if known and request.answers_tools:
             return known
-        told = self._recalled(companion, request, key)
+        told = self._recalled(companion, request, place.session_id or "")
         with self._lock:
             self._told[mark] = told
             while len(self._told) > _MOST_TOLD:
                 self._told.popitem(last=False)
         return told
 
-    def _recalled(self, companion: Companion, request: ChatRequest, key: str) -> TurnMemory:
-        session_id = self._history(companion).find(key, request.history).session_id or ""
+    def _recalled(self, companion: Companion, request: ChatRequest, session_id: str) -> TurnMemory:
         now, recent = self._people.clock(), request.recent
         found = companion.recall(request.said, recent, session_id)
         layers = Layers(
@@ -156,11 +158,6 @@ class RelayedChats:
 
 #: The name under which a client may ask for whatever model is set.
 OWN_MODEL = "old-friend"
-
-
-def _key(named: str | None, request: ChatRequest) -> str:
-    """What a conversation is known by; what we called it ourselves is heard again."""
-    return named if named and _OWN_KEY.fullmatch(named) else key_of(named, request.history)
 
 
 def _ids(found: Recollection) -> tuple[str, ...]:
