@@ -81,6 +81,7 @@ _TABLE = (
     _Row(errors.ServerFault, 503, "served.model_down", soon=True),
     _Row(errors.Unreachable, 502, "served.unreachable"),
     _Row(errors.QuotaExhausted, 502, "served.model_quota"),
+    _Row(errors.Unauthorized, 502, "served.model_key"),
     _Row(errors.ContextTooLong, 413, "served.too_long"),
     _Row(errors.ContentFiltered, 422, "served.filtered"),
     _Row(errors.BadReply, 502, "served.bad_reply"),

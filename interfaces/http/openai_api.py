@@ -75,6 +75,7 @@ def router(people: People) -> APIRouter:
             person,
             request,
             x_session_id or x_openwebui_chat_id,
+            gone,
             switched_off=x_memory.strip().lower() in _OFF,
         )
         if request.streams:
@@ -129,7 +130,7 @@ def _whole(relay: Relay, chats: RelayedChats, prepared: Prepared, asked: Request
     answer = relay.send("POST", "/chat/completions", prepared.body, gone)
     gone.check()
     _spend(asked, prepared, answer.heard)
-    chats.keep(prepared, answer.heard)
+    chats.keep(prepared, answer.heard, gone)
     return Response(answer.body, answer.status, {**answer.headers, **prepared.headers})
 
 
@@ -153,7 +154,7 @@ def _streamed(relay: Relay, chats: RelayedChats, prepared: Prepared, asked: Requ
                     return
             heard.end()
             gone.check()
-            chats.keep(prepared, heard)
+            chats.keep(prepared, heard, gone)
             yield b"data: [DONE]\n\n"
         except Exception as fault:  # the answer has begun: there is no other place to tell it
             yield b"data: " + json.dumps(refused(problems.problem_of(fault))).encode() + b"\n\n"

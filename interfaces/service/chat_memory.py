@@ -98,7 +98,7 @@ class ChatMemory:
 
     def chat(self, person: str, asked: ChatAsked, stop: Stop) -> ChatAnswered:
         """Answer what was asked, and store it."""
-        with self._people.companion(person, asked.instruction) as companion:
+        with self._people.companion(person, asked.instruction, wait=stop) as companion:
             history = self._history(companion)
             text = admitted(history.find(asked.named, asked.messages).present.text)
             started = self._people.clock().isoformat(timespec="seconds")

@@ -1,7 +1,8 @@
 """A chat that another program leads and we give a memory: recall before it, the stored round after it.
 
-Promises: a request goes on whatever becomes of the memory, and says so; words of the person are stored once, with the
-reply that ended, before the end of the reply is told; a reply that broke off, a call of a tool, what a client asks for
+Promises: nothing is answered that should have been stored and is not: a memory that another program uses is waited for,
+and whoever waits in vain gets an error; words of the person are stored once, with the reply that ended, before the end
+of the reply is told; a reply that broke off, a call of a tool, what a client asks for
 itself, and what is sent with the memory switched off store nothing. A turn that goes on after a tool was called is
 given the same bytes again.
 """
@@ -15,19 +16,19 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal
 
-from domain.errors import DataInUse
 from domain.languages import language_of
 from domain.recollection import Recollection
 from domain.text import new_boundary
+from domain.workers import Stop
 from interfaces.service.chat_requests import ChatRequest, with_memory
 from interfaces.service.held_history import HeldHistory, HistoryPlace
 from llm import Layers, profile_and_memories
 from models.relaying import Heard
 from people import Companion, People
 
-#: What the memory has to do with a request: it is used, switched off, not meant (``side``), out of order, or it is not
-#: known whose it would be.
-Use = Literal["on", "off", "side", "failed", "nobody"]
+#: What the memory has to do with a request: it is used, switched off, not meant (``side``), or it is not known whose it
+#: would be.
+Use = Literal["on", "off", "side", "nobody"]
 #: The mark of the sessions that are held here.
 _DOOR = "openai"
 #: Of so many turns it is known what they were told, for the time in which tools are called.
@@ -79,9 +80,9 @@ class RelayedChats:
         self._lock = Lock()
 
     def prepare(
-        self, person: str | None, request: ChatRequest, named: str | None, *, switched_off: bool
+        self, person: str | None, request: ChatRequest, named: str | None, gone: Stop, *, switched_off: bool
     ) -> Prepared:
-        """The request with its memory. Never fails: a memory that is out of order leaves it as it is.
+        """The request with its memory. Raises StorageError, Interrupted when the client is ``gone``.
 
         ``named`` is what the client calls the conversation, if it calls it anything. Without a ``person`` nothing is
         remembered.
@@ -91,24 +92,19 @@ class RelayedChats:
             return Prepared(person, request, body, "off" if switched_off else "side")
         if person is None:
             return Prepared(person, request, body, "nobody")
-        try:
-            with self._people.companion(person) as companion:
-                place = self._history(companion).find(named, request.history)
-                told = self._told_to(companion, request, place)
-        except Exception as fault:  # whatever it is: somebody waits for a reply that does not depend on it
-            if not isinstance(fault, DataInUse):
-                self._people.log.exception("a chat goes on without its memory")
-            return Prepared(person, request, body, "failed")
+        with self._people.companion(person, wait=gone) as companion:
+            place = self._history(companion).find(named, request.history)
+            told = self._told_to(companion, request, place)
         given = with_memory(request, told.profile, told.recalled)
         started = self._people.clock().isoformat(timespec="seconds")
         sent = {**body, "messages": given["messages"]}
         return Prepared(person, request, sent, "on", named, place.key, started, told)
 
-    def keep(self, prepared: Prepared, heard: Heard) -> None:
-        """Store the round, if there is one. Raises StorageError."""
+    def keep(self, prepared: Prepared, heard: Heard, gone: Stop) -> None:
+        """Store the round, if there is one. Raises StorageError, Interrupted when the client is ``gone``."""
         if prepared.use != "on" or prepared.person is None or not heard.whole:
             return
-        with self._people.companion(prepared.person) as companion, companion.turns:
+        with self._people.companion(prepared.person, wait=gone) as companion, companion.turns:
             self._history(companion).store(
                 prepared.named,
                 prepared.request.history,
