@@ -93,7 +93,10 @@ _TABLE = (
     _Row(errors.OldFriendError, 500, "served.unexpected"),
 )
 #: Where the arguments of a caller are to blame, by what is said of them; 422 otherwise.
-_USAGE = {"instruction.unknown": 404, "input.too_long": 413}
+_USAGE = {
+    "instruction.unknown": 404, "input.too_long": 413,
+    "chat.prompt_needed": 400, "chat.input_needed": 400, "chat.not_served": 400, "chat.no_such_response": 400,
+}  # fmt: skip
 #: What the phrases of HTTP, which differ from one version of Python to the next, do not name for good.
 _CODES = {413: "too_large", 422: "invalid_request"}
 #: What every operation may answer beside its own.

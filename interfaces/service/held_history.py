@@ -1,7 +1,8 @@
 """Histories that clients send: with every request a client of a chat API sends what was said before, or the end of it.
 
-    find    the session that a request goes on in, and which of its messages are stored already
-    store   the person's newest message with its reply, once however often it is sent, and what was never seen before it
+    find       the session that a request goes on in, and which of its messages are stored already
+    store      the person's newest message with its reply, once however often it is sent, and what was never seen before
+    response   the rounds up to a response that a client names instead of sending them
 
 A request is laid over the sessions that share messages with it, from its end, by what the messages say. A message of
 the person is the same if its words are; if its reply is the same, also where the client has put something around it or
@@ -47,6 +48,8 @@ _LONGEST_KEY = 120
 _OWN_KEY = re.compile("first:[0-9a-f]{40}")
 #: So many sessions are compared with a request, and so many places of each: the likeliest ones.
 _SESSIONS, _PLACES = 8, 20
+#: So many rounds before it a response brings along.
+_ROUNDS = 50
 #: So many equal replies show that a request goes on in a session although something before them is unknown.
 _PROOF = 2
 #: The ``message`` of a reply in the store.
@@ -265,6 +268,41 @@ class HeldHistory:
             range(starts[at], starts[at + 1]) for at, one in place.known.items() if one.text_id in hidden
         )
         return frozenset(number for span in spans for number in span)
+
+    # -- responses -----------------------------------------------------------------------------------------------
+
+    def name_response(self, name: str, spoken: Round, previous: str = "") -> None:
+        """Let a round be found by the id of its response, and what it goes on after by that of the previous one."""
+        self._hold_name("response", name, spoken.user.session_id, spoken.user.text_id)
+        if row := self._named("response", previous):
+            self._hold_name("before", spoken.user.text_id, row.session_id, row.text_id)
+
+    def response(self, name: str) -> tuple[str, list[Round]] | None:
+        """The key of the conversation of a response, and its rounds up to it: the last ones, without hidden ones.
+
+        None where there is no such response.
+        """
+        row = first = self._named("response", name)
+        if first is None:
+            return None
+        found, sessions = list[Round](), dict[str, tuple[Round, ...]]()
+        while row and len(found) < _ROUNDS:
+            session_id, text_id = row.session_id, row.text_id
+            rounds = sessions.setdefault(session_id, self._memory.rounds(session_id))
+            found[:0] = [one for one in rounds if one.user.text_id == text_id]
+            if (row := self._named("before", text_id)) is None:
+                ids = [one.user.text_id for one in rounds]
+                found[:0] = rounds[: ids.index(text_id)] if text_id in ids else ()
+        session = self._memory.session(first.session_id)
+        shown = [one for one in found if not one.user.withheld]
+        return (session and session.door_key) or "", shown[-_ROUNDS:]
+
+    def _hold_name(self, kind: str, name: str, session_id: str, text_id: str) -> None:
+        self._memory.doors.hold(_digest(self._door, kind, name), session_id, text_id, _REPLY)
+
+    def _named(self, kind: str, name: str) -> HeldRound | None:
+        rows = self._memory.doors.held_rounds([_digest(self._door, kind, name)]) if name else []
+        return rows[-1] if rows else None
 
     # -- reading -------------------------------------------------------------------------------------------------
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal
 
+from domain.errors import UsageError
 from domain.languages import language_of
 from domain.recollection import Recollection
-from domain.text import new_boundary
+from domain.text import new_boundary, one_line
 from domain.workers import Stop
 from interfaces.service.chat_requests import ChatRequest, with_memory
 from interfaces.service.held_history import HeldHistory, HistoryPlace
@@ -33,6 +34,8 @@ Use = Literal["on", "off", "side", "nobody"]
 _DOOR = "openai"
 #: Of so many turns it is known what they were told, for the time in which tools are called.
 _MOST_TOLD = 1_000
+#: So many responses wait for the results of tools.
+_MOST_CALLING = 100
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class TurnMemory:
 class Prepared:
     """A request as it is sent on, and what the memory has to do with it.
 
-    ``named`` is what its client calls the conversation, ``key`` what we do.
+    ``named`` is what its client calls the conversation, ``key`` what we do. By the id ``response`` its reply is found
+    later; it goes on after that of ``previous``.
     """
 
     person: str | None
@@ -59,6 +63,8 @@ class Prepared:
     key: str = ""
     started: str = ""
     told: TurnMemory = TurnMemory()
+    response: str = ""
+    previous: str = ""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -71,12 +77,21 @@ class Prepared:
         }
 
 
+@dataclass(frozen=True)
+class Past:
+    """What was said up to a response: the name of its conversation, and its messages."""
+
+    named: str | None = None
+    messages: Sequence[Mapping[str, Any]] = ()
+
+
 class RelayedChats:
     """Gives the chats of other programs a memory."""
 
     def __init__(self, people: People) -> None:
         self._people = people
         self._told: OrderedDict[str, TurnMemory] = OrderedDict()
+        self._calling: OrderedDict[tuple[str | None, str], Past] = OrderedDict()
         self._lock = Lock()
 
     def prepare(
@@ -104,8 +119,13 @@ class RelayedChats:
         """Store the round, if there is one. Raises StorageError, Interrupted when the client is ``gone``."""
         if prepared.use != "on" or prepared.person is None or not heard.whole:
             return
-        with self._people.companion(prepared.person, wait=gone) as companion, companion.turns:
-            self._history(companion).store(
+        with (
+            self._people.companion(prepared.person, wait=gone) as companion,
+            companion.turns,
+            companion.memory.in_one_commit(),
+        ):
+            history = self._history(companion)
+            kept = history.store(
                 prepared.named,
                 prepared.request.history,
                 heard.text,
@@ -113,6 +133,32 @@ class RelayedChats:
                 prepared.started,
                 standin=self._people.llm.describe().standin,
             )
+            if prepared.response:
+                history.name_response(prepared.response, kept.round, prepared.previous)
+
+    def past(self, person: str | None, response: str, gone: Stop) -> Past:
+        """What was said up to a response. Raises UsageError where there is none, StorageError, Interrupted."""
+        with self._lock:
+            calling = self._calling.get((person, response))
+        if calling:
+            return calling
+        found = None
+        if person is not None:
+            with self._people.companion(person, wait=gone) as companion:
+                found = self._history(companion).response(response)
+        if found is None:
+            raise UsageError("chat.no_such_response", given=one_line(response, 60))
+        turns = [turn for one in found[1] for turn in one.turns]
+        messages = [{"role": turn.role, "content": turn.words} for turn in turns]
+        return Past(found[0].removeprefix("id:") or None, messages)
+
+    def await_tools(self, prepared: Prepared, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what was said up to a response that calls tools, until their results come; it is no reply yet."""
+        past = Past(prepared.named, messages)
+        with self._lock:
+            self._calling[prepared.person, prepared.response] = past
+            while len(self._calling) > _MOST_CALLING:
+                self._calling.popitem(last=False)
 
     def _history(self, companion: Companion) -> HeldHistory:
         after = companion.settings.archive_after
