@@ -27,7 +27,7 @@ from interfaces.http.error_answers import Problem, Problems
 from interfaces.http.limits import Affordable, spend
 from interfaces.service.chat_requests import read_request
 from interfaces.service.openai_forms import Form, ResponsesForm, completion_forms, joined
-from interfaces.service.relayed_chats import OWN_MODEL, Past, Prepared, RelayedChats
+from interfaces.service.relayed_chats import OWN_MODEL, Prepared, RelayedChats, ResponsePast
 from models.relaying import Answer, Heard, Relay
 from people import EVERYBODY, People
 
@@ -73,7 +73,7 @@ def router(people: People) -> APIRouter:
         """The same as a response, which a later request may go on after by its id (``previous_response_id``)."""
         person, fields = _whose(caller, headers, body), body if isinstance(body, dict) else {}
         previous = str(fields.get("previous_response_id") or "")
-        past = chats.past(person, previous, gone) if previous else Past()
+        past = chats.past(person, previous, gone) if previous else ResponsePast()
 
         def reply_of(response: str) -> str:
             return str(chats.past(person, response, gone).messages[-1]["content"])

@@ -78,7 +78,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Past:
+class ResponsePast:
     """What was said up to a response: the name of its conversation, and its messages."""
 
     named: str | None = None
@@ -91,7 +91,7 @@ class RelayedChats:
     def __init__(self, people: People) -> None:
         self._people = people
         self._told: OrderedDict[str, TurnMemory] = OrderedDict()
-        self._calling: OrderedDict[tuple[str | None, str], Past] = OrderedDict()
+        self._calling: OrderedDict[tuple[str | None, str], ResponsePast] = OrderedDict()
         self._lock = Lock()
 
     def prepare(
@@ -136,7 +136,7 @@ class RelayedChats:
             if prepared.response:
                 history.name_response(prepared.response, kept.round, prepared.previous)
 
-    def past(self, person: str | None, response: str, gone: Stop) -> Past:
+    def past(self, person: str | None, response: str, gone: Stop) -> ResponsePast:
         """What was said up to a response. Raises UsageError where there is none, StorageError, Interrupted."""
         with self._lock:
             calling = self._calling.get((person, response))
@@ -150,11 +150,11 @@ class RelayedChats:
             raise UsageError("chat.no_such_response", given=one_line(response, 60))
         turns = [turn for one in found[1] for turn in one.turns]
         messages = [{"role": turn.role, "content": turn.words} for turn in turns]
-        return Past(found[0].removeprefix("id:") or None, messages)
+        return ResponsePast(found[0].removeprefix("id:") or None, messages)
 
     def await_tools(self, prepared: Prepared, messages: Sequence[Mapping[str, Any]]) -> None:
         """Keep what was said up to a response that calls tools, until their results come; it is no reply yet."""
-        past = Past(prepared.named, messages)
+        past = ResponsePast(prepared.named, messages)
         with self._lock:
             self._calling[prepared.person, prepared.response] = past
             while len(self._calling) > _MOST_CALLING:

@@ -213,7 +213,7 @@ def test_a_chat_whose_memory_stays_in_use_is_refused_and_never_answered_without_
     served.people.in_use_patience = 0.0
     body = {**CHATS[path], "messages": of("My cat is Douban."), "stream": streams}
     with in_use(tmp_path, served):
-        refused = httpx2.post(f"{served.base}{path}", json=body)
+        refused = httpx2.post(f"{served.base}{path}", json=body, timeout=PATIENCE)
     assert refused.status_code == 503
     assert int(refused.headers["retry-after"]) >= 1
     told = refused.json()
@@ -267,7 +267,7 @@ def test_a_refusal_of_the_servers_own_key_is_a_bad_gateway_and_others_stay_what_
 ) -> None:
     model.script(play)
     body = {"model": "m", "messages": of("My cat is Douban."), "stream": streams}
-    refused = httpx2.post(f"{served.base}/v1/chat/completions", json=body)
+    refused = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE)
     assert refused.status_code == status
     assert says in refused.json()["error"]["message"]
     assert refused.json()["error"].get("code") != "invalid_api_key"
@@ -355,7 +355,7 @@ def test_a_stream_that_goes_wrong_ends_with_an_error_and_without_its_last_word(
 ) -> None:
     model.script(end)
     body = {"model": "m", "messages": of("My cat is Douban."), "stream": True}
-    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text.split("\n\n")
+    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE).text.split("\n\n")
     assert json.loads(told[-2].removeprefix("data: "))["error"]["message"]
     assert sum('"error":' in one for one in told) == 1
     assert "data: [DONE]" not in told
@@ -487,7 +487,7 @@ def test_a_chat_that_fell_silent_is_saved_and_gone_on_with_in_a_new_session(
 def test_the_stand_in_ends_its_stream_once_and_after_the_round_is_stored(tmp_path: Path) -> None:
     with running(tmp_path, None) as served:
         body = {"messages": of("My cat is Douban."), "stream": True}
-        told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text
+        told = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE).text
         assert told.count("[DONE]") == 1
         assert told.endswith("data: [DONE]\n\n")
         assert len(stored(served)) == 1
@@ -503,7 +503,7 @@ def test_a_memory_that_fails_after_the_reply_is_told_in_place_of_the_end(
 
     model.script(reply_and_break)
     body = {"messages": of("My cat is Douban."), "stream": True}
-    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text
+    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE).text
     assert "[DONE]" not in told
     assert json.loads(told.split("\n\n")[-2].removeprefix("data: "))["error"]["type"] == "server_error"
 
