@@ -32,7 +32,7 @@ from companion import Companion
 from domain.errors import DataInUse, EmbeddingError, StorageError, UsageError
 from domain.files import storage_error
 from domain.settings import Settings
-from domain.workers import AT_ONCE, Again, Worker, Workers
+from domain.workers import AT_ONCE, Again, Stop, Worker, Workers
 from jobs.background import Background
 from llm import Llm
 from memory import Memory
@@ -74,6 +74,8 @@ _LINGER = 2.0
 _KEEP_EVERY = 600.0
 #: Memories that may be open beyond the limit while one is being closed, and seconds to wait for that.
 _SPARE, _PATIENCE = 16, 30.0
+#: Seconds that a request waits for a memory that another program uses, and between two looks at it.
+_IN_USE, _LOOK_AGAIN = 30.0, 0.2
 #: Seconds that another program has for taking a memory that was let go for it, and before that whoever uses it.
 _WAY = 5.0
 #: Threads that close everything in the end, and seconds that the index of each has then.
@@ -123,6 +125,8 @@ class People:
         self.model_workers = Workers("old-friend-work", _MODEL_THREADS, _LINGER)
         #: Where it is written what went wrong, for nobody's eyes but the owner's.
         self.log = log
+        #: How long whoever waits for a memory does so while another program uses it, in seconds.
+        self.in_use_patience = _IN_USE
         self._most_open = most_open
         self._scrubbers_of = scrubbers_of
         self._scrubbing = Lock()
@@ -150,14 +154,18 @@ class People:
         gc.freeze()
 
     @contextmanager
-    def companion(self, person: str, instruction: int | None = None) -> Iterator[Companion]:
+    def companion(
+        self, person: str, instruction: int | None = None, *, wait: Stop | None = None
+    ) -> Iterator[Companion]:
         """This companion, opened if it is not, and kept open meanwhile.
 
-        Raises StorageError (DataInUse where another program holds it), UsageError where there is no such instruction.
+        One that another program uses is waited for, with ``wait``: ``in_use_patience`` seconds at the most, or until
+        that is set. Raises StorageError (DataInUse where another program still holds it), Interrupted, UsageError where
+        there is no such instruction.
         """
         place = self._enter((person, instruction))
         try:
-            yield self._open(place)
+            yield self._open_in_time(place, wait)
         finally:
             self._leave(place)
 
@@ -280,6 +288,18 @@ class People:
             crowded = self._next_to_close() is not None
         if crowded:
             self._upkeep.wake()
+
+    def _open_in_time(self, place: _Place, wait: Stop | None) -> Companion:
+        until = time.monotonic() + self.in_use_patience
+        while True:
+            try:
+                return self._open(place)
+            except DataInUse:
+                left = until - time.monotonic()
+                if wait is None or left <= 0:
+                    raise
+            wait.wait(min(left, _LOOK_AGAIN))  # the lock is of the kernel, which tells nobody when it is free
+            wait.check()
 
     def _open(self, place: _Place) -> Companion:
         """The companion of a place, for one of its users."""

@@ -293,6 +293,7 @@ def _environment(asked: argparse.Namespace) -> dict[str, str]:
 
 @contextmanager
 def opened(asked: argparse.Namespace) -> Iterator[People]:
+    """Open people in a folder of their own, and remove it afterwards."""
     import config
     from interfaces.debug_log import DebugLog
     from llm import Llm

@@ -1,7 +1,7 @@
-"""What other doors keep in a memory: rounds of histories that clients hold themselves, and what they list of it.
+"""What other doors keep in a memory: messages of histories that clients send, and what they list of it.
 
-A client of a chat API sends its whole history again with every request. A *chain* stands for all that the person had
-said in one conversation so far: a digest of its messages and of the chain before it.
+A client of a chat API sends what was said before, or the end of it, again with every request. By the *digest* of a
+message it is known whether it is stored, also when it was erased since.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from domain.facts import MemoryType
 
 @dataclass(frozen=True, slots=True)
 class HeldRound:
-    """A round that is stored, as a client's history names it.
+    """A message of a round that is stored, under one of the digests that it is known by.
 
-    ``chain`` ends with the person's message of the round, which is the ``message``-th of the history, from 0. The turn
-    ``text_id`` may be gone; that it was stored once is known all the same.
+    It is the ``message``-th of its conversation, from 0; -1 stands for the reply. ``text_id`` is the person's message
+    of the round, which may have been erased; that it was stored once is known all the same.
     """
 
     number: int
-    chain: str
+    digest: str
     session_id: str
     text_id: str
     message: int
@@ -30,14 +30,14 @@ class HeldRound:
 class DueCleaning:
     """Fifty messages of a conversation that are to be read for what is worth remembering.
 
-    ``round`` counts such stretches from 1; ``chain`` is the last of it, so that another history that began alike is
-    another one. ``chains`` name its rounds.
+    ``round`` counts such stretches from 1; ``text_ids`` are the person's messages in it, and ``last`` is the last one,
+    so that a stretch of another conversation is another one.
     """
 
-    chain: str
+    last: str
     round: int
     door_key: str
-    chains: tuple[str, ...]
+    text_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import calendar
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from domain import errors
@@ -44,12 +44,14 @@ def months_before(moment: datetime, months: int) -> datetime:
     return moment.replace(year=year, month=month + 1, day=day)
 
 
-def due_rounds(chains: dict[int, str], messages: int, key: str) -> list[DueCleaning]:
-    """What is due of a history of so many messages; ``chains`` are those of the person's, by their place in it."""
+def due_rounds(rounds: Mapping[int, str], messages: int, key: str) -> list[DueCleaning]:
+    """What is due of a conversation of so many messages; ``rounds`` are the person's, by their place in it."""
     found = []
     for number in range(1, messages // ROUND + 1):
         inside = [
-            chain for place, chain in sorted(chains.items()) if ROUND * (number - 1) <= place < ROUND * number
+            text_id
+            for place, text_id in sorted(rounds.items())
+            if ROUND * (number - 1) <= place < ROUND * number
         ]
         if inside:
             found.append(DueCleaning(inside[-1], number, key, tuple(inside)))
@@ -93,8 +95,7 @@ class Cleaning:
 
     def _turns(self, due: DueCleaning) -> dict[str, set[str]]:
         """The turns of a stretch that are still there, by session."""
-        held = self._memory.doors.held_rounds(due.chains)
-        rounds = {(turn.session_id, turn.round) for turn in self._memory.turns([one.text_id for one in held])}
+        rounds = {(turn.session_id, turn.round) for turn in self._memory.turns(due.text_ids)}
         found: dict[str, set[str]] = defaultdict(set)
         for session_id in {session_id for session_id, _ in rounds}:
             for turn in self._memory.turns_of(session_id):
@@ -106,7 +107,7 @@ class Cleaning:
         """Save the sessions of clients that fell silent, as those of the terminal are; what fails is left for later."""
         after = self._llm.settings.archive_after
         for session in self._memory.silent_sessions(self._clock(), after, besides=""):
-            if self._memory.doors.last_held(session.session_id):
+            if self._memory.doors.held_in([session.session_id]):
                 try:
                     deque(Saving(self._memory, self._llm).run(session, stop, open_next=False), maxlen=0)
                 except errors.ModelError as fault:

@@ -95,16 +95,23 @@ def retry_after(headers: Mapping[str, str], now: Callable[[], datetime]) -> floa
     return max(0.0, (until - (_date(headers.get("date", "")) or now())).total_seconds())
 
 
-def _of_response(fault: Any, now: Callable[[], datetime]) -> errors.ModelError:
-    response = fault.response
-    body = fault.body if fault.body is not None else _text(response)
-    error = error_of(failure_of({"error": body} if isinstance(body, Mapping) else body, response.status_code))
-    error.retry_after = retry_after(response.headers, now)
+def of_refusal(
+    status: int, headers: Mapping[str, str], body: object, now: Callable[[], datetime]
+) -> errors.ModelError:
+    """The error that an answer with a bad status stands for."""
+    error = error_of(failure_of(body, status))
+    error.retry_after = retry_after(headers, now)
     if error.retry_after is not None:
         error.details["seconds"] = error.retry_after
     if error.key == "model.redirected":
-        error.details["location"] = mask_url(response.headers.get("location", ""))
+        error.details["location"] = mask_url(one_line(headers.get("location", "")))
     return error
+
+
+def _of_response(fault: Any, now: Callable[[], datetime]) -> errors.ModelError:
+    body = fault.body if fault.body is not None else _text(fault.response)
+    body = {"error": body} if isinstance(body, Mapping) else body
+    return of_refusal(fault.response.status_code, fault.response.headers, body, now)
 
 
 def _of_network(fault: BaseException) -> errors.ModelError:

@@ -1,8 +1,9 @@
 """Requests of other programs, passed on to the model server as they are, and its answers as they come.
 
 Promises: no field of a request is lost, known here or not; an answer with an error keeps its status, its body but
-for our key, and the time after which to try again; what a stream said is known when it ended, and whether it ended as
-it should.
+for our key, and the time after which to try again, unless it speaks of our own key or account, or is none that a client
+of this protocol could read, which is an error of ours; what a stream said is known when it ended, and whether it ended
+as it should.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any, Literal
 
 from domain import errors
@@ -116,11 +118,12 @@ class Relay:
             self._client.sent(method, path, body, line) as came,
         ):
             content = came.read()
+            if not came.is_success:
+                return self._refusal(came.status_code, came.headers, content)
         heard = Heard()
-        if came.is_success and isinstance(parsed := _parsed(content), Mapping):
+        if isinstance(parsed := _parsed(content), Mapping):
             heard.take(parsed)
-        body_told = content if came.is_success else self._keyless(content)
-        return Answer(came.status_code, _told(came.headers), body_told, heard)
+        return Answer(came.status_code, _told(came.headers), content, heard)
 
     def stream(self, path: str, body: Mapping[str, Any], stop: Stop) -> Iterator[Answer | bytes]:
         """Ask for a stream: its events, each the bytes behind ``data:``, without the last one that only ends it.
@@ -137,16 +140,22 @@ class Relay:
             self._client.sent("POST", path, body, line) as came,
         ):
             if not came.is_success:
-                yield Answer(came.status_code, _told(came.headers), self._keyless(came.read()))
+                yield self._refusal(came.status_code, came.headers, came.read())
                 return
             yield b""
             yield from (event for event in _events(lines(came.iter_bytes())) if event != b"[DONE]")
 
-    def _keyless(self, refusal: bytes) -> bytes:
-        """A refusal without our key: some servers repeat the one that they were shown."""
+    def _refusal(self, status: int, headers: Mapping[str, str], body: bytes) -> Answer:
+        """A refusal without our key, which some servers repeat. Raises ModelError where it is none of the client's."""
         for key in self._keys:
-            refusal = refusal.replace(key, MASK.encode())
-        return refusal
+            body = body.replace(key, MASK.encode())
+        parsed = _parsed(body)
+        said = body.decode("utf-8", "replace") if parsed is None else parsed
+        error = faults.of_refusal(status, headers, said, self._clock)
+        of_ours = isinstance(error, errors.Unauthorized | errors.QuotaExhausted)
+        if (of_ours and status != HTTPStatus.TOO_MANY_REQUESTS) or not faults.is_error(parsed):
+            raise error
+        return Answer(status, _told(headers), body)
 
     @contextmanager
     def _errors(self, stop: Stop) -> Iterator[None]:

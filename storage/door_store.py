@@ -19,16 +19,20 @@ class DoorStore(Protocol):
         """The sessions of a client, oldest first; with a key only those of that conversation."""
         ...
 
-    def held_rounds(self, chains: Sequence[str]) -> list[HeldRound]:
-        """The rounds with these chains that were ever stored, in the order in which they were."""
+    def held_rounds(self, digests: Sequence[str]) -> list[HeldRound]:
+        """The messages with these digests that were ever stored, in the order in which they were."""
         ...
 
-    def last_held(self, session_id: str) -> HeldRound | None:
-        """The last round of a client's history that was stored in this session."""
+    def held_in(self, sessions: Sequence[str]) -> list[HeldRound]:
+        """The messages of these sessions that clients' histories named, in the order in which they were stored."""
         ...
 
-    def hold(self, chain: str, session_id: str, text_id: str, message: int, now: str) -> None:
-        """Note that a round is stored; another one in its place in the session gives way to it."""
+    def hold(self, digest: str, session_id: str, text_id: str, message: int, now: str) -> None:
+        """Note that a message is stored, under one more digest if need be."""
+        ...
+
+    def hold_instead(self, text_id: str, present: str) -> None:
+        """Let another round stand in the place of one that it was stored instead of."""
         ...
 
     def owe_cleaning(self, due: DueCleaning, now: str) -> bool:

@@ -2,7 +2,7 @@
 
     sessions_of_door, start_door_session   sessions that a door holds, beside those of the terminal
     store_alone, ..., end_session          sessions in which only the person speaks; a job archives them afterwards
-    held_rounds, last_held, hold           which rounds of a client's history are stored
+    held_rounds, held_in, hold, ...        which messages of a client's history are stored
     owe_cleaning, due_cleanings, ...       what is to be read of them, durable
     kept_memories, hide_memory, ...        notes, as a chat API lists them
 
@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from domain.held import DueCleaning, HeldRound, KeptMemory
-from domain.records import ErasureScope, Round, Session, Turn
+from domain.records import ErasureScope, Session, Turn
 from storage.erasure import Eraser
 from storage.store import NewTurn, Store
 
@@ -74,17 +74,21 @@ class DoorVerbs:
         """Note that a session ended then: nobody goes on in it, and it waits to be archived."""
         self._store.end_session(session_id, ended)
 
-    def held_rounds(self, chains: Sequence[str]) -> list[HeldRound]:
-        """The rounds with these chains that were ever stored, in the order in which they were."""
-        return self._store.held_rounds(chains)
+    def held_rounds(self, digests: Sequence[str]) -> list[HeldRound]:
+        """The messages with these digests that were ever stored, in the order in which they were."""
+        return self._store.held_rounds(digests)
 
-    def last_held(self, session_id: str) -> HeldRound | None:
-        """The last round of a session that a client's history named."""
-        return self._store.last_held(session_id)
+    def held_in(self, sessions: Sequence[str]) -> list[HeldRound]:
+        """The messages of these sessions that clients' histories named, in the order in which they were stored."""
+        return self._store.held_in(sessions)
 
-    def hold(self, chain: str, spoken: Round, message: int) -> None:
-        """Note that a round of a history is stored, in place of another one with this chain in its session."""
-        self._store.hold(chain, spoken.user.session_id, spoken.user.text_id, message, self._now())
+    def hold(self, digest: str, session_id: str, text_id: str, message: int) -> None:
+        """Note that a message is stored, under one more digest if need be."""
+        self._store.hold(digest, session_id, text_id, message, self._now())
+
+    def hold_instead(self, text_id: str, present: str) -> None:
+        """Let another round stand in the place of one that it was stored instead of."""
+        self._store.hold_instead(text_id, present)
 
     # -- cleaning ------------------------------------------------------------------------------------------------
 

@@ -155,6 +155,8 @@ def here(
     only_here: bool = True,
     grace: float = 30.0,
     clock: Callable[[], datetime] | None = None,
+    connections: int = 1000,
+    head_timeout: float | None = None,
     **settings: str,
 ) -> Iterator[Server]:
     """The application on a port of its own. Every door is the arguments of ``add_door`` after the application."""
@@ -173,7 +175,7 @@ def here(
         app = make_app(people, VERSION, only_here=only_here)
         for door in doors(people):
             add_door(app, *door)
-        running = Running(app, bound, grace, log)
+        running = Running(app, bound, grace, log, connections=connections, head_timeout=head_timeout)
         try:
             yield Server(
                 bound.getsockname()[1], registry=registry, people=people, running=running, service=app.state.service

@@ -81,6 +81,7 @@ _TABLE = (
     _Row(errors.ServerFault, 503, "served.model_down", soon=True),
     _Row(errors.Unreachable, 502, "served.unreachable"),
     _Row(errors.QuotaExhausted, 502, "served.model_quota"),
+    _Row(errors.Unauthorized, 502, "served.model_key"),
     _Row(errors.ContextTooLong, 413, "served.too_long"),
     _Row(errors.ContentFiltered, 422, "served.filtered"),
     _Row(errors.BadReply, 502, "served.bad_reply"),
@@ -100,6 +101,10 @@ _USAGE = {
     "person.owner": 409,
     "person.unnamed": 400,
     "person.two": 400,
+    "chat.prompt_needed": 400,
+    "chat.input_needed": 400,
+    "chat.not_served": 400,
+    "chat.no_such_response": 400,
 }
 #: What the phrases of HTTP, which differ from one version of Python to the next, do not name for good.
 _CODES = {413: "too_large", 422: "invalid_request"}

@@ -2,8 +2,8 @@
 
 Promises: a page of another site reaches nothing, also under a name that was bent to lead here (Host and Origin are
 checked); nothing but JSON is read; without any token only the account that runs the server is served, on this machine,
-and only the person ``me``; a secret is looked up by its digest and written nowhere. These are plain ASGI: a streamed
-answer passes as it comes.
+and only the person ``me``; a secret is looked up by its digest and written nowhere; a request has one end. These are
+plain ASGI: a streamed answer passes as it comes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import ipaddress
 import os
 import socket
 from collections.abc import Iterable
+from dataclasses import replace
 from email.message import Message as Mail
 from urllib.parse import urlsplit
 
@@ -84,7 +85,12 @@ class Guards:
                 await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        problem = self._stranger(headers) or self._formless(headers) or self._unreadable(headers)
+        problem = (
+            self._stranger(headers)
+            or self._two_lengths(headers)
+            or self._formless(headers)
+            or self._unreadable(headers)
+        )
         if problem is None and scope["path"] not in OPEN_PATHS:
             caller = await self._caller(headers, scope)
             problem = None if caller else self._problems.of(401, "served.unauthenticated")
@@ -102,6 +108,13 @@ class Guards:
         if any(not _same_place(origin, host[0]) for origin in headers.getlist("origin")):
             return self._problems.of(403, "served.foreign_origin")
         return None
+
+    def _two_lengths(self, headers: Headers) -> Problem | None:
+        """A body of two lengths: a proxy may see the end of the request elsewhere than we do."""
+        if "content-length" not in headers or "transfer-encoding" not in headers:
+            return None
+        problem = self._problems.of(400, "served.two_lengths")
+        return replace(problem, headers={**problem.headers, "Connection": "close"})
 
     def _formless(self, headers: Headers) -> Problem | None:
         """A body that is not said to be JSON: a page of another site can send those without asking first."""

@@ -11,6 +11,9 @@ all else as before.
 from __future__ import annotations
 
 import asyncio
+import json
+import math
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -38,6 +41,8 @@ BODY_TIMEOUT = 30.0
 _MINUTE = 60.0
 #: Under which a door finds, in the state of its request, whether a reply may be had and where to tell what it took.
 _SPENT = "tokens_spent"
+#: Where a body may hold what is no finite number.
+_PERHAPS_NONE = re.compile(rb"NaN|Infinity|\d[eE]\+?\d{3}|\d{309}")
 
 #: A text of a caller, of a length that can be dealt with.
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
@@ -119,7 +124,7 @@ class _Gone(Exception):
 
 
 class Limits:
-    """Lets a request pass within the limits of its caller, or answers it with 408, 413 or 429."""
+    """Lets a request pass within the limits of its caller, or answers it with 408, 413, 422 or 429."""
 
     def __init__(
         self,
@@ -155,6 +160,8 @@ class Limits:
         try:
             with self._counted(scope.setdefault("state", {})):
                 body = await self._body(scope, receive)
+                if not _has_numbers_alone(body):
+                    raise OverLimit(self._no_number())
                 await self._app(scope, _again(body, receive), send)
         except OverLimit as refused:
             await self._problems.answer(scope["path"], refused.problem)(scope, receive, send)
@@ -218,6 +225,10 @@ class Limits:
             if not message.get("more_body", False):
                 return bytes(body)
 
+    def _no_number(self) -> Problem:
+        problem = self._problems.of(422, "served.no_number")
+        return replace(problem, invalid=({"type": "finite_number", "loc": ["body"], "msg": problem.message},))
+
     def _too_large(self) -> Problem:
         return self._problems.of(413, "served.too_large", most=self._largest)
 
@@ -238,6 +249,25 @@ def spend(request: Request, asked: int | None, said: int | None, texts: Iterable
     counted = None if asked is None or said is None else asked + said
     spent: _Spent = request.scope["state"][_SPENT]
     spent.tell(estimate_all(texts) if counted is None else counted)
+
+
+def _has_numbers_alone(body: bytes) -> bool:
+    """Whether every number in a body of JSON is one; Python also reads NaN and what is larger than any number."""
+    if not _PERHAPS_NONE.search(body):
+        return True
+    try:
+        json.loads(body, parse_constant=_finite, parse_float=_finite)
+    except OverflowError:
+        return False
+    except (ValueError, RecursionError):
+        return True  # no JSON at all, which is told elsewhere
+    return True
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise OverflowError
+    return number
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

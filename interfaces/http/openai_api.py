@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Body, Header, HTTPException, Request, Response
+from fastapi import APIRouter, Body, Depends, Header, HTTPException, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
@@ -26,7 +27,8 @@ from interfaces.http.callers import AsText, Caller, Calling, Leaving
 from interfaces.http.error_answers import Problem, Problems
 from interfaces.http.limits import Affordable, spend
 from interfaces.service.chat_requests import read_request
-from interfaces.service.relayed_chats import OWN_MODEL, Prepared, RelayedChats
+from interfaces.service.openai_forms import Form, ResponsesForm, completion_forms, joined
+from interfaces.service.relayed_chats import OWN_MODEL, Prepared, RelayedChats, ResponsePast
 from models.relaying import Answer, Heard, Relay
 from people import People
 
@@ -53,40 +55,56 @@ def refused(problem: Problem) -> Mapping[str, Any]:
 
 
 def router(people: People) -> APIRouter:
-    """``/v1``: chat completions, embeddings, models."""
+    """``/v1``: chat completions, responses, completions, embeddings, models."""
     api = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
     chats = RelayedChats(people)
 
     @api.post("/chat/completions", dependencies=[Affordable])
-    def complete(
-        asked: Request,
-        caller: Calling,
-        gone: Leaving,
-        body: Json,
-        x_user_id: Annotated[str | None, AsText, Header(max_length=_LONGEST_ID)] = None,
-        x_session_id: Annotated[str | None, AsText, Header(max_length=200)] = None,
-        x_memory: Annotated[str, Header(max_length=20)] = "on",
-        x_openwebui_user_id: Annotated[str | None, AsText, Header(max_length=_LONGEST_ID)] = None,
-        x_openwebui_chat_id: Annotated[str | None, AsText, Header(max_length=200)] = None,
-    ) -> Response:
+    def complete(asked: Request, caller: Calling, gone: Leaving, headers: Sender, body: Json) -> Response:
         """A reply with memory, whole or as a stream. ``X-Memory: off`` sends the request on alone."""
         request = read_request(body)
-        off = x_memory.strip().lower() in _OFF
-        hints = (x_openwebui_user_id, request.body.get("user"))
-        person = None
-        if off:
-            caller.nobody()
-        else:
-            person = _whose(caller, x_user_id, hints)
-        prepared = chats.prepare(
-            person,
-            request,
-            x_session_id or x_openwebui_chat_id,
-            switched_off=off,
-        )
+        person = _whose(caller, headers, body)
+        prepared = chats.prepare(person, request, headers.session, gone, switched_off=headers.is_off)
         if request.streams:
             return _streamed(people.llm.relay(), chats, prepared, asked, gone)
         return _whole(people.llm.relay(), chats, prepared, asked, gone)
+
+    @api.post("/responses", dependencies=[Affordable])
+    def respond(asked: Request, caller: Calling, gone: Leaving, headers: Sender, body: Json) -> Response:
+        """The same as a response, which a later request may go on after by its id (``previous_response_id``)."""
+        person, fields = _whose(caller, headers, body), body if isinstance(body, dict) else {}
+        previous = str(fields.get("previous_response_id") or "")
+        past = chats.past(person, previous, gone) if previous else ResponsePast()
+
+        def reply_of(response: str) -> str:
+            return str(chats.past(person, response, gone).messages[-1]["content"])
+
+        form = ResponsesForm(body, f"resp_{people.new_id()}", _seconds(people), past.messages, reply_of)
+        named = headers.session or past.named
+        prepared = chats.prepare(person, read_request(form.chat), named, gone, switched_off=headers.is_off)
+        if fields.get("store") is not False:
+            prepared = replace(prepared, response=form.id, previous=previous)
+        if prepared.request.streams:
+            return _streamed(people.llm.relay(), chats, prepared, asked, gone, form)
+        return _whole(people.llm.relay(), chats, prepared, asked, gone, form)
+
+    @api.post("/completions", dependencies=[Affordable])
+    def complete_prompt(
+        asked: Request, caller: Calling, gone: Leaving, headers: Sender, body: Json
+    ) -> Response:
+        """The same for a prompt, or several; each is a message of the person."""
+        person = _whose(caller, headers, body)
+        answers = []
+        for form in completion_forms(body, f"cmpl-{people.new_id()}", _seconds(people)):
+            request = read_request(form.chat)
+            prepared = chats.prepare(person, request, headers.session, gone, switched_off=headers.is_off)
+            if request.streams:
+                return _streamed(people.llm.relay(), chats, prepared, asked, gone, form)
+            answers.append(_whole(people.llm.relay(), chats, prepared, asked, gone, form))
+        failed = [one for one in answers if one.status_code != HTTPStatus.OK]
+        if failed or len(answers) == 1:
+            return (failed or answers)[0]
+        return _json(joined([_object(bytes(one.body)) for one in answers]))
 
     @api.post("/embeddings")
     def embed(caller: Calling, gone: Leaving, body: Json) -> Response:
@@ -116,16 +134,49 @@ def router(people: People) -> APIRouter:
 _OURS = {"id": OWN_MODEL, "object": "model", "created": 0, "owned_by": "old-friend"}
 
 
-def _whose(caller: Caller, named: str | None, hints: Sequence[object]) -> str:
-    """Whose memory is meant.
+@dataclass(frozen=True)
+class _Headers:
+    """What the headers of a request for a reply say."""
+
+    user: str | None
+    session: str | None
+    is_off: bool
+    hints: tuple[str | None, ...]
+
+
+async def _headers(
+    x_user_id: Annotated[str | None, AsText, Header(max_length=_LONGEST_ID)] = None,
+    x_session_id: Annotated[str | None, AsText, Header(max_length=200)] = None,
+    x_memory: Annotated[str, Header(max_length=20)] = "on",
+    x_openwebui_user_id: Annotated[str | None, AsText, Header(max_length=_LONGEST_ID)] = None,
+    x_openwebui_chat_id: Annotated[str | None, AsText, Header(max_length=200)] = None,
+) -> _Headers:
+    is_off = x_memory.strip().lower() in _OFF
+    return _Headers(x_user_id, x_session_id or x_openwebui_chat_id, is_off, (x_openwebui_user_id,))
+
+
+Sender = Annotated[_Headers, Depends(_headers)]
+
+
+def _seconds(people: People) -> int:
+    return int(people.clock().timestamp())
+
+
+def _whose(caller: Caller, headers: _Headers, body: object) -> str | None:
+    """Whose memory is meant; None where it is switched off, so that there is none.
+
 
     Only the hints of a program that speaks for everybody are heard: others speak for one person, whatever they call
     their users.
     """
+    if headers.is_off:
+        caller.nobody()
+        return None
     if caller.only is not None:
-        return caller.person(named or None)
+        return caller.person(headers.user or None)
+    hints = (*headers.hints, body.get("user") if isinstance(body, dict) else None)
     hinted = (one for one in hints if isinstance(one, str) and 0 < len(one) <= _LONGEST_ID)
-    return caller.person(named or next(hinted, None))
+    return caller.person(headers.user or next(hinted, None))
 
 
 def _spend(asked: Request, prepared: Prepared, heard: Heard) -> None:
@@ -136,15 +187,38 @@ def _spend(asked: Request, prepared: Prepared, heard: Heard) -> None:
     spend(asked, told, said, [json.dumps(prepared.body.get("messages"), ensure_ascii=False), heard.text])
 
 
-def _whole(relay: Relay, chats: RelayedChats, prepared: Prepared, asked: Request, gone: Stop) -> Response:
+def _whole(
+    relay: Relay,
+    chats: RelayedChats,
+    prepared: Prepared,
+    asked: Request,
+    gone: Stop,
+    form: Form | None = None,
+) -> Response:
     answer = relay.send("POST", "/chat/completions", prepared.body, gone)
     gone.check()
     _spend(asked, prepared, answer.heard)
-    chats.keep(prepared, answer.heard)
-    return Response(answer.body, answer.status, {**answer.headers, **prepared.headers})
+    chats.keep(prepared, answer.heard, gone)
+    body = answer.body
+    if form and answer.status == HTTPStatus.OK:
+        body = json.dumps(form.whole(_object(body)), ensure_ascii=False).encode()
+        _await_tools(chats, prepared, answer.heard, form)
+    return Response(body, answer.status, {**answer.headers, **prepared.headers})
 
 
-def _streamed(relay: Relay, chats: RelayedChats, prepared: Prepared, asked: Request, gone: Stop) -> Response:
+def _await_tools(chats: RelayedChats, prepared: Prepared, heard: Heard, form: Form) -> None:
+    if heard.calls and prepared.response and isinstance(form, ResponsesForm):
+        chats.await_tools(prepared, [*form.messages, form.reply])
+
+
+def _streamed(
+    relay: Relay,
+    chats: RelayedChats,
+    prepared: Prepared,
+    asked: Request,
+    gone: Stop,
+    form: Form | None = None,
+) -> Response:
     problems: Problems = asked.app.state.problems
     events = relay.stream("/chat/completions", prepared.body, gone)
     first = next(events)
@@ -155,25 +229,40 @@ def _streamed(relay: Relay, chats: RelayedChats, prepared: Prepared, asked: Requ
         heard = Heard()
         _spend(asked, prepared, heard)  # whoever hangs up was sent for all the same
         try:
+            yield from map(_event, form.begin() if form else ())
             for event in _kept_alive(events):
                 heard.take(body := _object(event))
-                if heard.failed and "error" not in body:
+                if heard.failed and (form or "error" not in body):
                     raise errors.ServerFault
-                yield b"data: " + event + b"\n\n" if event else b": keepalive\n\n"
+                if event and form:
+                    yield from map(_event, form.take(body))
+                else:
+                    yield b"data: " + event + b"\n\n" if event else b": keepalive\n\n"
                 if heard.failed:
                     return
             heard.end()
             gone.check()
-            chats.keep(prepared, heard)
-            yield b"data: [DONE]\n\n"
+            chats.keep(prepared, heard, gone)
+            if form:
+                _await_tools(chats, prepared, heard, form)
+                yield from map(_event, form.end())
+            yield form.last if form else b"data: [DONE]\n\n"
         except Exception as fault:  # the answer has begun: there is no other place to tell it
-            yield b"data: " + json.dumps(refused(problems.problem_of(fault))).encode() + b"\n\n"
+            problem = problems.problem_of(fault)
+            broken = form.broken(problem.message, problem.code) if form else [refused(problem)]
+            yield from map(_event, broken)
         finally:
             gone.set()
             _spend(asked, prepared, heard)
 
     headers = {**prepared.headers, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(told(), media_type="text/event-stream", headers=headers)
+
+
+def _event(body: Mapping[str, Any]) -> bytes:
+    """One event of a stream, with its name where it has one."""
+    name = f"event: {body['type']}\n" if "type" in body else ""
+    return f"{name}data: {json.dumps(body)}\n\n".encode()
 
 
 def _kept_alive(events: Iterator[Answer | bytes], after: float = _KEEP_ALIVE) -> Iterator[bytes]:

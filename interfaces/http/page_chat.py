@@ -93,7 +93,7 @@ class PageChat:
         self._tell(None)
 
     def _turn(self) -> None:
-        with self._people.companion(self._person) as companion, companion.turns:
+        with self._people.companion(self._person, wait=self._stop) as companion, companion.turns:
             session, _ = session_to_open(companion.memory, companion.settings, self._people.clock())
             conversation = companion.conversation(session)
             self._tell({"is": "begun", "session": session.session_id})

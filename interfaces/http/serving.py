@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from domain import errors
 from domain.errors import Exit
@@ -229,8 +229,20 @@ def _people(served: Served, registry: Registry) -> Iterator[People]:
 class Running:
     """The server in a thread of its own, so that the signals stay with the program and no end waits for ever."""
 
-    def __init__(self, app: FastAPI, bound: socket.socket, grace: float, log: logging.Logger) -> None:
+    def __init__(
+        self,
+        app: FastAPI,
+        bound: socket.socket,
+        grace: float,
+        log: logging.Logger,
+        *,
+        connections: int = _CONNECTIONS,
+        head_timeout: float | None = None,
+    ) -> None:
+        """At most so many ``connections``, and so many seconds for the head of each request."""
         import uvicorn
+
+        from interfaces.http.connections import HEAD_TIMEOUT, Connection
 
         self._stop: Stop = app.state.stop
         #: Whether something was under way for longer than the time of grace.
@@ -238,8 +250,9 @@ class Running:
         self._patience = threading.Timer(grace, self._give_up)
         self._patience.daemon = True
         config = uvicorn.Config(
-            app, http="h11", ws="none", loop="asyncio", lifespan="on", log_config=None, access_log=False,
-            proxy_headers=False, server_header=False, limit_concurrency=_CONNECTIONS,
+            app, http=cast("type[Connection]", partial(Connection, head_timeout=head_timeout or HEAD_TIMEOUT)),
+            ws="none", loop="asyncio", lifespan="on", log_config=None, access_log=False,
+            proxy_headers=False, server_header=False, limit_concurrency=connections,
             timeout_keep_alive=_KEEP_ALIVE, timeout_graceful_shutdown=round(grace + _HANGING_UP),
         )  # fmt: skip
         self._server = uvicorn.Server(config)

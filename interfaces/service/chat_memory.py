@@ -17,12 +17,12 @@ from math import isqrt
 
 from domain.errors import Interrupted
 from domain.events import Reply
-from domain.held import DueCleaning, KeptMemory
+from domain.held import KeptMemory
 from domain.languages import Language, language_of_address
 from domain.records import Role
 from domain.text import admitted, new_boundary
 from domain.workers import Stop
-from interfaces.service.held_history import HeldHistory, Kept, Said, key_of
+from interfaces.service.held_history import HeldHistory, Said
 from interfaces.service.upkeep import Upkeep
 from jobs.cleaning import ROUND, due_rounds, months_before, recalled
 from jobs.erasing import Erased, Erasing
@@ -45,11 +45,6 @@ class ChatAsked:
     instruction: int | None = None
     named: str | None = None
     options: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        """What the conversation is known by."""
-        return key_of(self.named, self.messages)
 
 
 @dataclass(frozen=True)
@@ -104,16 +99,16 @@ class ChatMemory:
 
     def chat(self, person: str, asked: ChatAsked, stop: Stop) -> ChatAnswered:
         """Answer what was asked, and store it."""
-        with self._people.companion(person, asked.instruction) as companion:
+        with self._people.companion(person, asked.instruction, wait=stop) as companion:
             history = self._history(companion)
-            text = admitted(history.find(asked.key, asked.messages).present.text)
+            text = admitted(history.find(asked.named, asked.messages).present.text)
             started = self._people.clock().isoformat(timespec="seconds")
             memories = recalled(companion.memory, companion.llm, text)
             reply = self._reply(companion, asked, memories, stop)
             with companion.turns:
-                self._store(companion, history, asked, reply, started)
+                messages = self._store(companion, history, asked, reply, started)
         self._upkeep.begin(person, asked.instruction)
-        return ChatAnswered(reply, len(memories), len(asked.messages) // ROUND)
+        return ChatAnswered(reply, len(memories), messages // ROUND)
 
     def _history(self, companion: Companion) -> HeldHistory:
         return HeldHistory(
@@ -138,17 +133,22 @@ class ChatMemory:
 
     def _store(
         self, companion: Companion, history: HeldHistory, asked: ChatAsked, reply: Reply, started: str
-    ) -> None:
-        """One commit: what was said, and what is due by it. Where to look for that is noted before it."""
+    ) -> int:
+        """One commit: what was said, and what is due by it. Where to look for that is noted before it.
+
+        Returns how many messages the conversation has, with this one.
+        """
         person, memory = companion.person, companion.memory
         with memory.in_one_commit():
             kept = history.store(
-                asked.key, asked.messages, reply.text, reply.finish, started,
+                asked.named, asked.messages, reply.text, reply.finish, started,
                 standin=companion.llm.describe().standin,
             )  # fmt: skip
             memory.doors.name_owner(person, asked.instruction)
-            if sum(memory.doors.owe_cleaning(due) for due in _due(kept, asked)):
+            due = due_rounds(kept.rounds, kept.messages, kept.key)
+            if sum(memory.doors.owe_cleaning(one) for one in due):
                 self._people.registry.owe(person, asked.instruction)
+        return kept.messages
 
     # -- the prompt ----------------------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class ChatMemory:
 
     def _spoken(self, companion: Companion, asked: ChatAsked, language: Language) -> list[Message]:
         """The messages of a client, but for what the person asked to have forgotten."""
-        hidden = self._history(companion).withheld(asked.key, asked.messages)
+        hidden = self._history(companion).withheld(asked.named, asked.messages)
         templates = TEMPLATES[language]
         instead = {"user": templates.withheld, "assistant": templates.withheld_reply}
         return [
@@ -254,11 +254,6 @@ class ChatMemory:
         data_dir = self._people.settings.data_dir
         there = [one for one in every if (folder_of(data_dir, person, one) / "memory.db").exists()]
         return there if instruction is None else [one for one in there if one == instruction]
-
-
-def _due(kept: Kept, asked: ChatAsked) -> list[DueCleaning]:
-    chains = {one.message: one.chain for one in kept.asked}
-    return due_rounds(chains, len(asked.messages), asked.key)
 
 
 def _called(companion: Companion, language: Language) -> dict[str, str]:

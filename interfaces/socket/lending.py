@@ -18,6 +18,7 @@ from interfaces.socket.line import Gone
 from people import ME, Companion, People, Registry, registry_in
 
 if TYPE_CHECKING:
+    from domain.workers import Stop
     from interfaces.messages import Words
     from interfaces.service.memory_service import MemoryService
     from interfaces.socket.holding import Holding
@@ -37,12 +38,14 @@ class LentPeople(People):
         self._lent = lent
 
     @contextmanager
-    def companion(self, person: str, instruction: int | None = None) -> Iterator[Companion]:
+    def companion(
+        self, person: str, instruction: int | None = None, *, wait: Stop | None = None
+    ) -> Iterator[Companion]:
         """The one that is lent, or another one, opened as ever."""
         if (person, instruction) == (ME, None):
             yield self._lent
             return
-        with super().companion(person, instruction) as companion:
+        with super().companion(person, instruction, wait=wait) as companion:
             yield companion
 
 

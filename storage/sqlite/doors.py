@@ -41,30 +41,37 @@ class DoorTables(Tables):
 
     # -- histories -----------------------------------------------------------------------------------------------
 
-    def held_rounds(self, chains: Sequence[str]) -> list[HeldRound]:
-        """The rounds with these chains that were ever stored, in the order in which they were."""
-        rows = self._read_parts(f"{_HELD} WHERE chain IN ({{}})", chains)
+    def held_rounds(self, digests: Sequence[str]) -> list[HeldRound]:
+        """The messages with these digests that were ever stored, in the order in which they were."""
+        return self._held("chain", digests)
+
+    def held_in(self, sessions: Sequence[str]) -> list[HeldRound]:
+        """The messages of these sessions that clients' histories named, in the order in which they were stored."""
+        return self._held("session_id", sessions)
+
+    def _held(self, column: str, values: Sequence[str]) -> list[HeldRound]:
+        rows = self._read_parts(f"{_HELD} WHERE {column} IN ({{}})", values)
         return sorted((HeldRound(*row) for row in rows), key=lambda held: held.number)
 
-    def last_held(self, session_id: str) -> HeldRound | None:
-        """The last round of a session that a client's history named."""
-        rows = self._read(f"{_HELD} WHERE session_id = ? ORDER BY number DESC LIMIT 1", session_id)
-        return HeldRound(*rows[0]) if rows else None
-
-    def hold(self, chain: str, session_id: str, text_id: str, message: int, now: str) -> None:
-        """Note that a round is stored; another one in its place in the session gives way to it."""
+    def hold(self, digest: str, session_id: str, text_id: str, message: int, now: str) -> None:
+        """Note that a message is stored, under one more digest if need be."""
+        known = self._read("SELECT 1 FROM held_round WHERE text_id = ? AND chain = ?", text_id, digest)
         with self._database.write() as sql:
-            known = "UPDATE held_round SET text_id = ? WHERE chain = ? AND session_id = ?"
-            if not sql(known, (text_id, chain, session_id)).rowcount:
+            if not known:
                 columns = "(chain, session_id, text_id, message, stored_at) VALUES (?, ?, ?, ?, ?)"
-                sql(f"INSERT INTO held_round {columns}", (chain, session_id, text_id, message, now))
+                sql(f"INSERT INTO held_round {columns}", (digest, session_id, text_id, message, now))
+
+    def hold_instead(self, text_id: str, present: str) -> None:
+        """Let another round stand in the place of one that it was stored instead of."""
+        with self._database.write() as sql:
+            sql("UPDATE held_round SET text_id = ? WHERE text_id = ?", (present, text_id))
 
     # -- cleaning ------------------------------------------------------------------------------------------------
 
     def owe_cleaning(self, due: DueCleaning, now: str) -> bool:
         """Note that a stretch of a conversation is to be read; once for all. False when it was noted before."""
         columns = "(chain, conversation_round, door_key, chains, stored_at) VALUES (?, ?, ?, ?, ?)"
-        values = (due.chain, due.round, due.door_key, json.dumps(due.chains), now)
+        values = (due.last, due.round, due.door_key, json.dumps(due.text_ids), now)
         with self._database.write() as sql:
             return bool(sql(f"INSERT OR IGNORE INTO cleaning {columns}", values).rowcount)
 
@@ -80,7 +87,7 @@ class DoorTables(Tables):
         """All of it was read."""
         done = "UPDATE cleaning SET done_at = ? WHERE chain = ? AND conversation_round = ?"
         with self._database.write() as sql:
-            sql(done, (now, due.chain, due.round))
+            sql(done, (now, due.last, due.round))
 
     # -- memories ------------------------------------------------------------------------------------------------
 

@@ -314,9 +314,10 @@ CREATE TABLE undoable_save (
 ) WITHOUT ROWID;
 """
 
-#: Sessions of other doors than the terminal; which of their clients' rounds are stored; what is to be read of them; and
-#: what the chat API says of a note beyond the note. A chain stands for all that a person had said in a conversation so
-#: far. It outlives its turn, so that what was erased does not come back with a history that is sent again.
+#: Sessions of other doors than the terminal; which of their clients' messages are stored; what is to be read; and
+#: what the chat API says of a note beyond the note. In ``held_round`` a ``chain`` is the digest of a message, which
+#: outlives it, so that what was erased does not come back with a history that is sent again; in ``cleaning`` it names
+#: the last message of a stretch.
 DOORS = """
 ALTER TABLE session ADD COLUMN door TEXT NOT NULL DEFAULT '';
 ALTER TABLE session ADD COLUMN door_key TEXT;

@@ -22,19 +22,22 @@ def remember(store: Store, teller: Teller, words: str, minute: int = 1) -> KeptM
     return store.kept_memories()[0]
 
 
-def test_a_round_of_a_history_is_found_by_its_chain_and_gives_way_in_its_session(store: Store) -> None:
-    store.hold("c1", "s1", "u1", 0, at(1))
-    store.hold("c2", "s1", "u2", 2, at(2))
-    store.hold("c1", "s2", "u3", 0, at(3))
-    assert [(one.session_id, one.text_id) for one in store.held_rounds(["c1"])] == [
-        ("s1", "u1"),
-        ("s2", "u3"),
-    ]
-    store.hold("c2", "s1", "u4", 2, at(4))
-    last = store.last_held("s1")
-    assert last is not None
-    assert (last.chain, last.text_id, last.message, last.number) == ("c2", "u4", 2, 2)
-    assert store.last_held("nowhere") is None
+def test_a_message_of_a_history_is_found_by_its_digests_and_another_round_takes_its_place(
+    store: Store,
+) -> None:
+    for digest, session_id, text_id, message in [
+        ("d1", "s1", "u1", 0), ("d2", "s1", "u2", 2), ("d1", "s2", "u3", 0), ("d1", "s1", "u4", 4),
+        ("d1", "s1", "u4", 4), ("d3", "s1", "u4", 4),
+    ]:  # fmt: skip
+        store.hold(digest, session_id, text_id, message, at(1))
+    assert [(one.session_id, one.text_id) for one in store.held_rounds(["d1"])] == [
+        ("s1", "u1"), ("s2", "u3"), ("s1", "u4"),
+    ]  # fmt: skip
+    store.hold_instead("u4", "u5")
+    assert [(one.digest, one.text_id, one.message) for one in store.held_in(["s1"])] == [
+        ("d1", "u1", 0), ("d2", "u2", 2), ("d1", "u5", 4), ("d3", "u5", 4),
+    ]  # fmt: skip
+    assert store.held_in(["nowhere"]) == []
 
 
 def test_that_a_round_was_stored_is_known_when_it_is_gone(store: Store, teller: Teller) -> None:

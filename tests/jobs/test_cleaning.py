@@ -31,7 +31,7 @@ def held(home: House, clock: SetClock, count: int) -> None:
     said.append(Said("user", "Good night."))
     history = HeldHistory(home.memory, "chat", clock, archive_after=timedelta(hours=8))
     kept = history.store("id:talk", said, "Sleep well.", "stop", clock().isoformat(timespec="seconds"))
-    for due in due_rounds({one.message: one.chain for one in kept.asked}, len(said), "id:talk"):
+    for due in due_rounds(kept.rounds, kept.messages, kept.key):
         home.memory.doors.owe_cleaning(due)
 
 
@@ -44,8 +44,8 @@ def test_every_full_stretch_of_fifty_messages_is_due(messages: int, rounds: list
     assert [one.round for one in due] == rounds
     for one in due:
         places = range(50 * (one.round - 1), 50 * one.round, 2)
-        assert one.chains == tuple(f"c{place}" for place in places)
-        assert one.chain == one.chains[-1]
+        assert one.text_ids == tuple(f"c{place}" for place in places)
+        assert one.last == one.text_ids[-1]
 
 
 @pytest.mark.parametrize(

@@ -76,13 +76,13 @@ def test_a_refusal_keeps_its_status_its_body_and_when_to_come_again(
 
 
 def test_a_refusal_that_repeats_our_key_is_told_without_it(relay: Relay, server: ScriptedServer) -> None:
-    refusal = {"error": {"message": "no such key: sk-relay", "code": "invalid_api_key"}}
-    server.script(answer(refusal, 401), answer(refusal, 401))
+    refusal = {"error": {"message": "slow down, sk-relay", "code": "too_often"}}
+    server.script(answer(refusal, 429), answer(refusal, 429))
     (streamed,) = relay.stream("/chat/completions", {**BODY, "stream": True}, Stop())
     assert isinstance(streamed, Answer)
     for came in (streamed, relay.send("POST", "/chat/completions", BODY, Stop())):
-        assert json.loads(came.body)["error"]["message"] == "no such key: [secret]"
-        assert came.status == 401
+        assert json.loads(came.body)["error"]["message"] == "slow down, [secret]"
+        assert came.status == 429
 
 
 def test_a_call_of_a_tool_is_no_reply(relay: Relay, server: ScriptedServer) -> None:

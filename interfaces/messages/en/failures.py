@@ -118,6 +118,10 @@ FAILURES = {
     "storage.disk_full": "The disk is full. The last write was taken back whole. Make room, then say it again.",
     "storage.read_only": "The data folder may not be written ({path}). Make it writable, or choose another --data-dir.",
     # -- input
+    "chat.prompt_needed": "A completion needs a prompt: a text, or a list of texts.",
+    "chat.input_needed": "A response needs an input: a text, or a list of items.",
+    "chat.not_served": "This server does not serve {given}.",
+    "chat.no_such_response": "There is no response {given} to go on after.",
     "chat.messages_needed": "A chat request needs messages: a list of them, each with a role and its content.",
     "input.empty": "There is nothing to send.",
     "input.too_long": "That is more than {most} bytes. Send it in smaller parts.",

@@ -105,6 +105,10 @@ FAILURES = {
     "storage.disk_full": "磁盘满了，最后一次写入已完整撤回。请腾出空间，再说一遍。",
     "storage.read_only": "数据文件夹不能写（{path}）。请让它可写，或另选 --data-dir。",
     # -- 输入
+    "chat.prompt_needed": "补全请求需要 prompt：一段文字，或一个文字列表。",
+    "chat.input_needed": "这个请求需要 input：一段文字，或一个条目列表。",
+    "chat.not_served": "本服务器不支持 {given}。",
+    "chat.no_such_response": "没有可以接着说的回复 {given}。",
     "chat.messages_needed": "聊天请求需要 messages：一个列表，每条都有 role 和 content。",
     "input.empty": "没有可发送的内容。",
     "input.too_long": "超过了 {most} 字节。请分成小段发送。",

@@ -285,9 +285,7 @@ def test_two_conversations_that_begin_alike_are_cleaned_each_for_itself(
     api: Served, server: ScriptedServer
 ) -> None:
     api.chat(talk(51))
-    another = talk(51)
-    another[2]["content"] = "I speak of dogs now."
-    api.chat(another)
+    api.chat([*talk(51)[:2], *talk(51, "dog")[2:]])
     api.settle()
     assert api.rows("SELECT count(*), sum(done_at <> '') FROM cleaning") == [(2, 2)]
     assert [row[0] for row in api.rows("SELECT count(*) FROM conversation WHERE window = ''")] == [4]

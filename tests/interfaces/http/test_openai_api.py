@@ -6,8 +6,8 @@ import http.client
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,13 @@ import httpx2
 import openai
 import pytest
 
+from domain.errors import DataInUse
 from interfaces.http.openai_api import _kept_alive
+from people import folder_of
+from storage.owner import Owner
 from tests.interfaces.http.running import Running, now, running
 from tests.served import PATIENCE, until
-from tests.server import Exchange, Play, ScriptedServer, answer, delta, say, stream
+from tests.server import Exchange, Play, ScriptedServer, answer, delta, say, status, stream
 
 
 @pytest.fixture
@@ -152,32 +155,123 @@ def test_an_error_of_the_server_keeps_its_status_and_shape(
     assert "slow down" in str(caught.value)
 
 
-def test_a_chat_goes_on_when_its_memory_is_in_use_elsewhere(
-    served: Running, client: openai.OpenAI, model: ScriptedServer, tmp_path: Path
-) -> None:
-    from people import folder_of
-    from storage.owner import Owner
-
-    owner = Owner(folder_of(tmp_path / "data", "me"), served.people.clock)
+@contextmanager
+def in_use(folder: Path, served: Running, person: str = "me") -> Iterator[Callable[[], None]]:
+    """Another program uses a memory until this ends, or until what it gives is called."""
+    owner = Owner(folder_of(folder / "data", person), served.people.clock)
     owner.acquire()
-    model.script(say("Hello."))
-    raw = client.chat.completions.with_raw_response.create(model="m", messages=of("hi"))
-    owner.release()
-    assert raw.headers["x-memory"] == "failed"
-    assert raw.parse().choices[0].message.content == "Hello."
+    try:
+        yield owner.release
+    finally:
+        owner.release()
 
 
-def test_a_memory_that_the_terminal_holds_is_no_fault_that_a_log_fills_with(
-    served: Running, client: openai.OpenAI, tmp_path: Path, caplog: pytest.LogCaptureFixture
+CHATS = {
+    "/v1/chat/completions": {"model": "m"},
+    "/api/v1/chat": {},
+}
+
+
+@pytest.mark.parametrize("path", CHATS)
+def test_a_chat_waits_for_a_memory_that_another_program_uses_and_is_stored(
+    served: Running, model: ScriptedServer, tmp_path: Path, path: str
 ) -> None:
-    from people import folder_of
-    from storage.owner import Owner
+    looked, opened = threading.Event(), served.people._opened
 
-    with Owner(folder_of(tmp_path / "data", "me"), served.people.clock):
-        raw = client.chat.completions.with_raw_response.create(model="m", messages=of("hi"))
-        assert raw.headers["x-memory"] == "failed"
-        assert httpx2.get(f"{served.base}/session-status/me", trust_env=False).status_code == 503
-    assert [record.getMessage() for record in caplog.records if record.name == "served"] == []
+    def watched(*key: Any) -> Any:
+        try:
+            return opened(*key)
+        except DataInUse:
+            looked.set()
+            raise
+
+    served.people._opened = watched  # type: ignore[method-assign]
+    served.people.in_use_patience = PATIENCE
+    came: list[int] = []
+
+    def ask() -> None:
+        body = {**CHATS[path], "messages": of("My cat is Douban.")}
+        came.append(httpx2.post(f"{served.base}{path}", json=body, timeout=PATIENCE).status_code)
+
+    model.script(say("Nice."))
+    asking = threading.Thread(target=ask)
+    with in_use(tmp_path, served) as let_go:
+        asking.start()
+        assert looked.wait(PATIENCE)
+        assert not came
+        let_go()
+        asking.join()
+    assert (came, stored(served)) == ([200], [("My cat is Douban.", "Nice.")])
+
+
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("path", CHATS)
+def test_a_chat_whose_memory_stays_in_use_is_refused_and_never_answered_without_it(
+    served: Running, model: ScriptedServer, tmp_path: Path, path: str, *, streams: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    served.people.in_use_patience = 0.0
+    body = {**CHATS[path], "messages": of("My cat is Douban."), "stream": streams}
+    with in_use(tmp_path, served):
+        refused = httpx2.post(f"{served.base}{path}", json=body, timeout=PATIENCE)
+    assert refused.status_code == 503
+    assert int(refused.headers["retry-after"]) >= 1
+    told = refused.json()
+    assert told["error"]["type"] == "server_error" if path.startswith("/v1") else told["detail"]
+    assert not model.chats
+    assert stored(served) == []
+    assert [
+        one.getMessage() for one in caplog.records if one.name == "served" and one.levelname == "ERROR"
+    ] == []
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_memory_that_is_taken_while_the_model_answers_makes_no_reply_that_is_not_stored(
+    served: Running, model: ScriptedServer, tmp_path: Path, *, streams: bool
+) -> None:
+    served.people.in_use_patience = 0.0
+    owner = Owner(folder_of(tmp_path / "data", "me"), served.people.clock)
+
+    def reply_when_taken(exchange: Exchange) -> None:
+        served.people.make_way("me")
+        owner.acquire()
+        say("Nice.")(exchange)
+
+    model.script(reply_when_taken)
+    body = {"model": "m", "messages": of("My cat is Douban."), "stream": streams}
+    answered = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE)
+    owner.release()
+    assert (answered.status_code, "[DONE]" in answered.text) == (200 if streams else 503, False)
+    last = answered.text.strip().split("\n\n")[-1].removeprefix("data: ")
+    assert json.loads(last)["error"]["message"]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize(
+    ("play", "status", "says"),
+    [
+        (status(401), 502, "OPENAI_API_KEY"),
+        (status(403), 502, "OPENAI_API_KEY"),
+        (status(402), 502, "credit"),
+        (status(400, "API key not valid"), 502, "OPENAI_API_KEY"),
+        (answer("<html><title>Bad gateway</title></html>", 502, "text/html"), 503, "fault"),
+        (answer("<html>Not here</html>", 404, "text/html"), 502, "did not take"),
+        (answer({"error": {"message": "no such model", "code": "model_not_found"}}, 404), 404, "no such model"),
+        (answer({"error": {"message": "temperature: too hot"}}, 400), 400, "too hot"),
+        (answer({"error": {"message": "slow down"}}, 429), 429, "slow down"),
+        (answer({"error": {"message": "overloaded"}}, 503), 503, "overloaded"),
+    ],
+)  # fmt: skip
+def test_a_refusal_of_the_servers_own_key_is_a_bad_gateway_and_others_stay_what_they_are(
+    served: Running, model: ScriptedServer, play: Play, status: int, says: str, *, streams: bool
+) -> None:
+    model.script(play)
+    body = {"model": "m", "messages": of("My cat is Douban."), "stream": streams}
+    refused = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE)
+    assert refused.status_code == status
+    assert says in refused.json()["error"]["message"]
+    assert refused.json()["error"].get("code") != "invalid_api_key"
+    assert stored(served) == []
 
 
 def test_models_are_those_of_the_server_and_ours(client: openai.OpenAI, model: ScriptedServer) -> None:
@@ -261,7 +355,7 @@ def test_a_stream_that_goes_wrong_ends_with_an_error_and_without_its_last_word(
 ) -> None:
     model.script(end)
     body = {"model": "m", "messages": of("My cat is Douban."), "stream": True}
-    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text.split("\n\n")
+    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE).text.split("\n\n")
     assert json.loads(told[-2].removeprefix("data: "))["error"]["message"]
     assert sum('"error":' in one for one in told) == 1
     assert "data: [DONE]" not in told
@@ -395,7 +489,7 @@ def test_a_chat_that_fell_silent_is_saved_and_gone_on_with_in_a_new_session(
 def test_the_stand_in_ends_its_stream_once_and_after_the_round_is_stored(tmp_path: Path) -> None:
     with running(tmp_path, None) as served:
         body = {"messages": of("My cat is Douban."), "stream": True}
-        told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text
+        told = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE).text
         assert told.count("[DONE]") == 1
         assert told.endswith("data: [DONE]\n\n")
         assert len(stored(served)) == 1
@@ -411,7 +505,7 @@ def test_a_memory_that_fails_after_the_reply_is_told_in_place_of_the_end(
 
     model.script(reply_and_break)
     body = {"messages": of("My cat is Douban."), "stream": True}
-    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body).text
+    told = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE).text
     assert "[DONE]" not in told
     assert json.loads(told.split("\n\n")[-2].removeprefix("data: "))["error"]["type"] == "server_error"
 

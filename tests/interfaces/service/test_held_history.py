@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -15,15 +16,23 @@ from memory import Memory
 from recall.embedding import HashedEmbedder
 from tests.conftest import Count, SetClock
 
-KEY = "id:a-talk"
+KEY = "a-talk"
 
 
 class Client:
-    """A client of a chat API: it holds what was said, and sends all of it with each request."""
+    """A client of a chat API: it holds what was said, and sends all of it with each request, or what ``shows`` makes
+    of it."""
 
-    def __init__(self, memory: Memory, clock: SetClock, key: str = KEY) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        clock: SetClock,
+        key: str | None = KEY,
+        shows: Callable[[list[Said]], list[Said]] = list,
+    ) -> None:
         self.memory = memory
         self.key = key
+        self.shows = shows
         self.said: list[Said] = []
         self.history = HeldHistory(memory, "chat", clock, archive_after=timedelta(hours=8))
 
@@ -34,7 +43,8 @@ class Client:
 
     def send(self, reply: str) -> Kept:
         """Send what is held, and hold the reply."""
-        kept = self.history.store(self.key, self.said, reply, "stop", "2026-03-01T09:00:00+00:00")
+        sent = self.shows(self.said)
+        kept = self.history.store(self.key, sent, reply, "stop", "2026-03-01T09:00:00+00:00")
         self.said.append(Said("assistant", reply))
         return kept
 
@@ -42,6 +52,10 @@ class Client:
         """What is stored, session by session."""
         sessions = self.memory.doors.sessions_of_door("chat")
         return [[_words(one) for one in self.memory.rounds(each.session_id)] for each in sessions]
+
+    def words(self) -> list[list[str]]:
+        """What the person said of it."""
+        return [[said for said, _ in rounds] for rounds in self.stored()]
 
 
 def _words(spoken: Round) -> tuple[str, str]:
@@ -91,11 +105,11 @@ def test_a_message_that_was_changed_begins_a_session_and_nothing_of_the_old_one_
 
 
 def test_a_new_talk_that_begins_with_the_same_words_takes_nothing_of_the_old_one(
-    client: Client, memory: Memory, clock: SetClock
+    memory: Memory, clock: SetClock
 ) -> None:
+    client, another = Client(memory, clock, None), Client(memory, clock, None)
     client.say("Hi")
     client.say("I have a cat.")
-    another = Client(memory, clock)
     another.say("Hi", "Hello again.")
     another.say("I have a dog.")
     assert client.stored() == [
@@ -231,7 +245,7 @@ def test_a_failed_store_leaves_nothing(client: Client, memory: Memory) -> None:
 
 
 def test_two_conversations_of_one_person_share_no_session(memory: Memory, clock: SetClock) -> None:
-    first, second = Client(memory, clock, "id:first"), Client(memory, clock, "id:second")
+    first, second = Client(memory, clock, "first"), Client(memory, clock, "second")
     for text in ("one", "two"):
         first.say(text)
         second.say(text)
@@ -250,3 +264,261 @@ def test_a_conversation_is_known_by_its_name_or_else_by_its_first_words() -> Non
     assert key_of(" a-talk ", said) == key_of("a-talk", []) == "id:a-talk"
     assert key_of(None, said) == key_of("", said[:2]) != key_of(None, said[3:])
     assert len(key_of("x" * 5_000, said)) < 50
+
+
+# -- what clients send of a history
+
+
+FIFTEEN = [f"Message {number} of the talk." for number in range(15)]
+
+
+def last(messages: int) -> Callable[[list[Said]], list[Said]]:
+    """A sliding window of so many messages."""
+    return lambda said: said[-messages:]
+
+
+def prompted(said: list[Said], turns: Iterator[int]) -> list[Said]:
+    """The whole history behind a system prompt that is another one each time, or not there."""
+    turn = next(turns)
+    return said if turn % 3 == 0 else [Said("system", f"Be brief. It is {turn} o'clock."), *said]
+
+
+def in_context(
+    said: list[Said], turns: Iterator[int], context: str, window: int = 10_000, keeps: bool = False
+) -> list[Said]:
+    """The newest message with something around it that is new each time; the others without it."""
+    turn = next(turns)
+    around = Said("user", context.format(turn=turn, said=said[-1].text))
+    if keeps:
+        said[-1] = around
+    return [*said[:-1], around][-window:]
+
+
+CONTEXTS = [
+    "It is {turn} o'clock.\n\n{said}",
+    "[{turn}:00] {said}",
+    "{said}\n\n(It is {turn} o'clock.)",
+    "Use what you know:\n<context>page {turn}</context>\nQuestion: {said}\nAnswer:",
+    "现在是 {turn} 点。\n{said}",
+]
+
+
+@pytest.mark.parametrize("replies", ["their own", "all alike"])
+@pytest.mark.parametrize("key", [KEY, None])
+@pytest.mark.parametrize("window", [2, 3, 4, 5, 6, 7, 10, 100])
+def test_a_window_of_a_history_makes_no_copies(
+    memory: Memory, clock: SetClock, window: int, key: str | None, replies: str
+) -> None:
+    client = Client(memory, clock, key, last(window))
+    for text in FIFTEEN:
+        client.say(text, "Mm." if replies == "all alike" else None)
+    assert client.words() == [FIFTEEN]
+
+
+def test_the_newest_message_alone_is_enough_where_the_conversation_has_a_name(
+    memory: Memory, clock: SetClock
+) -> None:
+    client = Client(memory, clock, shows=last(1))
+    for text in FIFTEEN:
+        client.say(text)
+    assert client.words() == [FIFTEEN]
+    client.say(FIFTEEN[-1])
+    assert client.words() == [[*FIFTEEN, FIFTEEN[-1]]]
+
+
+@pytest.mark.parametrize("key", [KEY, None])
+def test_a_system_prompt_that_changes_makes_no_copies(
+    memory: Memory, clock: SetClock, key: str | None
+) -> None:
+    turns = count()
+    client = Client(memory, clock, key, lambda said: prompted(said, turns))
+    for text in FIFTEEN:
+        client.say(text)
+    assert client.words() == [FIFTEEN]
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("window", [3, 6, 100])
+@pytest.mark.parametrize("key", [KEY, None])
+def test_context_around_the_newest_message_makes_no_copies(
+    memory: Memory, clock: SetClock, key: str | None, window: int, context: str, *, keeps: bool
+) -> None:
+    turns = count()
+    client = Client(memory, clock, key, lambda said: in_context(said, turns, context, window, keeps))
+    for text in FIFTEEN:
+        client.say(text)
+    assert client.words() == [
+        [context.format(turn=turn, said=text) for turn, text in enumerate(FIFTEEN)],
+    ]
+
+
+def test_what_was_erased_does_not_come_back_without_the_context_that_it_came_with(
+    memory: Memory, clock: SetClock
+) -> None:
+    turns = count()
+    client = Client(memory, clock, None, lambda said: in_context(said, turns, CONTEXTS[0]))
+    for text in ("one", "my secret is 4711", "three"):
+        client.say(text)
+    secret = memory.rounds(_only(memory))[1]
+    memory.erase(memory.scope_of_round(secret.user.text_id))
+    client.say("four")
+    assert "4711" not in str(client.stored())
+    assert len(client.stored()) == 1
+
+
+@pytest.mark.parametrize("window", [2, 3, 4, 100])
+@pytest.mark.parametrize("key", [KEY, None])
+def test_two_equal_messages_in_a_row_are_two(
+    memory: Memory, clock: SetClock, key: str | None, window: int
+) -> None:
+    client = Client(memory, clock, key, last(window))
+    said = ["Hello.", "Go on.", "Go on.", "Go on.", "Thank you.", "Go on.", "Go on."]
+    for number, text in enumerate(said):
+        client.say(text, f"Reply {number}.")
+    assert client.words() == [said]
+
+
+@pytest.mark.parametrize("window", [3, 4, 100])
+@pytest.mark.parametrize("key", [KEY, None])
+def test_a_reply_asked_for_anew_takes_the_place_of_the_one_before(
+    memory: Memory, clock: SetClock, key: str | None, window: int
+) -> None:
+    client = Client(memory, clock, key, last(window))
+    for text in FIFTEEN:
+        client.say(text, "Mm." + text)
+        client.said.pop()
+        client.send("Again." + text)
+    assert client.stored() == [[(text, "Again." + text) for text in FIFTEEN]]
+
+
+@pytest.mark.parametrize("window", [3, 4, 6, 100])
+def test_an_earlier_message_that_was_changed_begins_a_branch_and_copies_nothing(
+    memory: Memory, clock: SetClock, window: int
+) -> None:
+    client = Client(memory, clock, None, last(window))
+    for text in FIFTEEN[:8]:
+        client.say(text)
+    del client.said[8:]
+    for text in ("Another fifth.", "Another sixth.", "Another seventh."):
+        client.say(text)
+    assert client.words() == [FIFTEEN[:8], ["Another fifth.", "Another sixth.", "Another seventh."]]
+    del client.said[10:]
+    client.said.append(Said("user", "A third sixth."))
+    client.send("Mm.")
+    client.say("A third seventh.")
+    assert client.words()[2:] == [["A third sixth.", "A third seventh."]]
+
+
+def test_the_same_earlier_message_asked_anew_goes_on_in_its_branch(client: Client) -> None:
+    for text in FIFTEEN[:6]:
+        client.say(text)
+    del client.said[5:]
+    client.send("Another reply.")
+    client.say("And then?")
+    client.say("And after that?")
+    assert client.words() == [FIFTEEN[:6], [FIFTEEN[2], "And then?", "And after that?"]]
+
+
+@pytest.mark.parametrize("window", [3, 4, 100])
+def test_two_conversations_that_begin_alike_and_take_turns_stay_apart(
+    memory: Memory, clock: SetClock, window: int
+) -> None:
+    first, second = (Client(memory, clock, None, last(window)) for _ in range(2))
+    for client, name in ((first, "cat"), (second, "dog")):
+        client.say("Hi", f"Hello, {name}.")
+        client.say(f"I have a {name}.")
+    for number in range(6):
+        for client, name in ((first, "cat"), (second, "dog")):
+            client.say(
+                f"And {number}?" if number % 2 else f"The {name} sleeps, {number}.", f"{name} {number}"
+            )
+    assert [rounds[-1] for rounds in first.stored()] == [("And 5?", "cat 5"), ("And 5?", "dog 5")]
+    assert [len(rounds) for rounds in first.stored()] == [8, 8]
+
+
+def test_a_summary_in_the_place_of_the_beginning_makes_no_copies(memory: Memory, clock: SetClock) -> None:
+    turns = count()
+
+    def abridged(said: list[Said]) -> list[Said]:
+        begun = [Said("user", f"What was said so far, {next(turns)}: much."), Said("assistant", "I see.")]
+        return said if len(said) < 8 else [*begun, *said[-5:]]
+
+    client = Client(memory, clock, None, abridged)
+    for text in FIFTEEN:
+        client.say(text)
+    assert client.words() == [FIFTEEN]
+
+
+@pytest.mark.parametrize("window", [2, 3, 6, 100])
+def test_a_greeting_of_the_client_belongs_to_nobody(memory: Memory, clock: SetClock, window: int) -> None:
+    for name in ("cat", "dog"):
+        client = Client(memory, clock, None, last(window))
+        client.said = [Said("assistant", "Hello, how can I help?")]
+        client.say(f"I have a {name}.")
+        client.say("Thank you.", f"{name}!")
+        client.say("More.", f"{name}?")
+    assert client.words() == [[f"I have a {name}.", "Thank you.", "More."] for name in ("cat", "dog")]
+
+
+@pytest.mark.parametrize("window", [2, 3, 6, 100])
+@pytest.mark.parametrize("key", [KEY, None])
+def test_a_conversation_goes_on_after_a_restart_and_after_a_silence(
+    tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger, key: str | None, window: int
+) -> None:
+    said: list[Said] = []
+    for day in range(3):
+        memory = Memory(tmp_path / "data", HashedEmbedder(), clock=clock, new_id=new_id, log=log)
+        client = Client(memory, clock, key, last(window))
+        client.said = said
+        for text in FIFTEEN[5 * day : 5 * day + 5]:
+            client.say(text)
+        stored = client.words()
+        memory.close()
+        clock.pass_by(hours=9 if day == 1 else 1)
+    assert stored == [FIFTEEN[:10], FIFTEEN[10:]]
+
+
+def test_rounds_without_memory_between_two_with_it_are_stored_in_their_place(client: Client) -> None:
+    client.say("one")
+    client.said += [Said("user", "two"), Said("assistant", "second")]
+    client.say("three")
+    client.say("four")
+    assert client.words() == [["one", "two", "three", "four"]]
+
+
+def test_the_messages_of_a_conversation_are_counted_also_where_a_client_sends_only_its_end(
+    memory: Memory, clock: SetClock
+) -> None:
+    client = Client(memory, clock, None, last(6))
+    kept = [client.say(f"Message {number}.") for number in range(26)]
+    assert [one.messages for one in kept] == list(range(1, 52, 2))
+    assert sorted(kept[-1].rounds) == list(range(0, 51, 2))
+
+
+def test_the_name_that_an_answer_gave_a_conversation_is_heard(memory: Memory, clock: SetClock) -> None:
+    first, second = (Client(memory, clock, None) for _ in range(2))
+    for client, name in ((first, "cat"), (second, "dog")):
+        client.say(f"I have a {name}.")
+        client.key, client.shows = client.history.find(None, client.said).key, last(1)
+    for client in (first, second):
+        client.say("Thank you.")
+    assert [len(rounds) for rounds in first.stored()] == [2, 2]
+
+
+def test_what_is_compared_does_not_grow_with_what_is_stored(memory: Memory, clock: SetClock) -> None:
+    for number in range(40):
+        other = Client(memory, clock, None)
+        for text in (f"Talk {number}.", "Go on.", "Thank you."):
+            other.say(text, "Mm.")
+    client = Client(memory, clock, None, last(5))
+    for text in FIFTEEN:
+        client.say(text)
+    asked = list[int]()
+    held_in = memory.doors.held_in
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory.doors, "held_in", lambda names: asked.append(len(names)) or held_in(names))
+        client.say("Thank you.", "Mm.")
+        client.say("Go on.", "Mm.")
+    assert max(asked) <= 8
+    assert client.words()[-1] == [*FIFTEEN, "Thank you.", "Go on."]
