@@ -483,7 +483,7 @@ def test_a_save_tells_what_is_new_and_is_taken_back_by_undo(
 ) -> None:  # fmt: skip
     lived(tmp_path, language, archived=False)
     server.script("A summary.", "I am a friend of Ann.", "Ann moved.")
-    terminal = chat(rows=40, columns=110, LANGUAGE=language, ARCHIVE_AFTER="0", **connected)
+    terminal = chat(rows=40, columns=110, LANGUAGE=language, EXTRACT_AFTER="0", **connected)
     terminal.prompt()
     terminal.say("/save")
     terminal.see(news)
