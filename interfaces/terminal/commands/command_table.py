@@ -95,7 +95,7 @@ TABLE: tuple[Command, ...] = (
     Command("copy", "", inspecting.copy),
     Command("summary", "[edit]", inspecting.summary, choices=_first("edit")),
     Command("context", "", inspecting.context),
-    Command("status", "", inspecting.status),
+    Command("status", "[all]", inspecting.status, choices=_first("all")),
     Command("model", "[NAME|N]", models.model, alone=False),
     Command("debug", "on|off", switches.debug, choices=_first("on", "off")),
     Command("reindex", "", switches.reindex),

@@ -95,7 +95,16 @@ _ROWS = (
     ("/copy", "the last reply is in the clipboard", "上一条回复已在剪贴板里"),
     ("/summary edit", "put it right in your editor", "用编辑器改正它"),
     ("/context", "every layer, word for word", "每一层，一字不差"),
-    ("/status", "model, context, data, index, settings", "模型、上下文、数据、索引、设置"),
+    (
+        "/status",
+        "model, session, context, data, index, on ten rows",
+        "模型、会话、上下文、数据、索引，共十行",
+    ),
+    (
+        "/status all",
+        "the rest as well, and where each setting comes from",
+        "连同其余各项，以及每个设置的来源",
+    ),
     ("/model", "what the server offers, numbered", "服务器提供的模型，带编号"),
     ("/model 2", "the second one answers from now on", "从现在起由第 2 个回答"),
     ("/debug on", "until /debug off, all is in the log", "直到 /debug off，一切都记入日志"),

@@ -18,6 +18,12 @@ from people import PEOPLE
 
 _COPY_BYTES = 100_000
 #: The layers that stand in the system message, behind its rules.
+#: Rows of ``/status``, and what it shows before anything else: what is wrong comes first.
+_ROWS = 10
+_FOREMOST = (
+    "trouble", "degraded", "set_aside", "model", "session", "context", "data", "known", "index",
+    "embedder", "rounds", "base", "brought",
+)  # fmt: skip
 _IN_SYSTEM = ("self_image", "user_image", "summary")
 
 
@@ -86,10 +92,17 @@ def _parts(layers: Layers) -> list[tuple[str, str]]:
 
 
 def status(context: CommandContext, argument: str) -> Next:
-    """``/status``"""
+    """``/status [all]``: what matters most, on ten rows; or everything, with all settings."""
     rows = [*_model_rows(context), *_session_rows(context), *_storage_rows(context)]
     rows.append(("version", context.version))
+    whole = argument.strip().lower() == "all"
+    if not whole:
+        foremost = [name for name in _FOREMOST if name in dict(rows)][: _ROWS - 1]
+        rows = [row for row in rows if row[0] in foremost]
     _table(context, [(context.words.say(f"status.{name}"), value) for name, value in rows])
+    if not whole:
+        context.tell("status.more", "quiet")
+        return None
     context.aside.line()
     context.tell("status.settings", "title")
     _table(context, [(name, f"{value} · {source}") for name, value, source in _settings(context)])

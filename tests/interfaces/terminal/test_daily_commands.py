@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from domain.languages import Language
-from interfaces.messages import LANGUAGES
+from interfaces.messages import LANGUAGES, Words
 from interfaces.terminal.commands.command_table import TABLE
 from interfaces.terminal.commands.examples import examples_of
 from interfaces.terminal.commands.helping import DAILY, GROUPS
@@ -325,3 +325,26 @@ def test_an_excerpt_stands_around_its_words_and_brackets_them_on_a_plain_screen(
     text: str, words: list[str], shown: str
 ) -> None:
     assert "".join(part for part, _ in excerpt(text, words, 24, plain=True)) == shown
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_status_takes_ten_rows_and_all_of_it_when_asked(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path, language: Language
+) -> None:
+    say = Words(language).say
+    terminal = chat(columns=120, rows=70, LANGUAGE=language, **connected)
+    terminal.prompt()
+    terminal.say("hello")
+    terminal.see("You said: hello")
+    terminal.prompt()
+    terminal.say("/status")
+    terminal.see(say("status.more"))
+    terminal.prompt()
+    rows = [row for row in terminal.text().split("> /status\n")[1].splitlines() if row.strip(" >")]
+    assert len(rows) == 10
+    assert rows[0].startswith(say("status.model"))
+    assert "REQUEST_TIMEOUT" not in terminal.text()
+    terminal.say("/status all")
+    terminal.see("REQUEST_TIMEOUT")
+    for name in ("key", "log", "version"):
+        terminal.see(f"\n{say(f'status.{name}')} ")

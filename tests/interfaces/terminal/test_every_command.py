@@ -42,7 +42,7 @@ SHOWN = {
     "copy": ("The last reply is copied", "已复制上一条回复"),
     "summary": ("This session has no summary yet", "本次会话还没有摘要"),
     "context": ("recalled memories: about", "回忆：约"),
-    "status": ("REQUEST_TIMEOUT", "REQUEST_TIMEOUT"),
+    "status": ("/status all shows the rest", "/status all 显示其余"),
     "debug": ("/debug is off.", "/debug 现在是关着的。"),
     "reindex": ("The index is whole", "索引完整"),
     "setup": ("Where is the model?", "模型在哪里？"),
