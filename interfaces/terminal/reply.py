@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply, Retrying, TextDelta
+from domain.languages import names_day
 from domain.recollection import Looked, Planned, Recollection, Reflected, SearchStep
 from domain.text import QUOTATION_TAG, day_of, source_of, tells_enough
 from interfaces.messages import Words
@@ -176,13 +177,10 @@ class QuotedStream:
             self._stream.feed(self._between)
 
 
-def _names(words: str, day: str) -> bool:
-    """Whether these words name this day, in either language."""
-    from recall.periods import windows
-
-    if (meant := day_of(day)) is None:
-        return False
-    return any(period.first == period.last == meant for period in windows(words, meant))
+def _names(words: str, timestamp: str) -> bool:
+    """Whether these words name this day."""
+    day = day_of(timestamp)
+    return day is not None and names_day(words, day)
 
 
 def show_text(screen: Screen, text: str, *, quiet: bool = False) -> None:

@@ -27,8 +27,8 @@ _FOREMOST = (
 _IN_SYSTEM = ("self_image", "user_image", "summary")
 
 
-def summary(context: CommandContext, argument: str) -> Next:
-    """``/summary [edit]``"""
+def _summary(context: CommandContext, argument: str) -> None:
+    """``/context summary [edit]``"""
     session_id = context.session_id
     found = context.memory.summary(session_id)
     text = found.summary if found else ""
@@ -43,11 +43,19 @@ def summary(context: CommandContext, argument: str) -> Next:
         context.aside.line(text)
     else:
         context.tell("summary.nothing")
-    return None
+
+
+def context_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
+    """What may follow ``/context``."""
+    return {0: ["summary"], 1: ["edit"]}.get(len(words), [])
 
 
 def context(context: CommandContext, argument: str) -> Next:
-    """``/context``"""
+    """``/context [summary [edit]]``"""
+    first, _, rest = argument.strip().partition(" ")
+    if first.lower() == "summary":
+        _summary(context, rest)
+        return None
     last = context.conversation.last
     if last is None:
         context.tell("context.nothing")
