@@ -116,11 +116,15 @@ class Companion:
 
     def _begun(self, session: Session) -> Conversation:
         """What is being saved because it fell silent is left alone from now on, if somebody talks in it again."""
-        silent = self.memory.fell_silent(session.session_id, self.clock(), self.settings.archive_after)
-        with self.background.paused() if silent else nullcontext():
+        with self.background.paused() if self._is_idle(session) else nullcontext():
             conversation = self._conversation_of(session)
             self._conversations.append(conversation)
             return conversation
+
+    def _is_idle(self, session: Session) -> bool:
+        """Whether a session was idle for so long that it is to be saved."""
+        limit = self.settings.idle_limit(session)
+        return self.memory.fell_silent(session.session_id, self.clock(), limit)
 
     def _conversation_of(self, session: Session) -> Conversation:
         return Conversation(
@@ -138,11 +142,6 @@ class Companion:
         return [one.session.session_id for one in self._conversations]
 
     def _let_silent_go(self) -> None:
-        """A session that fell silent is not gone on with, and what nobody asked for is told no more."""
-        after, now = self.settings.archive_after, self.clock()
-        self._conversations = [
-            one
-            for one in self._conversations
-            if not self.memory.fell_silent(one.session.session_id, now, after)
-        ]
+        """A session that is to be saved is not gone on with, and what nobody asked for is told no more."""
+        self._conversations = [one for one in self._conversations if not self._is_idle(one.session)]
         del self.background.notices[:-_MOST_NOTICES]

@@ -33,6 +33,7 @@ from conversation import Conversation
 from domain import errors
 from domain.errors import Exit
 from domain.settings import Settings
+from domain.workers import Again, Worker
 from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes, heard
 from interfaces.socket.lending import Lending
@@ -60,6 +61,8 @@ _SETTLE = 2.0
 _MAKING_WAY = 10.0
 #: Seconds that one thing to say or ask waits for a program that is soon done, and between two looks.
 _WAITING, _LOOK = 60.0, 0.1
+#: Seconds between two looks at what is due in the background.
+_MAINTAIN_EVERY = 600.0
 #: Programs that may each take the memory before a person has it.
 _MOST_HOLDERS = 5
 
@@ -99,7 +102,8 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
             if isinstance(opened, Exit):
                 return opened
             conversation, lending = opened
-            warm = warmer(debug.log, then=partial(_ready, conversation, lending))
+            maintenance = Worker("maintenance", partial(_maintain, conversation), debug.log)
+            warm = warmer(debug.log, then=partial(_ready, conversation, lending, maintenance))
             connect = partial(Llm, log=debug.log, clock=_now)
             with wired(
                 conversation, debug, options, streams, wishes,
@@ -109,7 +113,10 @@ def _run(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
                     repl.begin_anew()
                 if not repl.context.interactive:
                     return _run_batch(repl, options, streams)
-                chat(repl)
+                try:
+                    chat(repl)
+                finally:
+                    maintenance.end(0)
                 restart = isinstance(repl.ending, Restart)
                 return options.again(incognito=conversation.incognito) if restart else Exit.OK
     except errors.OldFriendError as error:
@@ -201,12 +208,18 @@ def _run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
     return run_batch(repl, options, streams)
 
 
-def _ready(conversation: Conversation, lending: Lending) -> None:
+def _ready(conversation: Conversation, lending: Lending, maintenance: Worker) -> None:
     """What begins once the prompt stands and the libraries are loaded."""
     lending.begin()
     conversation.llm.prepare()
     conversation.memory.start()
+    maintenance.start()
+
+
+def _maintain(conversation: Conversation) -> Again:
+    """Do in the background what is due by now, and look again later: a chat may stay open for days."""
     conversation.keep_silent()
+    return _MAINTAIN_EVERY
 
 
 def chat(repl: Repl) -> None:

@@ -217,6 +217,23 @@ def whole_day_in(language: Language, day: date) -> str:
     return names.whole_day.format(weekday=weekday, day=day.day, month=month, year=day.year)
 
 
+def names_day(text: str, day: date) -> bool:
+    """Whether a text names this day, with its year, in either language.
+
+    >>> names_day("on January 2nd, 2026", date(2026, 1, 2)), names_day("2026年1月2日", date(2026, 1, 12))
+    (True, False)
+    """
+    month = _CALENDARS["en"].months[day.month - 1]
+    name, number = rf"(?:{month}|{month[:3]}\.?)", rf"0?{day.day}(?:st|nd|rd|th)?"
+    forms = (
+        day.isoformat(),
+        rf"\b{number}(?: of)? {name},? {day.year}",
+        rf"\b{name} {number},? {day.year}",
+        rf"{day.year} ?年 ?0?{day.month} ?月 ?0?{day.day} ?[日号]",
+    )
+    return re.search("|".join(forms), text, re.IGNORECASE) is not None
+
+
 def age_in(language: Language, day: date, today: date) -> str:
     """How many calendar days ago a day is; "" for one that is still to come, as a clock that jumped makes it.
 

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from domain.events import Notice
 from domain.fading import ForgetLimit, ForgetMode
 from domain.recollection import RecallLimits
+from domain.records import Session
 from domain.text import mask_url, url_secrets
 
 OPENAI_BASE = "https://api.openai.com/v1"
@@ -79,6 +80,8 @@ class Settings:
     log_dir: Path
     debug: bool
     request_timeout: float
+    extract_after: timedelta
+    autosave_after: timedelta
     archive_after: timedelta
     language: Literal["auto", "en", "zh"]
     companion_name: str
@@ -116,6 +119,13 @@ class Settings:
     def recall_limits(self) -> RecallLimits:
         """How much recall may hand over."""
         return RecallLimits(self.recall_session_num, self.recall_conv_num, self.recall_tokens)
+
+    def idle_limit(self, session: Session) -> timedelta:
+        """How long a session may be idle before it is saved; nothing means that it never is.
+
+        A person goes on in their own session however late; nobody comes back to that of another program.
+        """
+        return self.archive_after if session.door else self.autosave_after
 
     @property
     def forget_limit(self) -> ForgetLimit:
@@ -348,6 +358,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("LOG_DIR", _folder, "logs"),
     Setting("DEBUG", _switch, "0"),
     Setting("REQUEST_TIMEOUT", _seconds, "120"),
+    Setting("EXTRACT_AFTER", _hours, "1"),
+    Setting("AUTOSAVE_AFTER", _hours, "0"),
     Setting("ARCHIVE_AFTER", _hours, "8"),
     Setting("LANGUAGE", _language, "auto"),
     Setting("COMPANION_NAME", _text),

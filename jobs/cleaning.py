@@ -105,8 +105,8 @@ class Cleaning:
 
     def _save_silent(self, stop: Stop) -> None:
         """Save the sessions of clients that fell silent, as those of the terminal are; what fails is left for later."""
-        after = self._llm.settings.archive_after
-        for session in self._memory.silent_sessions(self._clock(), after, besides=""):
+        after = self._llm.settings.idle_limit
+        for session in self._memory.silent_sessions(self._clock(), after, besides=()):
             if self._memory.doors.held_in([session.session_id]):
                 try:
                     deque(Saving(self._memory, self._llm).run(session, stop, open_next=False), maxlen=0)

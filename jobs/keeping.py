@@ -1,8 +1,10 @@
-"""Keeping by itself: in the background sessions that fell silent are saved, and what left the context is noted; then
-what was brought along is read up, what is enough for a chapter becomes one, and what is too much to be searched fades.
+"""Maintenance in the background: idle sessions are saved where the settings want that, facts are extracted from those
+that go on, and from what left the context; then what was brought along is read up, what is enough for a chapter becomes
+one, and what is too much to be searched fades.
 
-Promises: a session that has been silent for longer than the settings say is not gone on with, and is saved just as with
-``/save``, but that no other session is opened; what fails is tried again at the next start, and nothing is lost by it;
+Promises: an active session of a person is gone on with however long it was idle, unless the settings say that it is
+saved; that is done just as with ``/save``, but that no other session is opened; extracting changes nothing else about a
+session; what fails is tried again at the next start, and nothing is lost by it;
 whoever saves or erases meanwhile comes first. A window of the present session that a model failed to note is not tried
 again before it is saved. What is done is loaded when there is something to do, not when a conversation begins.
 """
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,9 +43,9 @@ class _Work:
 
 
 def session_to_open(memory: Memory, settings: Settings, now: datetime) -> tuple[Session, bool]:
-    """The session to go on in and whether it was there before; a new one when the newest has fallen silent."""
+    """The session to go on in and whether it was there before; a new one when the newest is due to be saved."""
     session, resumed = memory.resume_or_start()
-    if resumed and memory.fell_silent(session.session_id, now, settings.archive_after):
+    if resumed and memory.fell_silent(session.session_id, now, settings.idle_limit(session)):
         return memory.start_session(), False
     return session, resumed
 
@@ -92,9 +94,9 @@ class Keeping:
         return _Work(Noting(memory, llm), ReadingUp(memory, llm), Chapters(memory, llm), fading)
 
     def due(self) -> tuple[Session, ...]:
-        """The active sessions but the present one that fell silent, oldest first."""
+        """The active sessions but the present one that are to be saved, oldest first."""
         return self._memory.silent_sessions(
-            self._clock(), self._settings.archive_after, besides={self._present(), *self._held()}
+            self._clock(), self._settings.idle_limit, besides={self._present(), *self._held()}
         )
 
     def begin(self) -> None:
@@ -122,13 +124,30 @@ class Keeping:
 
     def _note(self, stop: Stop) -> None:
         session_id = self._present()
-        for event in self._work.noting.run(session_id, stop, all_of_it=False):
-            for notice in (event,) if isinstance(event, Notice) else event.contradicted:
-                self.notices.append(notice)
+        self._extract(session_id, stop, all_of_it=False)
         self._left.add(self._work.noting.due(session_id))
 
+    def _extract(self, session_id: str, stop: Stop, *, all_of_it: bool) -> None:
+        for event in self._work.noting.run(session_id, stop, all_of_it=all_of_it):
+            for notice in (event,) if isinstance(event, Notice) else event.contradicted:
+                self.notices.append(notice)
+
+    def _extract_idle(self, stop: Stop) -> None:
+        """Extract the facts of a person's sessions that are idle and stay active. What a model failed to read waits."""
+        if self._llm.describe().standin:
+            return
+        for session in self._memory.silent_sessions(self._clock(), self._extracted_after, besides=()):
+            unread = self._memory.unread(session.session_id)
+            if unread and unread[-1].text_id not in self._left:
+                self._extract(session.session_id, stop, all_of_it=True)
+                self._left.update(turn.text_id for turn in self._memory.unread(session.session_id)[-1:])
+
+    def _extracted_after(self, session: Session) -> timedelta:
+        """How long a session is idle before its facts are extracted; those of other programs wait to be saved."""
+        return timedelta() if session.door else self._settings.extract_after
+
     def keep_all(self, stop: Stop) -> None:
-        """Keep what is due, one session after another, then read up; what was done becomes a notice."""
+        """Save what is due, then extract what is idle, then read up; what was done becomes a notice."""
         from jobs.renewing import renew
 
         for event in renew(self._memory, self._llm, stop):
@@ -142,6 +161,7 @@ class Keeping:
         finally:
             if kept:
                 self.notices.append(Notice("opening.kept", {"sessions": kept}))
+        self._extract_idle(stop)
         self._read_up(stop)
 
     def _read_up(self, stop: Stop) -> None:

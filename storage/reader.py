@@ -67,9 +67,9 @@ class MemoryReader:
         return now - datetime.fromisoformat(last[-1].assistant.timestamp) >= after
 
     def silent_sessions(
-        self, now: datetime, after: timedelta, besides: Collection[str]
+        self, now: datetime, after: Callable[[Session], timedelta], besides: Collection[str]
     ) -> tuple[Session, ...]:
-        """The active sessions but ``besides`` that fell silent, oldest first.
+        """The active sessions but ``besides`` that were silent for ``after``, which is asked of each; oldest first.
 
         Those in which only the person speaks are among them, once nothing was said in them for so long.
         """
@@ -77,7 +77,10 @@ class MemoryReader:
             one
             for one in self._store.active_sessions()
             if one.session_id not in besides
-            and (self.fell_silent(one.session_id, now, after) or self._fell_silent_alone(one, now, after))
+            and (
+                self.fell_silent(one.session_id, now, after(one))
+                or self._fell_silent_alone(one, now, after(one))
+            )
         )
 
     def _fell_silent_alone(self, session: Session, now: datetime, after: timedelta) -> bool:

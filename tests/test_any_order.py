@@ -22,7 +22,7 @@ from tests.server import ScriptedServer
 from tests.torture.kills import scratch
 
 WORDS = ["amber", "birch", "copper", "dune", "ember", "fjord", "granite", "hazel"]
-FEW = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2", "ARCHIVE_AFTER": "8"}
+FEW = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2", "AUTOSAVE_AFTER": "8"}
 #: Vectors that take no time to load: there are many starts.
 QUICK = {"CHAT_MODEL": "m", "EMBEDDING_MODEL": "built-in"}
 

@@ -280,7 +280,8 @@ def served(tmp_path, clock, new_id) -> Iterator[Town]:
     with ScriptedServer() as server:
         server.answer = friend
         model = {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model"}
-        opened = Town(tmp_path, clock, new_id, MAX_CONV_NUM="4", REFRESH_EVERY_CONV_NUM="2", **model)
+        settings = {"MAX_CONV_NUM": "4", "REFRESH_EVERY_CONV_NUM": "2", "AUTOSAVE_AFTER": "8"}
+        opened = Town(tmp_path, clock, new_id, **settings, **model)
         yield opened
         opened.close()
 

@@ -23,7 +23,7 @@ from tests.server import ScriptedServer
 def opened(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) -> Iterator[House]:
     server = ScriptedServer()
     server.answer = friend
-    folders = {"DATA_DIR": str(tmp_path / "data"), "LOG_DIR": str(tmp_path / "logs")}
+    folders = {"DATA_DIR": str(tmp_path / "data"), "LOG_DIR": str(tmp_path / "logs"), "AUTOSAVE_AFTER": "8"}
     with house(tmp_path, server, clock, new_id, log, **folders) as running:
         yield running
     server.close()

@@ -354,10 +354,13 @@ def _companion(people: People, caller: Caller) -> Iterator[Companion]:
 
 def _going_on(companion: Companion) -> Session | None:
     """The session that goes on, where one does; none is opened by looking."""
-    memory, after = companion.memory, companion.settings.archive_after
+    memory = companion.memory
     newest = (one for one in memory.recent_sessions(_SESSIONS) if one.status == "active" and not one.door)
     found = next(newest, None)
-    return found if found and not memory.fell_silent(found.session_id, companion.clock(), after) else None
+    if found is None:
+        return None
+    limit = companion.settings.idle_limit(found)
+    return None if memory.fell_silent(found.session_id, companion.clock(), limit) else found
 
 
 def _present(companion: Companion) -> Session:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.terminal.line_source import Reader
-from interfaces.terminal.pump import PATIENCE, Beat, Pump, waited
+from interfaces.terminal.pump import BEAT, PATIENCE, Beat, Pump, waited
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.style import Meaning
 from llm import Llm
@@ -25,6 +26,8 @@ from memory import Memory
 
 T = TypeVar("T")
 _SHOWN_OF_KEY = 4
+#: The beat at which a plain screen is told what is waited for.
+_PLAIN_NOTE_AT = 20
 
 
 @dataclass(frozen=True)
@@ -144,9 +147,20 @@ class CommandContext:
             yield event
 
     def waited(self, work: Callable[[], T], note: str) -> T:
-        """The result of slow work that changes nothing, with a note while it goes on. Raises Interrupted at once."""
+        """The result of slow work that changes nothing, with a note while it goes on. Raises Interrupted at once.
+
+        The note counts the seconds. A plain screen, where nothing is redrawn, gets it once as a line.
+        """
+        beats = count(1)
+
+        def show_note() -> None:
+            seconds = int((beat := next(beats)) * BEAT)
+            if self.aside.plain and beat == _PLAIN_NOTE_AT:
+                self.aside.line(note, "quiet")
+            self.aside.status(self.words.say("wait.seconds", note=note, seconds=seconds) if seconds else note)
+
         try:
-            return waited(work, self.stop, lambda: self.aside.status(note))
+            return waited(work, self.stop, show_note)
         finally:
             self.aside.clear_status()
 

@@ -23,7 +23,7 @@ _COMMAND = pattern_of(r"[/／、]([A-Za-zＡ-Ｚａ-ｚ]{1,20})(?:[\s\u3000]+(.*
 _ESCAPED = pattern_of(r"(?:[/／]){2}")
 _HELP = ("help", "?", "/?", "？", "/？", "／?", "／？", "、?", "、？", "帮助")
 _BLOCK_MARK = '"""'
-#: Other names of commands, and what each stands for.
+#: Other names of commands, and what each stands for. Completion and help show the command itself.
 ALIASES: Mapping[str, tuple[str, str]] = {
     "bye": ("exit", ""),
     "quit": ("exit", ""),
@@ -31,6 +31,12 @@ ALIASES: Mapping[str, tuple[str, str]] = {
     "clear": ("reset", ""),
     "search": ("memory", "search"),
     "question": ("ask", ""),
+    "show": ("sessions", "show"),
+    "resume": ("sessions", "resume"),
+    "pin": ("persona", "pin"),
+    "recall": ("memory", "recall"),
+    "reindex": ("memory", "reindex"),
+    "summary": ("context", "summary"),
     "config": ("setup", ""),
 }
 
@@ -123,7 +129,9 @@ def _command(name: str, argument: str, commands: Mapping[str, Known]) -> TypedCo
     meant, first = ALIASES.get(name, ("", ""))
     if meant in commands:
         return TypedCommand(meant, f"{first} {argument}".strip())
-    return Unknown(f"/{name}", f"/{nearest(name, commands)}")
+    known = nearest(name, commands)
+    folded = ALIASES.get(known, ("", ""))
+    return Unknown(f"/{name}", f"/{' '.join(folded) if folded[1] else known}")
 
 
 def nearest(name: str, commands: Mapping[str, Known]) -> str:

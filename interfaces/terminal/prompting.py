@@ -56,6 +56,10 @@ class EditorLine:
     """Reads with a line editor. ``warm`` is called once, in the moment in which the first prompt stands.
 
     A Ctrl-C or a signal to leave that comes just before a prompt stands counts as one that comes while it stands.
+
+    A line that was typed and entered while something was under way is sent when that has ended, as if typed at the
+    prompt. It is offered at the prompt instead where the person should see it first: when the work was interrupted or
+    failed, or when a question was asked in between.
     """
 
     def __init__(
@@ -111,17 +115,36 @@ class EditorLine:
         wishes.when_leaving(self._leave)
 
     def read(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
-        """The next message or command. Each line that was typed ahead stands at a prompt of its own, in order; what is
-        put back comes when they are done.
-        """
+        """The next message or command: lines that were typed ahead, in order, then what is put back."""
         self._hold(_PutBack(prefill, selected))
         self._waiting += self._ahead.take()
+        if prefill or self._wishes.stop.is_set:
+            self._send_nothing_unseen()
+        if self._waiting and self._waiting[0].entered:
+            return self._sent(self._waiting.popleft())
         if self._waiting:
             ahead = self._waiting.popleft()
-            typed = self._prompted(ahead.text, pasted=ahead.pasted)
+            typed = self._prompted(ahead.text, selected=ahead.held, pasted=ahead.pasted)
             return typed and replace(typed, kept=False)
         held, self._held = self._held, _PutBack()
         return self._prompted(held.text, selected=held.selected)
+
+    def _send_nothing_unseen(self) -> None:
+        """Let every line that waits stand at a prompt of its own; one that is replaced there is in the history."""
+        for ahead in self._waiting:
+            if ahead.entered:
+                self.history.remember(ahead.text)
+        self._waiting = deque(
+            replace(ahead, entered=False, held=ahead.held or ahead.entered) for ahead in self._waiting
+        )
+
+    def _sent(self, ahead: Ahead) -> Typed:
+        """A line that was typed ahead, shown and remembered as if it had been typed at the prompt."""
+        rows = _visible(ahead.text).split("\n")
+        self._output.write(self._mark() + PROMPT + ("\n" + " " * len(PROMPT)).join(rows) + "\n")
+        self._output.flush()
+        self.history.append_string(ahead.text)
+        return replace(_as_typed(ahead.text, pasted=ahead.pasted), kept=False)
 
     def _hold(self, put_back: _PutBack) -> None:
         """Keep what is put back; what waited before it can still be had from the history."""
@@ -141,20 +164,17 @@ class EditorLine:
                 warm()
 
         text = _of_a_terminal(lambda: self._session.prompt(default=offered, pre_run=prepare))
+        self._ahead.mark_pastes()
         if text is None:
             return None
-        block = block_of(clean(text))
-        return Typed(
-            clean(text) if block is None else block,
-            self._pasting.block,
-            not self._pasting.cleared,
-            block=block is not None,
-        )
+        return replace(_as_typed(text, pasted=self._pasting.block), kept=not self._pasting.cleared)
 
     def ask(
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""
     ) -> str | None:
         """The answer to a question; None when it was broken off with Ctrl-C or Ctrl-D."""
+        self._waiting += self._ahead.take_watched()
+        self._send_nothing_unseen()
         names = tuple(choices)
         session: PromptSession[str] = PromptSession(
             in_rows(inert(question), self._output.get_size().columns),
@@ -173,6 +193,7 @@ class EditorLine:
             answer = _of_a_terminal(session.prompt)
         finally:
             self._standing = self._session
+            self._ahead.mark_pastes()
         return None if answer is None else clean(answer).strip() or default
 
     def watch(self) -> None:
@@ -203,6 +224,12 @@ class EditorLine:
         if self._pasting.block:
             return False
         return document.text.startswith("/") or begun_path(document.current_line_before_cursor) is not None
+
+
+def _as_typed(text: str, *, pasted: bool) -> Typed:
+    """A text that was entered; between two lines of three quotation marks it is a block."""
+    block = block_of(clean(text))
+    return Typed(clean(text) if block is None else block, pasted, block=block is not None)
 
 
 def _of_a_terminal(prompt: Callable[[], str | None]) -> str | None:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply, Retrying, TextDelta
+from domain.languages import names_day
 from domain.recollection import Looked, Planned, Recollection, Reflected, SearchStep
-from domain.text import QUOTATION_TAG, source_of, tells_enough
+from domain.text import QUOTATION_TAG, day_of, source_of, tells_enough
 from interfaces.messages import Words
 from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.pump import Beat
@@ -26,6 +27,8 @@ PATIENCE = 0.5
 _FRAME = 1 / 15
 #: The longest text that may still become a tag, so that a splitter never holds back more.
 _LONGEST_TAG = 320
+#: The longest beginning of a line that is waited for behind a quotation.
+_LONGEST_LINE = 120
 
 
 def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
@@ -93,6 +96,9 @@ class QuotationSplitter:
 class QuotedStream:
     """Feeds a stream of words, with its quotations told apart and dated.
 
+    A day is shown once: the date of a quotation is left out where the words right before or behind it name that day,
+    and where the quotation right before has the same. So the words behind it wait for the end of their line.
+
     ``unknown`` gives what is noted at a quotation that nothing recalled holds; "" for no note.
     """
 
@@ -107,6 +113,10 @@ class QuotedStream:
         self._unknown = unknown
         self._splitter = QuotationSplitter()
         self._quotation: list[str] | None = None
+        #: The words since the quotation before; that one's day; and the note of the last one, until it is written.
+        self._between = ""
+        self._day_before = ""
+        self._note: str | None = None
 
     def feed(self, text: str) -> None:
         """The next piece of the reply."""
@@ -116,26 +126,61 @@ class QuotedStream:
         """The reply has ended."""
         self._pieces(self._splitter.finish())
         self._unquote()
+        self._write_note()
         self._stream.finish()
 
     def _pieces(self, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
-            if piece.quoted and self._quotation is None:
-                self._stream.quote()
-                self._quotation = []
-            elif not piece.quoted:
+            if piece.quoted:
+                self._quote(piece.text)
+            else:
                 self._unquote()
-            if self._quotation is not None:
-                self._quotation.append(piece.text)
-            self._stream.feed(piece.text)
+                self._own_words(piece.text)
+
+    def _quote(self, text: str) -> None:
+        if self._quotation is None:
+            self._write_note()
+            self._stream.quote()
+            self._quotation = []
+        self._quotation.append(text)
+        self._stream.feed(text)
+
+    def _own_words(self, text: str) -> None:
+        self._between += text
+        if self._note is None:
+            self._between = self._between[-_LONGEST_LINE:]
+            self._stream.feed(text)
+        elif "\n" in self._between.strip("\n ") or len(self._between) > _LONGEST_LINE:
+            self._write_note()
 
     def _unquote(self) -> None:
+        """The quotation has ended; its note waits for the words behind it."""
         if self._quotation is None:
             return
-        quotation = "".join(self._quotation)
+        quotation, self._quotation = "".join(self._quotation), None
         memory = source_of(quotation, self._recollection)
-        self._stream.unquote(memory.timestamp[:10] if memory else self._unknown(quotation))
-        self._quotation = None
+        day = memory.timestamp[:10] if memory else ""
+        repeated = bool(day) and (
+            _names(self._between, day) or (day == self._day_before and not self._between.strip())
+        )
+        self._note = "" if repeated else day or self._unknown(quotation)
+        self._day_before, self._between = day, ""
+
+    def _write_note(self) -> None:
+        """End the quotation with its note, unless the words behind it say the same, and write those."""
+        if self._note is None:
+            return
+        note, self._note = self._note, None
+        named = note == self._day_before and _names(self._between[:_LONGEST_LINE], note)
+        self._stream.unquote("" if named else note)
+        if self._between:
+            self._stream.feed(self._between)
+
+
+def _names(words: str, timestamp: str) -> bool:
+    """Whether these words name this day."""
+    day = day_of(timestamp)
+    return day is not None and names_day(words, day)
 
 
 def show_text(screen: Screen, text: str, *, quiet: bool = False) -> None:

@@ -43,6 +43,7 @@ _DAYS_OF_WEEK = 7
 def show_opening(context: CommandContext, opening: Opening) -> str:
     """Show how the session stands. Returns what is to stand at the prompt: a message that got no reply."""
     context.aside.one_row(_headline(context, opening), "title")
+    show_session(context)
     if context.conversation.llm.describe().standin:
         context.tell("open.standin", "quiet")
     if context.conversation.incognito:
@@ -60,6 +61,13 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
     if opening.resumed:
         _earlier(context, opening)
     return _in_flight(context, opening)
+
+
+def show_session(context: CommandContext) -> None:
+    """The present session's id and when it began, on one quiet line."""
+    session = context.conversation.session
+    began = local(session.start_timestamp)
+    context.aside.one_row(context.words.say("open.session", id=session.session_id, began=began), "quiet")
 
 
 def _headline(context: CommandContext, opening: Opening) -> str:

@@ -1,5 +1,5 @@
-"""Keys that are typed while a reply streams: not echoed into it, kept, and offered as the next inputs'
-text: each line by itself, in order. Nothing is ever sent by itself.
+"""Keys that are typed while a reply streams: not echoed into it, and read as lines, in order, each with whether Enter
+ended it. A paste stays one line, since the terminal is asked to mark pastes meanwhile.
 
 The terminal is kept quiet (no echo, no line editing) from the first prompt to the end; the prompt
 puts its own mode on top of that and takes it off again. Ctrl-C stays a signal throughout.
@@ -14,8 +14,10 @@ import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import TextIO
 
 from domain.text import clean, is_blank, pattern_of
+from interfaces.terminal.parsing import opens_block
 
 #: Shift-Enter and Ctrl-Enter as terminals send them: CSI-u and xterm's modifyOtherKeys.
 NEW_LINE_SEQUENCES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
@@ -26,14 +28,21 @@ _SEQUENCES = pattern_of(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 #: What is kept at the most, in bytes.
 _MOST = 1_000_000
 _ERASE, _ERASE_WORD, _ERASE_LINE = "\x7f\x08", "\x17", "\x15"
+_MARK_PASTES, _LEAVE_PASTES = "\x1b[?2004h", "\x1b[?2004l"
 
 
 @dataclass(frozen=True)
 class Ahead:
-    """One line that was typed ahead. ``pasted``: it holds a block that was pasted."""
+    """One line that was typed ahead.
+
+    ``pasted``: it holds a block that was pasted. ``entered``: Enter ended it, so it may be sent. ``held``: Enter
+    ended it, but the person is to see it first.
+    """
 
     text: str
     pasted: bool = False
+    entered: bool = False
+    held: bool = False
 
 
 class TypeAhead:
@@ -44,8 +53,10 @@ class TypeAhead:
     ...     text = ahead.take()
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, terminal: TextIO | None = None) -> None:
+        """``descriptor`` is read; the ``terminal``, where one is given, is asked to mark pastes."""
         self._descriptor = descriptor
+        self._terminal = terminal
         self._before: termios._AttrReturn | None = None
         self._bytes = b""
 
@@ -66,6 +77,16 @@ class TypeAhead:
         finally:
             self._quieten()
 
+    def mark_pastes(self) -> None:
+        """Ask the terminal to mark pastes; a line editor that ends takes this mode away."""
+        self._ask_for(_MARK_PASTES)
+
+    def _ask_for(self, mode: str) -> None:
+        if self._terminal is not None:
+            with suppress(OSError):  # the terminal may be gone
+                self._terminal.write(mode)
+                self._terminal.flush()
+
     def _quieten(self) -> None:
         quiet = termios.tcgetattr(self._descriptor)
         quiet[0] &= ~termios.ICRNL  # else Enter could not be told from Ctrl-J
@@ -74,6 +95,7 @@ class TypeAhead:
         termios.tcsetattr(self._descriptor, termios.TCSADRAIN, quiet)
 
     def _give_back(self) -> None:
+        self._ask_for(_LEAVE_PASTES)
         if self._before is not None:
             with suppress(termios.error):  # the terminal may be gone
                 termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
@@ -92,8 +114,12 @@ class TypeAhead:
             self._bytes = (self._bytes + part)[:_MOST]
 
     def take(self) -> list[Ahead]:
-        """The lines that were typed, as text to be edited; they are handed over once."""
+        """The lines that were typed up to now; they are handed over once."""
         self.watch()
+        return self.take_watched()
+
+    def take_watched(self) -> list[Ahead]:
+        """The lines that were typed up to the last look; keys that came since stay in the terminal."""
         typed, self._bytes = self._bytes, b""
         return lines_typed(typed.decode("utf-8", "replace"))
 
@@ -101,14 +127,18 @@ class TypeAhead:
 def lines_typed(typed: str) -> list[Ahead]:
     """The lines that these keys come to: Enter ends one, erasing keys erase in it, keys that move do nothing.
 
-    >>> [line.text for line in lines_typed("helo\\x7flo\\x1b[D\\r/save\\r")]
-    ['hello', '/save']
+    Enter inside a block that three quotation marks opened begins a new line of it, as at the prompt.
+
+    >>> [(line.text, line.entered) for line in lines_typed("helo\\x7flo\\x1b[D\\r/sa")]
+    [('hello', True), ('/sa', False)]
     """
     found: list[Ahead] = []
     kept, pasted = "", False
     for part in re.split(r"(\x1b\[200~.*?(?:\x1b\[201~|\Z)|\r)", _NEW_LINE.sub("\n", typed), flags=re.DOTALL):
-        if part == "\r":
-            found.append(Ahead(_finished(kept), pasted))
+        if part == "\r" and opens_block(kept) and not pasted:
+            kept += "\n"
+        elif part == "\r":
+            found.append(Ahead(_finished(kept), pasted, entered=True))
             kept, pasted = "", False
         elif block := _PASTE.fullmatch(part):
             text = block[1].replace("\r\n", "\n").replace("\r", "\n")

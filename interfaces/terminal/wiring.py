@@ -132,7 +132,7 @@ def _give_editor_line(
     from interfaces.terminal.prompting import EditorLine
     from interfaces.terminal.typeahead import TypeAhead
 
-    ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno()))
+    ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno(), streams.stdout))
     history = PromptHistory(context.history_path, lambda: not context.conversation.incognito)
     context.forget_typed = history.forget
     line = EditorLine(

@@ -9,7 +9,7 @@ import pytest
 
 from domain.records import Session
 from domain.workers import Stop
-from tests.house import House, friend, house, marked
+from tests.house import House, friend, house, marked, records
 from tests.server import ScriptedServer, status
 
 
@@ -23,7 +23,9 @@ def server() -> Iterator[ScriptedServer]:
 @pytest.fixture
 def opened(tmp_path, server, clock, new_id, log):
     """Opens the house again and again on one folder."""
-    return lambda **settings: house(tmp_path, server, clock, new_id, log, **settings)
+    return lambda **settings: house(
+        tmp_path, server, clock, new_id, log, **{"AUTOSAVE_AFTER": "8", **settings}
+    )
 
 
 def kept(at: House) -> list[tuple[str, str]]:
@@ -63,13 +65,75 @@ def test_a_session_that_fell_silent_is_kept_by_itself_at_the_next_start(opened, 
         assert after.talk.open().keeping == 0
 
 
+def known(at: House) -> list[str]:
+    return [fact.value for fact in at.memory.facts(current=True)]
+
+
+def test_without_autosave_a_session_goes_on_however_long_ago_it_was_and_what_was_said_is_known(
+    opened, clock, server
+):
+    with opened(AUTOSAVE_AFTER="0") as before:
+        before.say("I have a cat called Mimi")
+        before.say("I live in Oslo")
+        old = before.talk.session.session_id
+    clock.pass_by(days=400)
+    with opened(AUTOSAVE_AFTER="0") as after:
+        assert after.talk.session.session_id == old
+        opening = after.talk.open()
+        assert (opening.resumed, opening.keeping, len(opening.rounds)) == (True, 0, 2)
+        context = after.talk.rounds_in_context()
+        assert kept(after) == [(old, "active")]
+        assert "I have a cat called Mimi" in known(after)
+        assert after.talk.rounds_in_context() == context
+        assert after.memory.summary(old) is None
+        assert (after.memory.image("self"), after.memory.image("user")) == ("", "")
+        asked = len(server.chats)
+        kept(after)
+        assert len(server.chats) == asked, "what was read once is not read again"
+        after.say("I moved to Bergen")
+        after.save()
+        read = [
+            record["text"]
+            for request in server.chats if marked(request, "notes")
+            for record in records(request) if "turn" in record and record["speaker"] == "the user"
+        ]  # fmt: skip
+        assert sorted(read) == ["I have a cat called Mimi", "I live in Oslo", "I moved to Bergen"]
+        assert "Mimi" in after.memory.image("user")
+
+
+def test_a_session_is_left_alone_before_it_was_silent_for_so_long_and_where_that_is_never(
+    opened, clock, server
+):
+    for setting, hours in (("3", 2), ("0", 900)):
+        with opened(AUTOSAVE_AFTER="0", EXTRACT_AFTER=setting) as at:
+            at.say("I have a cat called Mimi")
+            clock.pass_by(hours=hours)
+            kept(at)
+            assert known(at) == []
+    assert not any(marked(request, "notes") for request in server.chats)
+
+
+def test_what_could_not_be_extracted_is_told_once_and_tried_again_at_the_next_start(opened, clock, server):
+    with opened(AUTOSAVE_AFTER="0") as before:
+        before.say("I have a cat called Mimi")
+    clock.pass_by(days=3)
+    server.script(status(401, "no"))
+    with opened(AUTOSAVE_AFTER="0") as after:
+        kept(after)
+        kept(after)
+        assert [one.key for one in after.talk._keeping.notices] == ["notes.left"]
+    with opened(AUTOSAVE_AFTER="0") as again:
+        kept(again)
+        assert "I have a cat called Mimi" in known(again)
+
+
 @pytest.mark.parametrize(("hours", "setting"), [(7, "8"), (900, "0"), (9, "10.5")])
 def test_before_that_it_is_gone_on_with(opened, clock, hours, setting):
-    with opened(ARCHIVE_AFTER=setting) as before:
+    with opened(AUTOSAVE_AFTER=setting) as before:
         before.say("Hello")
         old = before.talk.session.session_id
     clock.pass_by(hours=hours)
-    with opened(ARCHIVE_AFTER=setting) as after:
+    with opened(AUTOSAVE_AFTER=setting) as after:
         assert after.talk.session.session_id == old
         assert kept(after) == [(old, "active")]
 
@@ -167,7 +231,7 @@ def test_the_first_three_turns_of_a_talk_know_when_the_two_last_talked(opened, c
         before.say("Hello")
     last = "Before this talk, you last talked on Sunday 1 March 2026, 55 days ago."
     clock.pass_by(days=55)
-    with opened(ARCHIVE_AFTER="8") as after:
+    with opened(AUTOSAVE_AFTER="8") as after:
         assert after.talk.open().last_spoken.startswith("2026-03-01")
         for turn in range(4):
             after.say("Hi again")
@@ -175,7 +239,7 @@ def test_the_first_three_turns_of_a_talk_know_when_the_two_last_talked(opened, c
 
 
 def test_a_pause_in_the_middle_of_a_session_is_told_and_its_days_are_marked(opened, clock, server):
-    with opened(ARCHIVE_AFTER="0") as talk:
+    with opened(AUTOSAVE_AFTER="0") as talk:
         talk.say("Hello")
         clock.pass_by(days=2)
         talk.say("Hi again")

@@ -478,7 +478,7 @@ def test_a_session_that_fell_silent_is_noted_too(opened, mind, clock):
     with opened() as home:
         home.say(CAT)
     clock.pass_by(hours=9)
-    with opened() as home:
+    with opened(AUTOSAVE_AFTER="8") as home:
         home.talk.keep_silent()
         home.talk._keeping.wait()
         assert known(home) == ["the user has a cat called Momo."]

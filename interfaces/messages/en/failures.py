@@ -67,7 +67,7 @@ FAILURES = {
     "model.redirected": "{base} sends on to {location}. The key was not sent there; put the right address in OPENAI_API_BASE.",
     "model.context_too_long": "The conversation does not fit into {model}. Use /save to begin a new session, or a smaller MAX_CONV_NUM.",
     "model.too_large": "The prompt or the reply is too large to be sent whole. Say it in smaller parts.",
-    "model.content_filtered": "The provider's filter refused this. Say it differently; /recall off leaves old memories out.",
+    "model.content_filtered": "The provider's filter refused this. Say it differently; /memory recall off leaves old memories out.",
     "model.bad_request": "{base} refused the request: {said}. Check the model and the base URL.",
     "model.bad_reply": "What came from {base} is not a reply. The base URL may lack /v1; check OPENAI_API_BASE.",
     "model.html_reply": "{base} sent a web page, not a reply. The base URL may lack /v1; check OPENAI_API_BASE.",

@@ -35,6 +35,8 @@ TALK = {
     # -- opening
     "open.line": "{companion} · {spoken} · {kept}",
     "open.spoken": "we last spoke {when}",
+    "wait.seconds": "{note} {seconds} s · Ctrl-C stops",
+    "open.session": "Session {id} · began {began}",
     "open.never": "we have not spoken yet",
     "open.kept": "{what} remembered",
     "open.kept_nothing": "nothing remembered yet",

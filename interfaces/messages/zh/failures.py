@@ -66,7 +66,7 @@ FAILURES = {
     "model.redirected": "{base} 转到了 {location}。密钥没有发过去；请把正确的地址写进 OPENAI_API_BASE。",
     "model.context_too_long": "对话太长，{model} 放不下。请用 /save 开始新会话，或调小 MAX_CONV_NUM。",
     "model.too_large": "提示或回复太大，无法整个传送。请分成小段说。",
-    "model.content_filtered": "服务商的过滤器拒绝了这段内容。请换个说法；/recall off 可以不带旧记忆。",
+    "model.content_filtered": "服务商的过滤器拒绝了这段内容。请换个说法；/memory recall off 可以不带旧记忆。",
     "model.bad_request": "{base} 拒绝了请求：{said}。请检查模型和地址。",
     "model.bad_reply": "{base} 发来的不是回复，地址可能少了 /v1；请检查 OPENAI_API_BASE。",
     "model.html_reply": "{base} 发来的是网页，不是回复，地址可能少了 /v1；请检查 OPENAI_API_BASE。",

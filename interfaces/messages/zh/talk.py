@@ -35,6 +35,8 @@ TALK = {
     # -- 开场
     "open.line": "{companion} · {spoken} · {kept}",
     "open.spoken": "上次聊天是{when}",
+    "wait.seconds": "{note} {seconds} 秒 · 按 Ctrl-C 停止",
+    "open.session": "会话 {id} · 始于 {began}",
     "open.never": "还没有聊过",
     "open.kept": "记得{what}的话",
     "open.kept_nothing": "还没有记忆",

@@ -24,6 +24,7 @@ from interfaces.terminal.commands import (
     talk,
     why,
 )
+from interfaces.terminal.parsing import ALIASES
 
 
 def _first(*words: str) -> ChoicesOf:
@@ -50,9 +51,9 @@ TABLE: tuple[Command, ...] = (
     Command("history", "[n]", talk.history),
     Command(
         "memory",
-        "[search|fading|keep ID] [WORDS]",
+        "[search|fading|keep ID] [WORDS]|recall on|off|reindex",
         memory_view.memory,
-        choices=_first("search", "fading", "keep"),
+        choices=memory_view.memory_choices,
     ),
     Command("life", "[N|DATE]", life.life, choices=life.life_choices),
     Command(
@@ -68,18 +69,18 @@ TABLE: tuple[Command, ...] = (
         choices=forget.forget_choices,
     ),
     Command("remember", "", forget.remember),
-    Command("pin", "[self|user] [TEXT|N]", persona.pin, choices=persona.pin_choices),
     Command(
-        "persona", "[self|user] [show|edit|diff|restore N]", persona.persona, choices=persona.persona_choices
+        "persona",
+        "[self|user] [show|edit|diff|restore N]|pin [self|user] [TEXT|N]",
+        persona.persona,
+        choices=persona.persona_choices,
     ),
-    Command("sessions", "[n]", earlier_sessions.sessions),
     Command(
-        "show",
-        "N|last|ID",
-        earlier_sessions.show,
-        choices=lambda context, words: ["last", *earlier_sessions.session_choices(context, words)],
+        "sessions",
+        "[n]|show N|last|ID|resume N|last|ID",
+        earlier_sessions.sessions,
+        choices=earlier_sessions.sessions_choices,
     ),
-    Command("resume", "N|last|ID", earlier_sessions.resume, choices=earlier_sessions.session_choices),
     Command(
         "export",
         "[N|ID|all] [md|json] [FILE]",
@@ -93,15 +94,12 @@ TABLE: tuple[Command, ...] = (
         choices=bringing.import_choices,
     ),
     Command("copy", "", inspecting.copy),
-    Command("summary", "[edit]", inspecting.summary, choices=_first("edit")),
-    Command("context", "", inspecting.context),
-    Command("status", "", inspecting.status),
+    Command("context", "[summary [edit]]", inspecting.context, choices=inspecting.context_choices),
+    Command("status", "[all]", inspecting.status, choices=_first("all")),
     Command("model", "[NAME|N]", models.model, alone=False),
     Command("debug", "on|off", switches.debug, choices=_first("on", "off")),
-    Command("reindex", "", switches.reindex),
     Command("setup", "", _setup, alone=False),
     Command("incognito", "on|off", switches.incognito, choices=_first("on", "off")),
-    Command("recall", "on|off", switches.recall, choices=_first("on", "off")),
 )
 BY_NAME: Mapping[str, Command] = {command.name: command for command in TABLE}
 
@@ -110,8 +108,12 @@ def choices_for(context: CommandContext, words: tuple[str, ...]) -> Iterable[Cho
     """What may follow the words of a line, for completion."""
     if not words:
         return [Choice(f"/{name}", context.words.say(f"command.{name}")) for name in BY_NAME]
-    command = BY_NAME.get(words[0].removeprefix("/"))
+    name, typed = words[0].removeprefix("/"), words[1:]
+    if name in ALIASES:
+        name, first = ALIASES[name]
+        typed = (*first.split(), *typed)
+    command = BY_NAME.get(name)
     if command is None or command.choices is None:
         return []
-    found = command.choices(context, words[1:])
+    found = command.choices(context, typed)
     return [each if isinstance(each, Choice) else Choice(each) for each in found]

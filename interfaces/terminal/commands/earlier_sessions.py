@@ -25,7 +25,14 @@ _OTHER_FORMATS = (".pdf", ".html", ".htm", ".docx", ".csv", ".xml", ".rtf", ".zi
 
 
 def sessions(context: CommandContext, argument: str) -> Next:
-    """``/sessions [n]``"""
+    """``/sessions [n]|show N|last|ID|resume N|last|ID``"""
+    first, _, rest = argument.strip().partition(" ")
+    if first.lower() == "show":
+        _show(context, rest.strip())
+        return None
+    if first.lower() == "resume":
+        _resume(context, rest.strip())
+        return None
     count = number(context, argument, _LISTED)
     if count is None:
         return None
@@ -71,6 +78,13 @@ def title_of(context: CommandContext, session: Session) -> str:
     return one_line(told, _TITLE) if told else context.words.say("sessions.withheld") if said else "–"
 
 
+def sessions_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
+    """What may follow ``/sessions``."""
+    if not words:
+        return ["show", "resume"]
+    return ["last", *session_choices(context, words[1:])] if words in (("show",), ("resume",)) else []
+
+
 def session_choices(context: CommandContext, words: tuple[str, ...]) -> list[Choice]:
     """The sessions by number, newest first, with what they were about, for completion."""
     if words:
@@ -98,8 +112,8 @@ def found_session(context: CommandContext, wanted: str) -> Session:
     return (exact or found)[0]
 
 
-def show(context: CommandContext, argument: str) -> Next:
-    """``/show N|last|ID``"""
+def _show(context: CommandContext, argument: str) -> None:
+    """``/sessions show N|last|ID``"""
     session = found_session(context, argument)
     memory = context.memory
     context.aside.line(session_row(context, session), "title")
@@ -112,25 +126,23 @@ def show(context: CommandContext, argument: str) -> Next:
         show_turns(context.aside, context.words, turns)
     else:
         show_rounds(context.aside, context.words, rounds, quiet=False)
-    return None
 
 
-def resume(context: CommandContext, argument: str) -> Next:
-    """``/resume N|ID``"""
+def _resume(context: CommandContext, argument: str) -> None:
+    """``/sessions resume N|last|ID``"""
     session = found_session(context, argument)
     if session.session_id == context.session_id:
         context.tell("resume.present")
-        return None
+        return
     if context.memory.rounds(context.session_id):
         context.tell("save.first", "quiet")
         if not save_session(context, "save.archived"):
-            return None
+            return
     opened = context.memory.resume(session.session_id, context.session_id)
     opening = context.conversation.switch_to(opened, resumed=True)
     context.tell("resume.done", title=title_of(context, opened))
     context.aside.gap()
     show_opening(context, opening)
-    return None
 
 
 def export(context: CommandContext, argument: str) -> Next:

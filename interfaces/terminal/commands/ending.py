@@ -8,7 +8,7 @@ from domain.records import Image
 from interfaces.terminal.command_context import CommandContext, Next, explain
 from interfaces.terminal.commands.persona import show_difference
 from interfaces.terminal.pump import Beat
-from interfaces.terminal.session_view import news_line
+from interfaces.terminal.session_view import news_line, show_session
 from jobs.saving import ImageChange, NothingToSave, Saved, SaveEvent, Stage
 
 
@@ -84,6 +84,8 @@ def show_saved(context: CommandContext, saved: Saved, done: str) -> None:
     if news := context.memory.news_of(saved.archived.session_id):
         context.tell("save.news", news=news_line(context.words, news))
     context.tell(done)
+    if done == "save.done":
+        show_session(context)
 
 
 def _take_back(context: CommandContext, change: ImageChange) -> None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from domain.facts import About, Fact
-from domain.text import pattern_of
+from domain.text import one_line, pattern_of
 from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.memory_view import speaker
-from interfaces.terminal.commands.one_fact import KEEP, WRONG, change_fact, show_fact
+from interfaces.terminal.commands.one_fact import KEEP, LONGEST, WRONG, change_fact, show_fact
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.session_view import day_here
-from interfaces.terminal.style import Meaning
+from interfaces.terminal.style import Meaning, cells_of
 
 _PAST, _ALL = "past", "all"
 _NUMBER = pattern_of(r"[#＃]?(\d{1,12})")
@@ -24,6 +25,8 @@ _NUMBER = pattern_of(r"[#＃]?(\d{1,12})")
 _ROWS_LEFT = 6
 #: What is ever so long a list without a limit has.
 _NO_LIMIT = 1_000_000
+#: Columns at the end of a row that a word may leave empty.
+_WIDEST_WORD = 10
 
 
 def facts(context: CommandContext, argument: str) -> Next:
@@ -87,7 +90,7 @@ def _show_current(context: CommandContext, *, whole: bool) -> None:
         context.tell(key)
         return
     groups = [(about, matters) for about in _HEADS if (matters := _matters(known, about))]
-    needs = [sum(1 + len(matter.facts) for matter in matters) + 1 for _, matters in groups]
+    needs = [1 + sum(1 + _rows(context, matter.facts) for matter in matters) for _, matters in groups]
     left = 0
     for (about, matters), room in zip(groups, _shares(needs, _room(context, whole)), strict=True):
         left += _show_group(context, about, matters, room - 1)
@@ -123,11 +126,26 @@ def _show_group(context: CommandContext, about: About, matters: Sequence[_Matter
         if room < 2:
             break
         context.aside.one_row(f" {matter.name}", "quiet")
-        for fact in matter.facts[: room - 1]:
+        fitting = _fitting(context, matter.facts, room - 1)
+        for fact in fitting:
             show_row(context, fact)
-        shown += len(matter.facts[: room - 1])
-        room -= 1 + len(matter.facts[: room - 1])
+        shown += len(fitting)
+        room -= 1 + _rows(context, fitting)
     return total - shown
+
+
+def _fitting(context: CommandContext, facts: Sequence[Fact], room: int) -> Sequence[Fact]:
+    """The first facts that fit into so many rows, and one at least."""
+    taken = accumulate(_rows(context, [fact]) for fact in facts)
+    return facts[: max(1, sum(1 for rows in taken if rows <= room))]
+
+
+def _rows(context: CommandContext, facts: Sequence[Fact]) -> int:
+    """How many rows facts take at the most: where a text goes on, a row ends between words and is not quite full."""
+    width = context.aside.width
+    left = [cells_of(_head(context, fact) + fact.restatement) - (width - 1) for fact in facts]
+    following = max(10, width * 3 // 4 - _WIDEST_WORD)
+    return sum(1 if cells <= 0 else 2 + (cells + _WIDEST_WORD) // following for cells in left)
 
 
 def _room(context: CommandContext, whole: bool) -> int:
@@ -160,12 +178,12 @@ def _show_past(context: CommandContext, *, whole: bool) -> None:
         context.tell("facts.none_past")
         return
     instead = {one.text_id: one for one in context.memory.facts_with_ids([one.replaced_by for one in past])}
-    shown = past[: max(1, _room(context, whole) // 2)]
+    shown = _fitting(context, past, _room(context, whole) // 2)
     for fact in shown:
         show_row(context, fact)
         if fact.replaced_by in instead:
             following = instead[fact.replaced_by]
-            context.aside.one_row(f"        → {following.number}: {following.restatement}", "quiet")
+            context.aside.line(_text(following), "quiet", lead=f"        → {following.number}: ")
     context.aside.gap()
     left = len(past) - len(shown)
     context.tell("facts.more_past" if left else "facts.how", "quiet", count=left)
@@ -179,7 +197,8 @@ def _show_holding(context: CommandContext, query: str, *, told: bool = True) -> 
     found = sorted(context.memory.facts_with(query), key=lambda held: not held[0].current)
     if not found and told:
         context.tell("facts.none_with", query=query)
-    shown = found[: _room(context, whole=False)]
+    fitting = _fitting(context, [fact for fact, _ in found], _room(context, whole=False))
+    shown = found[: len(fitting)]
     for fact, words in shown:
         _show_excerpt(context, fact, [*words, *query.split()])
     if len(found) > len(shown):
@@ -190,7 +209,7 @@ def _show_holding(context: CommandContext, query: str, *, told: bool = True) -> 
 def _show_excerpt(context: CommandContext, fact: Fact, marked: Sequence[str]) -> None:
     context.aside.excerpt(
         _head(context, fact),
-        lambda cells: excerpt(fact.restatement, marked, cells, plain=context.aside.plain),
+        lambda cells: excerpt(_text(fact), marked, _NO_LIMIT, plain=context.aside.plain),
         _look(fact),
     )
 
@@ -199,8 +218,13 @@ def _show_excerpt(context: CommandContext, fact: Fact, marked: Sequence[str]) ->
 
 
 def show_row(context: CommandContext, fact: Fact) -> None:
-    """One fact on one row: its number, since when, how sure it is, and what it says."""
-    context.aside.one_row(_head(context, fact) + fact.restatement, _look(fact))
+    """One fact: its number, since when, how sure it is, and what it says; what is long goes on in the next row."""
+    look = _look(fact)
+    context.aside.excerpt(_head(context, fact), lambda cells: [(_text(fact), (look,))], look)
+
+
+def _text(fact: Fact) -> str:
+    return one_line(fact.restatement, LONGEST)
 
 
 def _head(context: CommandContext, fact: Fact) -> str:

@@ -1,6 +1,6 @@
-"""``/help``: all commands on one screen, in groups, those of every day first; one of them with examples.
+"""``/help``: the ten commands of every day; ``/help all``: every command, in groups; one of them with examples.
 
-Promises: the screen fits 24 rows of 80 columns in both languages; every command stands in exactly one group.
+Promises: the ten fit 24 rows of 80 columns in both languages; every command is in exactly one group.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from collections.abc import Iterable
 from interfaces.terminal.command_context import Command, CommandContext, Next
 from interfaces.terminal.commands.examples import examples_of
 from interfaces.terminal.context_use import UNKNOWN_LIMIT
+from interfaces.terminal.parsing import ALIASES
 from interfaces.terminal.style import cells_of
 
-#: What is used every day is told in full; the others by their names, in groups.
-DAILY = ("save", "exit", "undo", "retry", "memory", "forget", "help")
+#: What is used every day.
+DAILY = ("save", "reset", "exit", "undo", "retry", "memory", "facts", "why", "forget", "sessions")
 GROUPS = {
-    "talk": ("redo", "edit", "history", "reset", "copy", "summary", "incognito"),
-    "memory": ("facts", "ask", "life", "why", "pin", "persona", "remember", "recall"),
-    "sessions": ("sessions", "show", "resume", "export", "import"),
-    "program": ("status", "context", "model", "setup", "debug", "reindex"),
+    "talk": ("save", "reset", "exit", "undo", "redo", "retry", "edit", "history", "copy", "incognito"),
+    "memory": ("memory", "facts", "ask", "life", "why", "forget", "remember", "persona"),
+    "sessions": ("sessions", "export", "import"),
+    "program": ("help", "status", "context", "model", "setup", "debug"),
 }
 #: Commands whose arguments take more columns have their help on the next row.
 _WIDEST_USAGE = 24
@@ -27,11 +28,11 @@ _WIDEST_USAGE = 24
 def show_help(context: CommandContext, argument: str) -> Next:
     """``/help [COMMAND|all]``"""
     wanted = argument.strip().lstrip("/").lower()
+    wanted = ALIASES.get(wanted, (wanted, ""))[0]
     if not wanted:
         _overview(context)
     elif wanted == "all":
-        _rows(context, context.commands.values())
-        _keys(context)
+        _everything(context)
     elif wanted in context.commands:
         _one(context, context.commands[wanted])
     else:
@@ -54,23 +55,26 @@ def usage(command: Command) -> str:
 
 
 def _overview(context: CommandContext) -> None:
-    """Every command, on one screen."""
+    """The commands of every day."""
     say = context.words.say
     column = max(cells_of(f"/{name}") for name in DAILY) + 2
     for name in DAILY:
         context.aside.pair(f"/{name}", say(f"command.{name}"), column, ("strong", "words"))
     context.aside.line()
-    column = max(cells_of(say(f"help.group.{group}")) for group in GROUPS) + 2
+    context.tell("help.more", "quiet", count=len(context.commands))
+    _keys(context)
+
+
+def _everything(context: CommandContext) -> None:
+    """Every command, in groups."""
     for group, names in GROUPS.items():
-        commands = " ".join(f"/{name}" for name in names)
-        context.aside.pair(say(f"help.group.{group}"), commands, column, ("quiet", "words"))
-    context.aside.line()
-    context.tell("help.more", "quiet")
+        context.tell(f"help.group.{group}", "title")
+        _rows(context, [context.commands[name] for name in names])
+        context.aside.line()
     _keys(context)
 
 
 def _keys(context: CommandContext) -> None:
-    context.aside.line()
     context.tell("help.keys", "quiet")
 
 

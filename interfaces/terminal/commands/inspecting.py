@@ -19,11 +19,17 @@ from people import PEOPLE
 
 _COPY_BYTES = 100_000
 #: The layers that stand in the system message, behind its rules.
+#: Rows of ``/status``, and what it shows before anything else: what is wrong comes first.
+_ROWS = 10
+_FOREMOST = (
+    "trouble", "degraded", "set_aside", "model", "session", "context", "data", "known", "index",
+    "embedder", "rounds", "base", "brought",
+)  # fmt: skip
 _IN_SYSTEM = ("self_image", "user_image", "summary")
 
 
-def summary(context: CommandContext, argument: str) -> Next:
-    """``/summary [edit]``"""
+def _summary(context: CommandContext, argument: str) -> None:
+    """``/context summary [edit]``"""
     session_id = context.session_id
     found = context.memory.summary(session_id)
     text = found.summary if found else ""
@@ -38,11 +44,19 @@ def summary(context: CommandContext, argument: str) -> Next:
         context.aside.line(text)
     else:
         context.tell("summary.nothing")
-    return None
+
+
+def context_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
+    """What may follow ``/context``."""
+    return {0: ["summary"], 1: ["edit"]}.get(len(words), [])
 
 
 def context(context: CommandContext, argument: str) -> Next:
-    """``/context``"""
+    """``/context [summary [edit]]``"""
+    first, _, rest = argument.strip().partition(" ")
+    if first.lower() == "summary":
+        _summary(context, rest)
+        return None
     last = context.conversation.last
     if last is None:
         context.tell("context.nothing")
@@ -87,10 +101,17 @@ def _parts(layers: Layers) -> list[tuple[str, str]]:
 
 
 def status(context: CommandContext, argument: str) -> Next:
-    """``/status``"""
+    """``/status [all]``: what matters most, on ten rows; or everything, with all settings."""
     rows = [*_model_rows(context), *_session_rows(context), *_storage_rows(context)]
     rows.append(("version", context.version))
+    whole = argument.strip().lower() == "all"
+    if not whole:
+        foremost = [name for name in _FOREMOST if name in dict(rows)][: _ROWS - 1]
+        rows = [row for row in rows if row[0] in foremost]
     _table(context, [(context.words.say(f"status.{name}"), value) for name, value in rows])
+    if not whole:
+        context.tell("status.more", "quiet")
+        return None
     context.aside.line()
     context.tell("status.settings", "title")
     _table(context, [(name, f"{value} · {source}") for name, value, source in _settings(context)])

@@ -14,6 +14,7 @@ from domain.records import IMAGES, Image, ImageVersion, Role
 from domain.text import holds, one_line, own_words, source_of
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.fading_view import keep, show_fading
+from interfaces.terminal.commands.switches import recall, reindex
 from interfaces.terminal.excerpts import excerpt
 from interfaces.terminal.reply import ReplyView
 from interfaces.terminal.session_view import local, moment
@@ -26,9 +27,13 @@ _LOOKED_THROUGH = 200
 
 
 def memory(context: CommandContext, argument: str) -> Next:
-    """``/memory [search|fading|keep ID] [WORDS]``: any word that is no subcommand is looked for."""
+    """``/memory [search|fading|keep ID] [WORDS]|recall on|off|reindex``: what is no subcommand is looked for."""
     first, _, rest = argument.strip().partition(" ")
-    if first.lower() == "search":
+    if first.lower() == "recall" and rest.strip().lower() in ("", "on", "off"):
+        recall(context, rest)
+    elif first.lower() == "reindex" and not rest.strip():
+        reindex(context)
+    elif first.lower() == "search":
         _search(context, rest.strip())
     elif first.lower() == "fading" and not rest.strip():
         show_fading(context)
@@ -39,6 +44,13 @@ def memory(context: CommandContext, argument: str) -> Next:
     else:
         _overview(context)
     return None
+
+
+def memory_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
+    """What may follow ``/memory``."""
+    if words:
+        return ["on", "off"] if words == ("recall",) else []
+    return ["search", "fading", "keep", "recall", "reindex"]
 
 
 def ask(context: CommandContext, argument: str) -> Next:
@@ -66,7 +78,7 @@ def _overview(context: CommandContext) -> None:
         _beginning(context, context.conversation.image(image), f"/persona {image}")
     context.tell("memory.summary", "title")
     summary = memory.summary(context.session_id)
-    _beginning(context, summary.summary if summary else "", "/summary")
+    _beginning(context, summary.summary if summary else "", "/context summary")
     sessions, rounds = memory.session_counts()
     context.tell(
         "memory.counts",

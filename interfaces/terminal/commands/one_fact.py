@@ -19,13 +19,13 @@ from interfaces.terminal.session_view import day_here, local
 WRONG, KEEP = "wrong", "keep"
 _ROWS_OF_TURN = 3
 #: Longer than any fact is.
-_WHOLE = 2_000
+LONGEST = 2_000
 
 
 def show_fact(context: CommandContext, fact: Fact) -> None:
     """What it says, since when, its note, the words it rests on, what happened to it, and its relations."""
-    context.aside.line(one_line(fact.restatement, _WHOLE), "title", lead=f"{fact.number}: ")
-    context.aside.line(one_line(" · ".join(_details(context, fact)), _WHOLE), "quiet")
+    context.aside.line(one_line(fact.restatement, LONGEST), "title", lead=f"{fact.number}: ")
+    context.aside.line(one_line(" · ".join(_details(context, fact)), LONGEST), "quiet")
     for note in context.memory.notes_of(fact.session_id):
         if note.text_id == fact.note:
             key = "facts.note" if note.topic else "facts.note_bare"
@@ -35,7 +35,7 @@ def show_fact(context: CommandContext, fact: Fact) -> None:
         _show_turn(context, fact, turn)
     context.tell("facts.history", "title")
     for event in context.memory.history(fact.text_id):
-        context.aside.line(one_line(_happened(context, event), _WHOLE), lead="  ")
+        context.aside.line(one_line(_happened(context, event), LONGEST), lead="  ")
     _show_relations(context, fact)
     context.aside.gap()
     context.tell("facts.how_one", "quiet", number=fact.number)
@@ -91,7 +91,7 @@ def _show_relations(context: CommandContext, fact: Fact) -> None:
     if relations:
         context.tell("facts.relations", "title")
     for one in relations:
-        context.aside.line(one_line(f"{one.source} — {one.relation} → {one.target}", _WHOLE), lead="  ")
+        context.aside.line(one_line(f"{one.source} — {one.relation} → {one.target}", LONGEST), lead="  ")
 
 
 # -- deciding
@@ -132,7 +132,7 @@ def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
     new = _by_hand(fact, text, context.memory.new_text_id())
     context.conversation.undoing.put_right(fact.text_id, new)
     (made,) = context.memory.facts_with_ids([new.text_id])
-    context.aside.line(one_line(fact.restatement, _WHOLE), "removed", lead="- ")
+    context.aside.line(one_line(fact.restatement, LONGEST), "removed", lead="- ")
     context.aside.line(text, "added", lead="+ ")
     context.tell("facts.put_right", number=made.number)
     context.tell("facts.put_right_back", "quiet", number=made.number, text=fact.restatement)

@@ -17,7 +17,11 @@ ACTIONS = ("show", "edit", "diff", "restore")
 
 
 def persona(context: CommandContext, argument: str) -> Next:
-    """``/persona [self|user] [show|edit|diff|restore N]``"""
+    """``/persona [self|user] [show|edit|diff|restore N]|pin [self|user] [TEXT|N]``"""
+    first, _, rest_of_it = argument.strip().partition(" ")
+    if first.lower() == "pin":
+        _pin(context, rest_of_it)
+        return None
     words = argument.lower().split()
     images = [image for image in IMAGES if image in words[:1]] or list(IMAGES)
     rest = words[1:] if words[:1] and words[0] in IMAGES else words
@@ -38,10 +42,12 @@ def persona(context: CommandContext, argument: str) -> Next:
     return None
 
 
-def persona_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
+def persona_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
     """What may follow ``/persona``."""
     if not words:
-        return [*IMAGES]
+        return [*IMAGES, "pin"]
+    if words[0] == "pin":
+        return _pin_choices(context, words[1:])
     if len(words) == 1:
         return [*ACTIONS]
     if words[-1] == "restore" and words[0] in IMAGES:
@@ -99,8 +105,8 @@ def _restore(context: CommandContext, image: Image, wanted: str) -> None:
     show_difference(context.aside, before, memory.image(image))
 
 
-def pin(context: CommandContext, argument: str) -> Next:
-    """``/pin [self|user] [TEXT|N]``"""
+def _pin(context: CommandContext, argument: str) -> None:
+    """``/persona pin [self|user] [TEXT|N]``"""
     first, _, rest = argument.strip().partition(" ")
     image: Image = "self" if first.lower() == "self" else "user"
     text = rest.strip() if first.lower() in IMAGES else argument.strip()
@@ -109,11 +115,10 @@ def pin(context: CommandContext, argument: str) -> Next:
     elif text.isdecimal():
         _unpin(context, int(text[:6]))
     else:
-        _pin(context, image, text)
-    return None
+        _pin_line(context, image, text)
 
 
-def _pin(context: CommandContext, image: Image, said: str) -> None:
+def _pin_line(context: CommandContext, image: Image, said: str) -> None:
     """Pin a line; what a person says of themselves becomes a sentence about them."""
     text = said if image == "self" else context.conversation.as_said_of_person(said)
     there = text in context.memory.pins(image)
@@ -123,8 +128,8 @@ def _pin(context: CommandContext, image: Image, said: str) -> None:
     context.tell(key, image=context.words.say(f"image.{image}"), text=text)
 
 
-def pin_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
-    """What may follow ``/pin``: an image, or the number of a line that is pinned."""
+def _pin_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
+    """What may follow ``/persona pin``: an image, or the number of a line that is pinned."""
     if words:
         return []
     return [*IMAGES, *(Choice(str(at), text) for at, (_, text) in enumerate(_pins(context), 1))]

@@ -24,13 +24,12 @@ def incognito(context: CommandContext, argument: str) -> Next:
     return None
 
 
-def recall(context: CommandContext, argument: str) -> Next:
-    """``/recall on|off``"""
-    wanted = _wanted(context, "/recall", argument, context.conversation.recalling)
+def recall(context: CommandContext, argument: str) -> None:
+    """``/memory recall on|off``"""
+    wanted = _wanted(context, "/memory recall", argument, context.conversation.recalling)
     if wanted is not None:
         context.conversation.recalling = wanted
         context.tell("switch.recall_on" if wanted else "switch.recall_off")
-    return None
 
 
 def _wanted(context: CommandContext, command: str, argument: str, now: bool) -> bool | None:
@@ -45,8 +44,8 @@ def _wanted(context: CommandContext, command: str, argument: str, now: bool) -> 
     return None
 
 
-def reindex(context: CommandContext, argument: str) -> Next:
-    """``/reindex``"""
+def reindex(context: CommandContext) -> None:
+    """``/memory reindex``"""
     memory = context.memory
     context.tell("reindex.start", "quiet")
     context.begin()
@@ -56,20 +55,19 @@ def reindex(context: CommandContext, argument: str) -> Next:
         context.reader.watch()
         if context.stop.is_set:
             context.tell("reindex.stopped", "warning")
-            return None
+            return
         if "embeddings" in memory.index_degraded:
             context.aside.clear_status()
             context.tell("recall.degraded", "warning", parts=("embeddings",))
-            return None
+            return
         progress = memory.index_progress()
         if progress and progress.doing == "failed":
             context.aside.clear_status()
             context.tell("reindex.failed", "trouble", reason=memory.index_status().trouble)
-            return None
+            return
         if progress:
             context.aside.status(
                 context.words.say("reindex.progress", done=progress.done, total=progress.total)
             )
     context.aside.clear_status()
     context.tell("reindex.done", vectors=memory.index_status().vectors)
-    return None

@@ -14,7 +14,8 @@ from llm import Llm
 Connect = Callable[[Settings], Llm]
 #: Seconds that a server on this machine has to answer.
 _LOCAL_PATIENCE = 1.5
-_PATIENCE = 15.0
+#: Errors that another address of the same server would end in as well.
+_SAME_ANYWHERE = (errors.Unauthorized, errors.Unreachable, errors.TimedOut)
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ class FoundServer:
     names: tuple[str, ...]
 
 
-def aimed_at(settings: Settings, base: str, key: str, timeout: float = _PATIENCE) -> Settings:
-    """The settings, pointed at another server."""
+def aimed_at(settings: Settings, base: str, key: str, timeout: float | None = None) -> Settings:
+    """The settings, pointed at another server, with another timeout where one is given."""
     return replace(
         settings,
         openai_api_base=base,
@@ -65,14 +66,14 @@ def aimed_at(settings: Settings, base: str, key: str, timeout: float = _PATIENCE
         embedding_model="",
         embedding_api_base="",
         embedding_api_key="",
-        request_timeout=timeout,
+        request_timeout=timeout or settings.request_timeout,
     )
 
 
 def probe(
-    connect: Connect, settings: Settings, base: str, key: str, timeout: float = _PATIENCE
+    connect: Connect, settings: Settings, base: str, key: str, timeout: float | None = None
 ) -> FoundServer:
-    """Ask for the models at the address as given, then with ``/v1``.
+    """Ask for the models at the address as given, then with ``/v1``: once where the first answer settles it.
 
     Raises ModelError: what the address as given said, unless the other one knew more.
     """
@@ -81,9 +82,9 @@ def probe(
         llm = connect(aimed_at(settings, address, key, timeout))
         try:
             return FoundServer(address, tuple(llm.models()))
-        except errors.Unauthorized:
-            raise
         except errors.ModelError as error:
+            if isinstance(error, _SAME_ANYWHERE):
+                raise first or error from None
             first = first or error
         finally:
             llm.close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from domain import errors
+from domain.events import Retrying
 from domain.settings import BY_NAME, Settings
 from domain.text import mask_url
 from domain.workers import Stop
@@ -314,10 +315,12 @@ def _said(error: errors.OldFriendError) -> errors.OldFriendError:
 
 
 def _say_hello(connect: Connect, settings: Settings, stop: Stop) -> None:
+    """Ask the model once, and hang up at its first word: a slow server is not to be kept busy. Raises ModelError."""
     llm = connect(settings)
     try:
-        for _ in llm.chat([Message("user", "Hello! / 你好！")], stop, stream=False):
-            pass
+        first = next(llm.chat([Message("user", "Hello! / 你好！")], stop, stream=True))
+        if isinstance(first, Retrying):
+            raise first.error
     finally:
         llm.close()
 

@@ -283,7 +283,9 @@ def test_new_says_what_it_does_first(tmp_path: Path) -> None:
 def test_commands_speak_of_both_by_name_and_show_no_more_than_counts(
     tmp_path: Path, language: str, friend: str, person: str
 ) -> None:
-    lines = "/persona diff\nmy boat is blue\n/save\nwhat is blue?\n/why\n/context\n/status\n/forget boat\n"
+    lines = (
+        "/persona diff\nmy boat is blue\n/save\nwhat is blue?\n/why\n/context\n/status all\n/forget boat\n"
+    )
     told = run(tmp_path, "--batch", "-", given=lines, LANGUAGE=language).err
     assert len(set(told.splitlines()[1:3])) == 2, "each image is compared by its name"
     assert f" · {person} · my boat is blue" in told

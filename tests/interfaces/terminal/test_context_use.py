@@ -42,7 +42,7 @@ def test_what_a_server_did_not_count_is_not_told(
     terminal.say("one")
     terminal.see("I see.")
     terminal.prompt()
-    terminal.say("/status")
+    terminal.say("/status all")
     terminal.see("version")
     assert "None" not in terminal.text()
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from domain.languages import Language
-from interfaces.messages import LANGUAGES
+from interfaces.messages import LANGUAGES, Words
 from interfaces.terminal.commands.command_table import TABLE
 from interfaces.terminal.commands.examples import examples_of
 from interfaces.terminal.commands.helping import DAILY, GROUPS
 from interfaces.terminal.commands.inspecting import size_of
 from interfaces.terminal.excerpts import excerpt
+from interfaces.terminal.parsing import ALIASES
 from people import PEOPLE
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
@@ -42,24 +43,86 @@ def saved(terminal: Terminal, server: ScriptedServer, summary: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_help_is_one_screen_of_24_rows_with_the_commands_of_every_day_first(
+def test_help_shows_ten_commands_on_one_screen_those_of_the_card_first(
     chat: Chat, language: Language
 ) -> None:
     terminal = chat(LANGUAGE=language)
     terminal.prompt()
     terminal.say("/help")
-    terminal.see("/reindex")
+    terminal.see("/help all")
     terminal.prompt()
     rows = [row.rstrip() for row in terminal.screen.display]
     first = rows.index("> /help")
     names = [row.split()[0] for row in rows[first + 1 : first + 1 + len(DAILY)]]
     assert names == [f"/{name}" for name in DAILY]
-    shown = "\n".join(rows[first:])
-    assert all(f"/{command.name}" in shown for command in TABLE)
+    assert names[:3] == ["/save", "/reset", "/exit"]
+    assert len(names) == 10
+    assert rows[first + 11] == ""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_help_all_lists_every_command_and_no_other_name_of_one(chat: Chat, language: Language) -> None:
+    terminal = chat(LANGUAGE=language, rows=80, columns=120)
+    terminal.prompt()
+    terminal.say("/help all")
+    terminal.see("Ctrl-R")
+    terminal.prompt()
+    rows = terminal.text().split("> /help all")[1].splitlines()
+    listed = [row.split()[0] for row in rows if row.startswith("/")]
+    assert sorted(listed) == sorted(f"/{command.name}" for command in TABLE)
+    assert listed[:3] == ["/save", "/reset", "/exit"]
+    assert not {name.removeprefix("/") for name in listed} & set(ALIASES)
+
+
+@pytest.mark.parametrize("spelling", [0, 1], ids=["old", "new"])
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("/show 1", "/sessions show 1", "I like tea"),
+        ("/show", "/sessions show", "Which session?"),
+        ("/resume 1", "/sessions resume 1", "Back in"),
+        ("/pin I like tea", "/persona pin I like tea", "stays whatever changes in it: I like tea"),
+        ("/recall off", "/memory recall off", "Nothing is recalled until /memory recall on."),
+        ("/reindex", "/memory reindex", "The index is whole"),
+        ("/summary", "/context summary", "This session has no summary yet"),
+    ],
+)
+def test_a_folded_command_is_understood_in_both_spellings(
+    chat: Chat,
+    server: ScriptedServer,
+    connected: dict[str, str],
+    old: str,
+    new: str,
+    shown: str,
+    spelling: int,
+) -> None:
+    terminal = chat(rows=60, columns=120, **connected)
+    terminal.prompt()
+    spoke(terminal, server, "I like tea")
+    saved(terminal, server, "Tea.")
+    typed = (old, new)[spelling]
+    terminal.say(typed)
+    terminal.wait(lambda: shown in terminal.text().partition(f"> {typed}")[2], shown)
+
+
+def test_completion_offers_the_folded_commands_where_they_are_now(chat: Chat) -> None:
+    terminal = chat()
+    terminal.prompt()
+    terminal.send("/sho")
+    terminal.wait(lambda: terminal.line().startswith("> /sho"), "what was typed")
+    terminal.send("\t\x15/sessions ")
+    terminal.see("resume")
+    terminal.wait(lambda: "show" in terminal.text().split("> /sessions")[-1], "the subcommands")
+    assert "/show" not in terminal.text()
+    terminal.send("s")
+    terminal.wait(lambda: "resume" not in "\n".join(terminal.screen.display), "the one that begins so")
+    terminal.send("\t")
+    terminal.wait(lambda: terminal.line().startswith("> /sessions show"), "the completed subcommand")
 
 
 def test_every_command_stands_in_one_group_and_has_examples_of_its_own() -> None:
-    grouped = [*DAILY, *(name for names in GROUPS.values() for name in names)]
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert set(DAILY) <= set(grouped)
     assert sorted(grouped) == sorted(command.name for command in TABLE)
     for command in TABLE:
         examples = examples_of(command.name)
@@ -325,3 +388,26 @@ def test_an_excerpt_stands_around_its_words_and_brackets_them_on_a_plain_screen(
     text: str, words: list[str], shown: str
 ) -> None:
     assert "".join(part for part, _ in excerpt(text, words, 24, plain=True)) == shown
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_status_takes_ten_rows_and_all_of_it_when_asked(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path, language: Language
+) -> None:
+    say = Words(language).say
+    terminal = chat(columns=120, rows=70, LANGUAGE=language, **connected)
+    terminal.prompt()
+    terminal.say("hello")
+    terminal.see("You said: hello")
+    terminal.prompt()
+    terminal.say("/status")
+    terminal.see(say("status.more"))
+    terminal.prompt()
+    rows = [row for row in terminal.text().split("> /status\n")[1].splitlines() if row.strip(" >")]
+    assert len(rows) == 10
+    assert rows[0].startswith(say("status.model"))
+    assert "REQUEST_TIMEOUT" not in terminal.text()
+    terminal.say("/status all")
+    terminal.see("REQUEST_TIMEOUT")
+    for name in ("key", "log", "version"):
+        terminal.see(f"\n{say(f'status.{name}')} ")

@@ -218,6 +218,41 @@ def test_a_list_fits_the_screen_and_says_how_much_more_there_is(chat: Chat, tmp_
     assert _shares([62, 3, 3], 18) == [12, 3, 3]
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_long_fact_goes_on_in_the_next_row_and_a_list_of_them_fits_the_screen(
+    chat: Chat, tmp_path: Path, language: Language
+) -> None:
+    end = {"en": "and that is the end", "zh": "到此为止"}[language]
+    said = {
+        "en": "Ann keeps bees, and the hives stand behind the house; " * 3,
+        "zh": "安养蜂，蜂箱在屋后；" * 12,
+    }
+    with opened(tmp_path) as memory:
+        spoken = told(memory, "I keep bees.", "Good.", "2026-03-01T19:00:00+00:00")
+        facts = [
+            new_fact(f"f{at}", spoken, str(at), restatement=f"{said[language]}{end} {at}.", single=False)
+            for at in range(9)
+        ]  # fmt: skip
+        learned(memory, spoken, *facts)
+    terminal = chat(columns=60, LANGUAGE=language)
+
+    def whole(text: str) -> set[str]:
+        """The numbers of the facts that stand there to their end."""
+        squeezed = "".join(text.split())
+        return {str(at) for at in range(9) if "".join(f"{end}{at}.".split()) in squeezed}
+
+    terminal.prompt()
+    for command, least in (("/facts", 1), (f"/facts {end}", 1), ("/facts all", 9)):
+        terminal.say(command)
+        terminal.wait(lambda typed=command: f"> {typed}" in terminal.text(), "the command")  # type: ignore[misc]
+        terminal.prompt()
+        told_of_it = terminal.text().rpartition(f"> {command}")[2]
+        assert len(whole(told_of_it)) >= least, command
+        if command != "/facts all":
+            assert f"> {command}" in "\n".join(terminal._lines()), "the list is no longer than the screen"
+            assert "…" in told_of_it, "how much more there is"
+
+
 @pytest.mark.parametrize(
     ("language", "nothing", "unknown"),
     [("en", "Nothing is known yet.", "There is no fact 77."), ("zh", "还不知道什么。", "没有事实 77。")],
@@ -483,7 +518,7 @@ def test_a_save_tells_what_is_new_and_is_taken_back_by_undo(
 ) -> None:  # fmt: skip
     lived(tmp_path, language, archived=False)
     server.script("A summary.", "I am a friend of Ann.", "Ann moved.")
-    terminal = chat(rows=40, columns=110, LANGUAGE=language, ARCHIVE_AFTER="0", **connected)
+    terminal = chat(rows=40, columns=110, LANGUAGE=language, EXTRACT_AFTER="0", **connected)
     terminal.prompt()
     terminal.say("/save")
     terminal.see(news)

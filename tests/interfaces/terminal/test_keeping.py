@@ -110,22 +110,22 @@ def test_keys_come_to_the_text_that_they_mean(typed: str, text: str) -> None:
 
 def test_lines_typed_ahead_stay_lines() -> None:
     assert lines_typed("one\rtwo\x7f\x7f\x7f\x7fx\r\r  \r/save\rrest") == [
-        Ahead("one"),
-        Ahead("x"),
-        Ahead("/save"),
+        Ahead("one", entered=True),
+        Ahead("x", entered=True),
+        Ahead("/save", entered=True),
         Ahead("rest"),
     ]
 
 
 @pytest.mark.parametrize("key", ["\n", "\x1b\r", "\x1b[13;2u"], ids=["ctrl-j", "alt-enter", "shift-enter"])
 def test_a_new_line_key_typed_ahead_ends_no_line(key: str) -> None:
-    assert lines_typed(f"one{key}two\r") == [Ahead("one\ntwo")]
+    assert lines_typed(f"one{key}two\r") == [Ahead("one\ntwo", entered=True)]
 
 
 def test_a_block_pasted_ahead_is_one_line_and_known_as_pasted() -> None:
     assert lines_typed("see \x1b[200~/reset\rnow\x1b[201~\r/save\r") == [
-        Ahead("see /reset\nnow", pasted=True),
-        Ahead("/save"),
+        Ahead("see /reset\nnow", pasted=True, entered=True),
+        Ahead("/save", entered=True),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The first line of a chat: who is there, when both last spoke, how much is remembered, and no ids."""
+"""The first line of a chat: who is there, when both last spoke, how much is remembered, then which session it is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from interfaces.messages import Words
-from interfaces.terminal.session_view import spoken_when
+from interfaces.terminal.session_view import local, spoken_when
 from tests.house import friend
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
@@ -81,17 +81,42 @@ def test_the_first_line_says_when_both_last_spoke_and_what_is_remembered(
 def test_the_first_line_is_one_row_whatever_the_name(chat: Chat) -> None:
     terminal = chat(columns=60, COMPANION_NAME="A name of a most uncommon length, of many words indeed")
     assert first_row(terminal).endswith("…")
-    assert terminal.text().splitlines()[1].startswith("No model is connected")
+    assert terminal.text().splitlines()[2].startswith("No model is connected")
 
 
-def test_ids_live_in_status_alone(chat: Chat, tmp_path: Path) -> None:
-    terminal = chat(columns=120, rows=60)
-    terminal.prompt()
+def sessions(tmp_path: Path) -> list[tuple[str, str]]:
+    """The id and the start of each session, as a person reads them, oldest first."""
     with closing(sqlite3.connect(tmp_path / "data" / "memory.db")) as database:
-        ((session_id,),) = database.execute("SELECT session_id FROM session").fetchall()
-    assert session_id not in terminal.text()
-    terminal.say("/status")
-    terminal.see(session_id)
+        rows = database.execute(
+            "SELECT session_id, start_timestamp FROM session ORDER BY position"
+        ).fetchall()
+    return [(session_id, local(began)) for session_id, began in rows]
+
+
+@pytest.mark.parametrize(("language", "line"), [("en", "Session {} · began {}"), ("zh", "会话 {} · 始于 {}")])
+def test_the_session_is_named_at_every_start_and_after_a_save_and_goes_on_after_any_pause(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path, language: str, line: str
+) -> None:
+    server.answer = friend
+    settings = {**connected, "LANGUAGE": language}
+    terminal = chat(columns=100, rows=50, **settings)
+    terminal.prompt()
+    (first,) = sessions(tmp_path)
+    assert terminal.text().splitlines()[1].rstrip() == line.format(*first)
+    terminal.say("hello")
+    terminal.see("Reply to: hello")
+    terminal.prompt()
+    terminal.say("/exit")
+    assert terminal.ended() == 0
+    moved_back(tmp_path, datetime.now().astimezone() - timedelta(days=400))
+    again = chat(columns=100, rows=50, **settings)
+    again.prompt()
+    assert sessions(tmp_path) == [first]
+    assert again.text().splitlines()[1].rstrip() == line.format(*first)
+    assert "> hello" in again.text()
+    again.say("/save")
+    again.wait(lambda: len(sessions(tmp_path)) == 2, "a new session")
+    again.see(line.format(*sessions(tmp_path)[1]))
 
 
 def test_the_versions_of_each_image_count_from_one(

@@ -82,7 +82,7 @@ def test_a_pasted_block_is_a_message() -> None:
         ("/h", "/help"),
         ("/xyzzy", "/help"),
         ("/quti", "/quit"),
-        ("/rese", "/resume"),
+        ("/rese", "/sessions resume"),
         ("/forgt", "/help"),
         ("/delete", "/help"),
         ("/wipe", "/help"),
@@ -104,7 +104,7 @@ def test_a_bare_farewell_is_told_apart(text: str) -> None:
 def test_an_unknown_command_never_guesses_one_that_destroys(typed: str) -> None:
     entered = parsed(typed)
     assert isinstance(entered, Unknown)
-    name = entered.nearest.removeprefix("/")
+    name = entered.nearest.removeprefix("/").split()[0]
     assert not BY_NAME[ALIASES.get(name, (name, ""))[0]].destructive
 
 
@@ -118,6 +118,12 @@ def test_an_unknown_command_never_guesses_one_that_destroys(typed: str) -> None:
         ("/search  my boat ", TypedCommand("memory", "search my boat")),
         ("、search 船", TypedCommand("memory", "search 船")),
         ("/CONFIG", TypedCommand("setup", "")),
+        ("/show last", TypedCommand("sessions", "show last")),
+        ("/resume 2", TypedCommand("sessions", "resume 2")),
+        ("/pin self I am calm", TypedCommand("persona", "pin self I am calm")),
+        ("/recall off", TypedCommand("memory", "recall off")),
+        ("/reindex", TypedCommand("memory", "reindex")),
+        ("/summary edit", TypedCommand("context", "summary edit")),
     ],
 )
 def test_other_names_stand_for_commands(typed: str, meant: TypedCommand) -> None:

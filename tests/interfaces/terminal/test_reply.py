@@ -215,3 +215,52 @@ def test_the_splitter_takes_no_longer_than_a_reply_grows(unit):
         splitter.finish()
 
     assert growth(work, unit, 200_000) < 9
+
+
+def drawn(reply: str, recollection: Recollection) -> str:
+    """A reply as a plain screen shows it, whatever pieces it comes in."""
+    texts = set()
+    for size in (1, 7, len(reply)):
+        pieces = [TextDelta(reply[at : at + size]) for at in range(0, len(reply), size)]
+        out, _ = shown(iter([Recalled(recollection), *pieces, replied(reply, recollection)]), Moments())
+        texts.add(out)
+    (text,) = texts
+    return text
+
+
+SAID = "<blockquote>My parrot is called Kiwi.</blockquote>"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"Kiwi.\n{SAID}",
+        f"Kiwi. You said on 2026-01-02:\n{SAID}\nThat is all.",
+        f"Kiwi.\n{SAID}\n(2 January 2026)\nThat is all.",
+        f"Kiwi.\n{SAID} — Friday, January 2, 2026",
+        f"叫 Kiwi。\n{SAID}\n2026年1月2日说的。",
+        f"Kiwi.\n{SAID}\n{SAID}",
+        f"Kiwi.\n{SAID}\n(said on 2026-01-02)\n{SAID}",
+    ],
+)
+def test_each_day_of_a_quotation_is_shown_once(reply: str) -> None:
+    text = drawn(reply, KNOWN)
+    assert len(re.findall(r"2026-01-02|2 January 2026|January 2, 2026|2026年1月2日", text)) == 1
+    assert text.count("Kiwi.") + text.count("Kiwi。") >= reply.count("Kiwi")
+    assert [word for word in ("That is all.", "说的") if word in reply and word not in text] == []
+
+
+def test_a_day_that_the_words_around_a_quotation_do_not_name_is_shown() -> None:
+    other = RecalledTurn(
+        "t2",
+        "s1",
+        "2026-03-04T10:00:00+00:00",
+        "user",
+        "The cage stands in the kitchen.",
+        True,
+        Why("q", 1.0),
+    )
+    both = Recollection(turns=(MEMORY, other), ranked=("t1", "t2"))
+    cage = "<blockquote>The cage stands in the kitchen.</blockquote>"
+    text = drawn(f"On 2026-03-04 you said:\n{cage}\nBefore that, in 2026:\n{SAID}\n{cage}\n", both)
+    assert [text.count("2026-03-04"), text.count("2026-01-02")] == [2, 1]

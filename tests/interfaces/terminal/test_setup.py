@@ -15,7 +15,7 @@ from domain.languages import Language
 from interfaces.messages import Words
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
-from tests.server import Exchange, ScriptedServer, closed_port, status
+from tests.server import Exchange, ScriptedServer, closed_port, hang, say, status
 
 KEY = "sk-setup-0123456789abcdef"
 
@@ -107,6 +107,91 @@ def test_what_is_set_already_is_kept_by_enter_and_the_question_says_so(
     terminal.see(say("setup.written", path="")[-10:])
     assert env(tmp_path)["USER_NAME"] == "Ann"
     assert (tmp_path / "data/persona/self_image.txt").read_text(encoding="utf-8") == "Calm.\n"
+
+
+def asked(server: ScriptedServer) -> list[tuple[str, str]]:
+    """The method and the path of every request."""
+    return [(request.method, request.path) for request in server.requests]
+
+
+class Slow(ScriptedServer):
+    """Takes every request and answers none of those with a ``slow`` method."""
+
+    slow = ("GET", "POST")
+
+    def play(self, exchange: Exchange) -> None:
+        (hang if exchange.request.method in self.slow else super().play)(exchange)
+
+
+LISTED, GENERATED = ("GET", "/v1/models"), ("POST", "/v1/chat/completions")
+
+
+def test_a_server_that_says_nothing_is_asked_once_for_its_models_and_once_for_a_word(
+    chat: Chat, tmp_path: Path
+) -> None:
+    with Slow() as server:
+        terminal = chat(columns=150, rows=40, REQUEST_TIMEOUT="2")
+        other(terminal, server.base)
+        terminal.see("Key (not shown")
+        terminal.send("\r")
+        terminal.see(f"asking {server.base} … 1 s · Ctrl-C stops")
+        terminal.see(f"{server.base} gave no answer")
+        assert asked(server) == [LISTED]
+        terminal.see("Model [")
+        terminal.send("big\r")
+        terminal.see("trying big … 1 s")
+        terminal.see("Write it all the same?")
+        terminal.send("y\r")
+        terminal.see("What is your companion called?")
+        assert asked(server) == [LISTED, GENERATED]
+
+
+@pytest.mark.parametrize("slow", ["GET", "POST"])
+def test_ctrl_c_leaves_while_a_slow_server_is_waited_for(chat: Chat, tmp_path: Path, slow: str) -> None:
+    with Slow() as server:
+        server.slow = (slow,)
+        terminal = chat(columns=150, rows=40)
+        other(terminal, server.base)
+        terminal.see("Key (not shown")
+        terminal.send("\r")
+        if slow == "POST":
+            terminal.see("Model [")
+            terminal.send("\r")
+        terminal.see(" … 1 s")
+        terminal.send("\x03")
+        terminal.see("Nothing was changed.")
+        terminal.prompt()
+        assert asked(server) == ([LISTED] if slow == "GET" else [LISTED, GENERATED])
+        assert (tmp_path / "env").read_text() == ""
+
+
+def test_one_listing_and_one_generation_that_is_hung_up_at_its_first_word(
+    chat: Chat, server: ScriptedServer, tmp_path: Path
+) -> None:
+    terminal = chat(columns=150, rows=40)
+    server.script(say("", pieces=["word "] * 2_000, pause=0.05))
+    other(terminal, server.base)
+    for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?"):
+        terminal.see(question)
+        terminal.send("\r")
+    terminal.see("is written")
+    assert asked(server) == [LISTED, GENERATED]
+    assert env(tmp_path)["OPENAI_API_BASE"] == server.base
+
+
+def test_a_plain_screen_says_once_what_is_waited_for(chat: Chat) -> None:
+    with Slow() as server:
+        terminal = chat(columns=150, rows=40, TERM="dumb", REQUEST_TIMEOUT="2")
+        terminal.see(">")
+        terminal.send("/setup\r")
+        terminal.see("Number [1]:")
+        terminal.send(re.findall(r"(\d+)  other: give", terminal.text())[-1] + "\r")
+        terminal.see("Base URL:")
+        terminal.send(f"{server.base}\r")
+        terminal.see("Key (not shown")
+        terminal.send("\r")
+        terminal.see("gave no answer")
+        assert terminal.text().count(f"asking {server.base} …") == 1
 
 
 class ListsAnywhere(ScriptedServer):

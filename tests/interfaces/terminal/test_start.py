@@ -116,12 +116,13 @@ def test_what_was_loaded_is_never_looked_through_for_garbage_and_what_comes_late
 
 
 @pytest.mark.usefixtures("_from_the_very_start")
-def test_a_new_session_is_one_line_and_the_stand_in_says_so(chat: Chat) -> None:
+def test_a_new_session_is_two_lines_and_the_stand_in_says_so(chat: Chat) -> None:
     terminal = chat(columns=120)
     terminal.prompt()
-    first, second = terminal.text().splitlines()[:2]
+    first, second, third = terminal.text().splitlines()[:3]
     assert first == "Old Friend · we have not spoken yet · nothing remembered yet"
-    assert "/setup" in second
+    assert second.startswith("Session ")
+    assert "/setup" in third
 
 
 def test_a_resumed_session_shows_its_rounds_dim_in_order(
@@ -160,7 +161,7 @@ def test_a_long_pause_is_told_on_the_screen_and_to_the_model(
             then = (now - timedelta(days=days, hours=1)).isoformat(timespec="seconds")
             database.execute("UPDATE conversation SET timestamp = ? WHERE round = ?", (then, number))
         database.commit()
-    again = chat(ARCHIVE_AFTER="0", **connected)
+    again = chat(EXTRACT_AFTER="0", **connected)
     again.prompt()
     lines = again.text().splitlines()
     pauses = [line for line in lines if " later" in line]

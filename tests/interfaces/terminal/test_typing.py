@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import stat
 import sys
-import time
+import threading
 from pathlib import Path
 
 import pytest
 
 from tests.interfaces.terminal.conftest import Chat
-from tests.interfaces.terminal.pseudo import ROOT, Terminal, environment
-from tests.server import ScriptedServer
+from tests.interfaces.terminal.pseudo import PATIENCE, ROOT, Terminal, environment
+from tests.server import Exchange, ScriptedServer, delta
 
 
 def said(server: ScriptedServer) -> list[str]:
@@ -222,49 +222,118 @@ def test_bytes_that_are_no_utf8_and_controls_do_no_harm(
     assert b"\x1b]0;owned" not in terminal.raw
 
 
-def test_keys_typed_while_a_reply_streams_wait_at_the_prompt(
+def test_what_is_typed_while_a_reply_streams_is_sent_when_it_ends(
     chat: Chat, server: ScriptedServer, connected: dict[str, str]
 ) -> None:
-    from tests.server import say
-
-    server.script(say("", pieces=[f"word{at} " for at in range(30)], pause=0.05))
     terminal = chat(**connected)
-    terminal.prompt()
-    terminal.say("hello")
-    terminal.see("word3 ")
+    go = streaming(server, terminal)
     terminal.send("typed\x7fd ahead\r")
-    terminal.see("word29")
-    terminal.wait(lambda: terminal.line().startswith("> typed ahead"), "what was typed ahead")
-    time.sleep(0.2)
-    terminal.read()
-    assert "typed" not in terminal.text().split("word29")[0]
-    assert len(server.chats) == 1
+    go.set()
+    terminal.see("You said: typed ahead")
+    assert "typed" not in terminal.text().split("at last")[0]
+    assert "> typed ahead" in terminal.text().split("at last")[1]
+    assert said(server) == ["slow question", "typed ahead"]
+    terminal.prompt()
+    terminal.send("\x1b[A")
+    terminal.wait(lambda: terminal.line().startswith("> typed ahead"), "the line in the history")
 
 
-def streaming(server: ScriptedServer, terminal: Terminal) -> None:
-    """Say something whose reply takes its time, and wait until it has begun."""
-    from tests.server import say
+def streaming(server: ScriptedServer, terminal: Terminal) -> threading.Event:
+    """Say something whose reply has begun, and goes on once the event is set."""
+    go = threading.Event()
 
-    server.script(say("", pieces=[f"word{at} " for at in range(30)], pause=0.05))
+    def play(exchange: Exchange) -> None:
+        exchange.begin()
+        for at in range(3):
+            exchange.event(delta(content=f"word{at} "))
+        go.wait(PATIENCE)
+        exchange.event(delta(content="at last"))
+        exchange.event(delta("stop"))
+        exchange.raw(b"data: [DONE]\n\n")
+        exchange.end()
+
+    server.script(play)
     terminal.prompt()
     terminal.say("slow question")
-    terminal.see("word3 ")
+    terminal.see("word2")
+    return go
 
 
-def test_lines_typed_ahead_come_one_after_the_other_and_a_command_is_one(
+def test_lines_typed_ahead_are_turns_and_commands_in_order_and_an_unfinished_one_waits(
     chat: Chat, server: ScriptedServer, connected: dict[str, str]
 ) -> None:
     terminal = chat(**connected)
-    streaming(server, terminal)
-    terminal.send("and then?\r/history\rlast")
-    terminal.see("word29")
-    terminal.wait(lambda: terminal.line().rstrip() == "> and then?", "the first line alone")
-    terminal.send("\r")
+    go = streaming(server, terminal)
+    terminal.send("and then?\r/why\r/history\rlast")
+    go.set()
     terminal.see("You said: and then?")
-    terminal.wait(lambda: terminal.line().rstrip() == "> /history", "the command alone")
-    terminal.send("\r")
     terminal.wait(lambda: terminal.line().rstrip() == "> last", "the last line")
+    shown = terminal.text()
+    assert shown.index("> and then?") < shown.index("> /why") < shown.index("> /history")
     assert said(server) == ["slow question", "and then?"]
+
+
+def test_a_command_typed_ahead_leaves_when_the_reply_has_ended(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    go = streaming(server, terminal)
+    terminal.send("one more\r/exit\r")
+    go.set()
+    assert terminal.ended() == 0
+    assert said(server) == ["slow question", "one more"]
+
+
+def test_a_paste_and_a_block_typed_ahead_are_one_message_each(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    go = streaming(server, terminal)
+    assert terminal.raw.rindex(b"\x1b[?2004h") > terminal.raw.rindex(b"\x1b[?2004l")
+    terminal.send('\x1b[200~/reset\r\nis one\x1b[201~\r"""\r/reset\ris two\r"""\r')
+    go.set()
+    terminal.see("You said: /reset", times=2)
+    terminal.prompt()
+    assert said(server) == ["slow question", "/reset\nis one", "/reset\nis two"]
+
+
+def test_what_was_typed_ahead_of_an_interruption_is_not_sent_but_offered(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    go = streaming(server, terminal)
+    terminal.send("and then?\r/history\rla")
+    terminal.send("\x03")
+    terminal.see("[interrupted]")
+    go.set()
+    terminal.wait(lambda: terminal.line().rstrip() == "> and then?", "the first line, to be edited")
+    assert len(server.chats) == 1
+    terminal.send("/help why")
+    terminal.wait(lambda: terminal.line().rstrip() == "> /help why", "a command in its place")
+    terminal.send("\r")
+    terminal.wait(lambda: terminal.line().rstrip() == "> /history", "the command, to be edited")
+    terminal.send("\r")
+    terminal.wait(lambda: terminal.line().rstrip() == "> la", "the line that Enter did not end")
+    terminal.send("\x03")
+    terminal.prompt()
+    terminal.send("\x1b[A" * 5)
+    terminal.wait(
+        lambda: terminal.line().rstrip() == "> and then?", "the line that was replaced, in the history"
+    )
+    assert said(server) == ["slow question"]
+
+
+def test_what_was_typed_ahead_never_answers_a_question(
+    chat: Chat, server: ScriptedServer, connected: dict[str, str]
+) -> None:
+    terminal = chat(**connected)
+    go = streaming(server, terminal)
+    terminal.send("/reset\ry\r")
+    go.set()
+    terminal.send_after("[y/N]", "n\r")
+    terminal.see("Nothing was changed.")
+    terminal.wait(lambda: terminal.line().rstrip() == "> y", "the line, to be edited")
+    assert said(server) == ["slow question"]
 
 
 def stopped(server: ScriptedServer, terminal: Terminal) -> None:
