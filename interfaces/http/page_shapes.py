@@ -22,20 +22,34 @@ from domain.recollection import (
     Why,
 )
 from domain.records import PREFIX, ErasureScope, Finish, Role, Session, Turn
-from domain.text import one_line
+from domain.text import one_line, quotation_spans, without_tags
 from interfaces.messages import Words
 from jobs.erasing import Erased
 
 _TITLE, _SNIPPET = 120, 240
+#: What is shown before the word that was searched for.
+_BEFORE = 24
+#: What may be in front of the words of a summary's first line.
+_MARKUP = "#*->_ \t"
 #: Turns, and statements, that are shown of what would be erased.
 _MOST_SHOWN = 20
-#: Parts of a score that are told: the largest, and none that would show as 0.00.
-_PARTS_SHOWN, _LEAST_PART = 5, 0.005
+#: What a part of a score says in words, the first that applies first; a part below this says nothing.
+_LEAST_PART = 0.05
+_REASONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("reason.meaning", ("dense", "dense_apart", "dense_answering")),
+    ("reason.time", ("near", "time_wanted")),
+    ("reason.meant", ("meant",)),
+    ("reason.session", ("session", "session_best", "summary", "dense_session", "dense_session_best")),
+    ("reason.fact", ("facts", "fact_named")),
+)
 
 
 @dataclass(frozen=True)
 class PageTurn:
-    """One message; ``speaker`` is who said it where that was neither the person nor the companion."""
+    """One message; ``speaker`` is who said it where that was neither the person nor the companion.
+
+    ``quoted`` has the day of the memory that each outermost quotation repeats, "" for one that is in no memory.
+    """
 
     id: str
     session: str
@@ -46,11 +60,15 @@ class PageTurn:
     withheld: bool
     standin: bool
     speaker: str
+    quoted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class PageSession:
-    """A session in a list. ``title``: how it begins, or what it came to. ``door``: where it is held."""
+    """A session in a list. ``title``: how it begins, or what it came to. ``door``: where it is held.
+
+    ``found`` is what holds the words that were searched for.
+    """
 
     id: str
     began: str
@@ -58,6 +76,7 @@ class PageSession:
     messages: int
     door: str
     title: str
+    found: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,7 +126,7 @@ class PageRelation:
 
 @dataclass(frozen=True)
 class PageMemory:
-    """Something that was recalled, and why. ``number`` is that of a fact.
+    """Something that was recalled, and the ``reasons`` in words. ``number`` is that of a fact.
 
     ``speaker`` is as in a ``PageTurn``, or the name of the memory of others that it is from.
     """
@@ -118,7 +137,7 @@ class PageMemory:
     when: str
     role: str
     text: str
-    why: str
+    reasons: tuple[str, ...]
     marks: tuple[str, ...]
     number: int | None = None
     speaker: str = ""
@@ -159,19 +178,30 @@ class PageProof:
 
 def turn_shape(turn: Turn) -> PageTurn:
     """A message."""
+    days = {one.number: one.timestamp[:10] for one in turn.quoted}
     return PageTurn(
         turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.words, turn.finish, turn.withheld,
-        turn.standin, turn.speaker,
+        turn.standin, turn.speaker, tuple(days.get(at, "") for at in range(len(quotation_spans(turn.words)))),
     )  # fmt: skip
 
 
-def session_shape(session: Session, first: Sequence[Turn], summary: str) -> PageSession:
-    """A session; ``first`` are turns of it, oldest first."""
-    said = next((turn.words for turn in first if turn.role == "user"), "")
+def session_shape(session: Session, turns: Sequence[Turn], summary: str, found: str = "") -> PageSession:
+    """A session with its turns; what is withheld is no title."""
+    said = next((turn.words for turn in turns if turn.role == "user" and not turn.withheld), "")
+    lines = (line.strip(_MARKUP) for line in (summary or without_tags(said)).splitlines())
+    title = next((line for line in lines if line), "")
     return PageSession(
-        session.session_id, session.start_timestamp, session.status == "active", len(first), session.door,
-        one_line(summary or said, _TITLE),
+        session.session_id, session.start_timestamp, session.status == "active", len(turns), session.door,
+        one_line(title, _TITLE), found,
     )  # fmt: skip
+
+
+def around(text: str, words: Sequence[str]) -> str:
+    """The part of a text around the first of some words, on one line."""
+    line = one_line(without_tags(text), len(text) + 1)
+    places = [at for word in words if (at := line.casefold().find(word.casefold())) >= 0]
+    start = max(0, min(places, default=0) - _BEFORE)
+    return one_line(f"{'…' if start else ''}{line[start:]}", _TITLE)
 
 
 def fact_shape(words: Words, fact: Fact, numbers: Mapping[str, int]) -> PageFact:
@@ -227,33 +257,43 @@ def _fact(words: Words, fact: RecalledFact) -> PageMemory:
     if fact.planned_for:
         marks.append(words.say("why.became.was_planned_for", day=fact.planned_for[:10]))
     return PageMemory(
-        "fact", fact.text_id, "", fact.said, "", fact.text, _why(words, fact.why), tuple(marks), fact.number
+        "fact",
+        fact.text_id,
+        "",
+        fact.said,
+        "",
+        fact.text,
+        _reasons(words, fact.why, "reason.answers"),
+        tuple(marks),
+        fact.number,
     )
 
 
 def _chapter(words: Words, one: RecalledChapter) -> PageMemory:
-    return PageMemory("chapter", one.text_id, "", one.start, "", one.text, _why(words, one.why), ())
+    return PageMemory("chapter", one.text_id, "", one.start, "", one.text, _reasons(words, one.why), ())
 
 
 def _other(words: Words, one: RecalledOther) -> PageMemory:
     """A text of a memory that is only read: ``speaker`` is the name of that source."""
     marks = (one.place,) if one.place else ()
-    why = _why(words, one.why)
-    return PageMemory("other", one.text_id, "", one.timestamp, "", one.text, why, marks, speaker=one.source)
+    reasons = _reasons(words, one.why)
+    return PageMemory(
+        "other", one.text_id, "", one.timestamp, "", one.text, reasons, marks, speaker=one.source
+    )
 
 
 def _summary(words: Words, one: RecalledSummary) -> PageMemory:
     return PageMemory(
-        "summary", one.text_id, one.session_id, one.timestamp, "", one.text, _why(words, one.why),
+        "summary", one.text_id, one.session_id, one.timestamp, "", one.text, _reasons(words, one.why),
         _marks(words, one.marks),
     )  # fmt: skip
 
 
 def _turn(words: Words, one: RecalledTurn) -> PageMemory:
-    why = _why(words, one.why) if one.hit else words.say("why.neighbour")
+    reasons = _reasons(words, one.why) if one.hit else (words.say("reason.beside"),)
     return PageMemory(
         "turn", one.text_id, one.session_id, one.timestamp, one.role, one.text.removeprefix(PREFIX[one.role]),
-        why, _marks(words, one.marks), speaker=one.speaker,
+        reasons, _marks(words, one.marks), speaker=one.speaker,
     )  # fmt: skip
 
 
@@ -262,17 +302,15 @@ def _marks(words: Words, marks: Sequence[FactMark]) -> tuple[str, ...]:
     return tuple(f"{told} · {text}" if text else told for told, text in became)
 
 
-def _why(words: Words, why: Why) -> str:
-    """The score and its largest parts, the words that are shared, and what it was looked for."""
-    comma = words.say("why.comma")
-    largest = sorted(why.parts, key=lambda part: -abs(part[1]))[:_PARTS_SHOWN]
-    parts = [
-        f"{words.say(f'weighed.{name}')} {value:.2f}" for name, value in largest if abs(value) >= _LEAST_PART
-    ]
-    score = words.say("why.score", score=f"{why.score:.2f}", parts=comma.join(parts) or "–")
-    told = [score] if why.score else []
-    told += [words.say("why.words", words=comma.join(why.words))] if why.words else []
-    return " · ".join([*told, words.say("why.for", query=one_line(why.query, 60))])
+def _reasons(words: Words, why: Why, otherwise: str = "reason.best") -> tuple[str, ...]:
+    """Why something was recalled, in words: what it shares with what was said, and what else made it rank high."""
+    shared = words.say("why.comma").join(dict.fromkeys(why.words))
+    told = [words.say("reason.words", words=shared)] if shared else []
+    weight = dict(why.parts)
+    for key, parts in _REASONS:
+        if any(weight.get(part, 0.0) >= _LEAST_PART for part in parts):
+            told.append(words.say(key))
+    return tuple(told) or (words.say(otherwise),)
 
 
 # -- forgetting

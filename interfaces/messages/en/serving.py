@@ -20,6 +20,16 @@ SERVING = {
     "usage.token_name": "A token's name has 1 to 64 letters, digits, dots, hyphens or underscores.",
     "usage.needs_token_add": "--person goes with --token add.",
     "usage.person": "A person's id has 1 to 128 characters and no line breaks.",
+    # -- why something was recalled
+    "reason.words": "same words: {words}",
+    "reason.meaning": "similar meaning",
+    "reason.time": "from the time in question",
+    "reason.meant": "about the same person",
+    "reason.session": "from a related conversation",
+    "reason.fact": "backed by something known about you",
+    "reason.beside": "said right next to another match",
+    "reason.answers": "answers what you asked",
+    "reason.best": "the closest match",
     # -- starting and ending
     "serve.already": "Another server (process {pid} on {host}, since {since}) serves these memories already. Use that one, or choose another --data-dir.",
     "serve.loading": "loading …",

@@ -20,6 +20,16 @@ SERVING = {
     "usage.token_name": "令牌的名字是 1 到 64 个字母、数字、点、连字符或下划线。",
     "usage.needs_token_add": "--person 要配合 --token add。",
     "usage.person": "人的标识是 1 到 128 个字符，不含换行。",
+    # -- 为什么想起
+    "reason.words": "都提到：{words}",
+    "reason.meaning": "意思相近",
+    "reason.time": "正是所问的时间",
+    "reason.meant": "说的是同一个人",
+    "reason.session": "来自相关的对话",
+    "reason.fact": "与已知的事有关",
+    "reason.beside": "紧挨着另一条相关的话",
+    "reason.answers": "正好回答了所问的事",
+    "reason.best": "最接近的一条",
     # -- 启动与结束
     "serve.already": "另一个服务器（{host} 上的进程 {pid}，自 {since} 起）已在提供这些记忆。请用那一个，或另选 --data-dir。",
     "serve.loading": "正在加载……",

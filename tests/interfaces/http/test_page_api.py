@@ -63,10 +63,16 @@ def test_the_page_and_its_files_need_no_token_and_what_they_ask_for_does(served:
         assert came.headers["content-security-policy"] == page_files.POLICY
         assert came.headers["x-content-type-options"] == "nosniff"
         assert came.headers["referrer-policy"] == "no-referrer"
-    asked = ("now", "recalled", "sessions", "sessions/x", "timeline", "facts", "facts/1", "relations")
+    asked = (
+        "now", "recalled", "sessions", "sessions/x", "timeline", "facts", "facts/1", "relations", "personas", "import"
+    )  # fmt: skip
     assert {served.ask("GET", f"/page/{path}").status for path in asked} == {401}
     assert {
-        served.ask("POST", f"/page/{path}", {}).status for path in ("chat", "forget", "forget/scope")
+        served.ask("POST", f"/page/{path}", {}).status
+        for path in (
+            "chat", "forget", "forget/scope", "facts/1", "sessions/x/save", "personas/user", "personas/user/restore",
+            "import", "import/parts", "import/1/undo",
+        )
     } == {401}
 
 
@@ -212,7 +218,10 @@ def test_what_was_recalled_is_told_with_its_reason_and_not_once_it_is_erased(
     model.script(say("In Metz, with Momo."))
     told = next(line for line in lines(served, "Where does my cat Momo live?") if line["is"] == "recalled")
     assert spoken.user.text_id in [one["id"] for one in told["memories"]]
-    assert all(one["why"] for one in told["memories"])
+    assert all(one["reasons"] for one in told["memories"])
+    (turn,) = (one for one in told["memories"] if one["id"] == spoken.user.text_id)
+    assert "Momo" in turn["reasons"][0]
+    assert not any(re.search(r"\d\.\d", reason) for one in told["memories"] for reason in one["reasons"])
     again = served.ask("GET", "/page/recalled").json
     assert again["memories"] == told["memories"]
     with served.people.companion("me") as companion:
