@@ -7,6 +7,7 @@ only ever shown as text.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,6 +34,8 @@ _BEFORE = 24
 _MARKUP = "#*->_ \t"
 #: Turns, and statements, that are shown of what would be erased.
 _MOST_SHOWN = 20
+#: Words that are told as shared, at most.
+_MOST_SHARED = 8
 #: What a part of a score says in words, the first that applies first; a part below this says nothing.
 _LEAST_PART = 0.05
 _REASONS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -263,20 +266,22 @@ def _fact(words: Words, fact: RecalledFact) -> PageMemory:
         fact.said,
         "",
         fact.text,
-        _reasons(words, fact.why, "reason.answers"),
+        reasons_in(words, fact.text, fact.why, "reason.answers"),
         tuple(marks),
         fact.number,
     )
 
 
 def _chapter(words: Words, one: RecalledChapter) -> PageMemory:
-    return PageMemory("chapter", one.text_id, "", one.start, "", one.text, _reasons(words, one.why), ())
+    return PageMemory(
+        "chapter", one.text_id, "", one.start, "", one.text, reasons_in(words, one.text, one.why), ()
+    )
 
 
 def _other(words: Words, one: RecalledOther) -> PageMemory:
     """A text of a memory that is only read: ``speaker`` is the name of that source."""
     marks = (one.place,) if one.place else ()
-    reasons = _reasons(words, one.why)
+    reasons = reasons_in(words, one.text, one.why)
     return PageMemory(
         "other", one.text_id, "", one.timestamp, "", one.text, reasons, marks, speaker=one.source
     )
@@ -284,13 +289,13 @@ def _other(words: Words, one: RecalledOther) -> PageMemory:
 
 def _summary(words: Words, one: RecalledSummary) -> PageMemory:
     return PageMemory(
-        "summary", one.text_id, one.session_id, one.timestamp, "", one.text, _reasons(words, one.why),
+        "summary", one.text_id, one.session_id, one.timestamp, "", one.text, reasons_in(words, one.text, one.why),
         _marks(words, one.marks),
     )  # fmt: skip
 
 
 def _turn(words: Words, one: RecalledTurn) -> PageMemory:
-    reasons = _reasons(words, one.why) if one.hit else (words.say("reason.beside"),)
+    reasons = reasons_in(words, one.text, one.why) if one.hit else (words.say("reason.beside"),)
     return PageMemory(
         "turn", one.text_id, one.session_id, one.timestamp, one.role, one.text.removeprefix(PREFIX[one.role]),
         reasons, _marks(words, one.marks), speaker=one.speaker,
@@ -302,15 +307,29 @@ def _marks(words: Words, marks: Sequence[FactMark]) -> tuple[str, ...]:
     return tuple(f"{told} · {text}" if text else told for told, text in became)
 
 
-def _reasons(words: Words, why: Why, otherwise: str = "reason.best") -> tuple[str, ...]:
-    """Why something was recalled, in words: what it shares with what was said, and what else made it rank high."""
-    shared = words.say("why.comma").join(dict.fromkeys(why.words))
+def reasons_in(words: Words, text: str, why: Why, otherwise: str = "reason.best") -> tuple[str, ...]:
+    """Why a text was recalled, in words: what it shares with what was said, and what else made it rank high."""
+    shared = words.say("why.comma").join(_shared(text, why.words))
     told = [words.say("reason.words", words=shared)] if shared else []
     weight = dict(why.parts)
     for key, parts in _REASONS:
         if any(weight.get(part, 0.0) >= _LEAST_PART for part in parts):
             told.append(words.say(key))
     return tuple(told) or (words.say(otherwise),)
+
+
+def _shared(text: str, words: Sequence[str]) -> tuple[str, ...]:
+    """Words as they are in the text, whole: neighbours together, each once."""
+    lower = text.lower()
+    if len(lower) != len(text) or not words:  # a letter that is two in lower case
+        return tuple(dict.fromkeys(words))
+    longest = sorted({word.lower() for word in words}, key=len, reverse=True)
+    one = "|".join(re.escape(word) if not word.isascii() else rf"\b{re.escape(word)}\b" for word in longest)
+    covered = bytearray(len(text))
+    for found in re.finditer(f"(?=({one}))", lower):
+        covered[found.start() : found.end(1)] = b"\1" * len(found[1])
+    runs = [text[run.start() : run.end()] for run in re.finditer(b"\1+", bytes(covered))]
+    return tuple({run.lower(): run for run in runs}.values())[:_MOST_SHARED] or tuple(dict.fromkeys(words))
 
 
 # -- forgetting

@@ -13,7 +13,18 @@ from fastapi import APIRouter, Header, Response
 
 from interfaces.http.page.preferred_language import LANGUAGE_IN_PAGE, preferred
 
-_SCRIPTS = ("page", "base", "markdown", "chat", "sessions", "memory", "profiles", "importing", "pictures", "forgetting")
+_SCRIPTS = (
+    "page",
+    "base",
+    "markdown",
+    "chat",
+    "sessions",
+    "memory",
+    "profiles",
+    "importing",
+    "pictures",
+    "forgetting",
+)
 _FILES = {
     "/page/page.css": "text/css",
     **{f"/page/{name}.js": "text/javascript" for name in _SCRIPTS},

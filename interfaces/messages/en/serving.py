@@ -29,7 +29,7 @@ SERVING = {
     "reason.fact": "backed by something known about you",
     "reason.beside": "said right next to another match",
     "reason.answers": "answers what you asked",
-    "reason.best": "the closest match",
+    "reason.best": "among the closest matches",
     # -- starting and ending
     "serve.already": "Another server (process {pid} on {host}, since {since}) serves these memories already. Use that one, or choose another --data-dir.",
     "serve.loading": "loading …",

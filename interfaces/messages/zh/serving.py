@@ -29,7 +29,7 @@ SERVING = {
     "reason.fact": "与已知的事有关",
     "reason.beside": "紧挨着另一条相关的话",
     "reason.answers": "正好回答了所问的事",
-    "reason.best": "最接近的一条",
+    "reason.best": "内容最为接近",
     # -- 启动与结束
     "serve.already": "另一个服务器（{host} 上的进程 {pid}，自 {since} 起）已在提供这些记忆。请用那一个，或另选 --data-dir。",
     "serve.loading": "正在加载……",

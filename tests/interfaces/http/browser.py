@@ -81,7 +81,8 @@ class Browser:
             self._read(end - time.monotonic())
         answer = self._answers.pop(number)
         assert "error" not in answer, answer
-        return answer["result"]
+        result: dict[str, Any] = answer["result"]
+        return result
 
     def _read(self, seconds: float) -> None:
         if not select.select([self._out], [], [], max(0.0, seconds))[0]:

@@ -145,6 +145,7 @@ def test_a_reply_is_tried_again_in_the_place_of_the_last_one(
     page = opened(browser, served)
     write(page, "Which colour?")
     page.until("document.getElementById('told').textContent.includes('Blue.')")
+    page.until("document.getElementById('stop').hidden && !document.getElementById('save').hidden")
     choose(page, ".turn.assistant .more", "turn.again")
     page.until("document.getElementById('told').textContent.includes('Green.')")
     assert page.js("document.querySelectorAll('.turn').length") == 2
@@ -177,9 +178,7 @@ def test_a_quotation_shows_its_day_or_that_it_is_in_no_memory_and_never_its_tags
 ) -> None:
     with served.people.companion("me") as companion:
         session, _ = companion.memory.resume_or_start()
-        reply = (
-            "You said:\n<blockquote>Momo is **old**</blockquote>\nand <blockquote>I fly</blockquote> </blockquote>"
-        )
+        reply = "You said:\n<blockquote>Momo is **old**</blockquote>\nand <blockquote>I fly</blockquote> </blockquote>"
         when = "2026-05-01T13:05:00+00:00"
         companion.memory.store_round(
             session.session_id, "Hm?", reply, when, "stop", quoted=(Quoted(0, "x", when),)
@@ -235,7 +234,8 @@ def test_hostile_markdown_is_inert(browser: Browser, served: Server) -> None:
         HOSTILE, "[x](javascript:document.body.dataset.harmed=1)", "[x](JaVaScRiPt:alert(1))", "[x](data:text/html,x)",
         "![x](http://127.0.0.1:9/x.png)", "[x](//127.0.0.1:9/)", "[x](vbscript:x)", "[x](\tjavascript:x)",
         "<svg onload=document.body.dataset.harmed=1>", "[<img src=x onerror=alert(1)>](https://a.example/)",
-        "```\n</code></pre><script>document.body.dataset.harmed=1</script>\n```", "<blockquote onclick=x>q</blockquote>",
+        "```\n</code></pre><script>document.body.dataset.harmed=1</script>\n```",
+        "<blockquote onclick=x>q</blockquote>",
         "| <img src=x onerror=x> |\n|---|\n| <b>x</b> |", "[x](https://a.example/\" onmouseover=\"x)",
     ]  # fmt: skip
     for text in hostile:
@@ -249,7 +249,9 @@ def test_hostile_markdown_is_inert(browser: Browser, served: Server) -> None:
     assert page.console == []
 
 
-@pytest.mark.parametrize("piece", ["[", "*a ", "**", "`", "> ", "- ", "<blockquote>", "|", "# ", "h", "[a](", "~~x"])
+@pytest.mark.parametrize(
+    "piece", ["[", "*a ", "**", "`", "> ", "- ", "<blockquote>", "|", "# ", "h", "[a](", "~~x"]
+)
 def test_markdown_of_any_length_makes_about_as_many_elements_as_it_has_characters(
     browser: Browser, served: Server, piece: str
 ) -> None:
@@ -440,7 +442,8 @@ def test_a_file_that_is_dropped_is_imported_and_can_be_taken_back(browser: Brows
     page.js(
         "(() => { const data = new DataTransfer();"
         f" data.items.add(new File([{json.dumps(lines)}], 'talk.jsonl'));"
-        " document.body.dispatchEvent(new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: data})); })()"
+        " const drop = {bubbles: true, cancelable: true, dataTransfer: data};"
+        " document.body.dispatchEvent(new DragEvent('drop', drop)); })()"
     )
     page.until("location.hash === '#memory/import' && document.querySelector('#import-list .line')")
     assert "talk.jsonl" in page.text("#import-list")
@@ -471,7 +474,9 @@ def test_the_composer_is_in_view_however_much_was_said(
     page.until("document.querySelectorAll('.turn').length === 24")
     assert page.js("document.documentElement.scrollHeight <= innerHeight")
     for id in ("say", "send", "title"):
-        box = page.js(f"(({{top, bottom}}) => [top, bottom])(document.getElementById('{id}').getBoundingClientRect())")
+        box = page.js(
+            f"(({{top, bottom}}) => [top, bottom])(document.getElementById('{id}').getBoundingClientRect())"
+        )
         assert 0 <= box[0] < box[1] <= height, id
     assert page.js("document.querySelector('header').offsetHeight") <= 60
     last = page.js("document.querySelector('.turn:last-child').getBoundingClientRect().bottom")
@@ -507,7 +512,9 @@ def test_a_phone_shows_one_column_and_nothing_reaches_beyond_its_edge(
         assert page.js(_LARGE_ENOUGH), view
 
 
-def test_on_a_phone_the_conversations_are_a_drawer_that_escape_closes(browser: Browser, served: Server) -> None:
+def test_on_a_phone_the_conversations_are_a_drawer_that_escape_closes(
+    browser: Browser, served: Server
+) -> None:
     remember(served.people)
     page = opened(browser, served, width=390, height=700)
     assert page.js("document.getElementById('side').inert")
