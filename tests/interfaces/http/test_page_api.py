@@ -369,7 +369,7 @@ def test_a_session_is_saved_in_stages_and_goes_on_when_something_is_said_in_it(
     answer = served.ask("POST", f"/page/sessions/{session}/save", {})
     came = [json.loads(line) for line in answer.body.splitlines()]
     assert (came[0]["is"], came[-1]["is"]) == ("begun", "saved")
-    assert [one["name"] for one in came if one["is"] == "stage"][0] == "summary"
+    assert next(one["name"] for one in came if one["is"] == "stage") == "summary"
     listed = served.ask("GET", f"/page/sessions/{session}").json
     assert (listed["session"]["active"], listed["summary"]) == (False, "They said A.")
     assert served.ask("POST", f"/page/sessions/{session}/save", {}).status == 409
