@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import RLock
 
-from conversation import Conversation
+from conversation import Conversation, LastTurn
 from domain.recollection import Recollection
 from domain.records import Image, Session
 from domain.settings import Settings
@@ -71,6 +71,12 @@ class Companion:
             gone = resting[: max(0, len(self._conversations) - _CONVERSATIONS)]
             self._conversations = [*(one for one in self._conversations if one not in gone), conversation]
             return conversation
+
+    def last_turn(self, session: Session) -> LastTurn | None:
+        """The last turn of a session that is talked in; None where none of this run of the program is at hand."""
+        with self.turns:
+            held = [one for one in self._conversations if one.session.session_id == session.session_id]
+            return held[0].last if held else None
 
     def recall(self, text: str, recent: Sequence[str], session_id: str) -> Recollection:
         """What is recalled for words that a door brings; ``recent`` was said before them."""

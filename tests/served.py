@@ -31,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field
 import config
 from conversation import Conversation
 from domain import errors
+from domain.events import Replied
 from interfaces.http.app import add_door, make_app
 from interfaces.http.callers import Calling, Stopping
 from interfaces.http.limits import Text
@@ -122,6 +123,7 @@ def trying(people: People, wait: Callable[[], object] = lambda: None) -> APIRout
                 session=session, clock=people.clock, new_id=people.new_id,
             )  # fmt: skip
             *_, replied = talk.turn(said.text, stop)
+            assert isinstance(replied, Replied)
             return Spoken(reply=replied.reply.text)
 
     @routes.get("/stream", include_in_schema=False)

@@ -12,20 +12,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from conversation import Conversation
 from domain.events import Reply
 from domain.facts import Fact
-from domain.recollection import Recollection
-from domain.records import ErasureScope, Session
+from domain.recollection import RecalledSummary, RecalledTurn, Recollection
+from domain.records import PREFIX, ErasureScope, Session
 from domain.text import admitted
+from facts.corrections import corrected_fact
+from interfaces.http import page_import, page_personas
 from interfaces.http import page_shapes as shapes
 from interfaces.http.callers import Caller, Calling, Stopping
 from interfaces.http.limits import Affordable, Text, spend
-from interfaces.http.page.preferred_language import preferred
-from interfaces.http.page_chat import PageChat, PageReply
+from interfaces.http.page.preferred_language import InLanguage
+from interfaces.http.page_chat import PageWork, begun, reply_work, save_work
 from interfaces.messages import Words
 from jobs.erasing import Erased
 from jobs.keeping import session_to_open
@@ -39,15 +41,24 @@ Kind = TypeVar("Kind")
 
 
 class PageSaid(BaseModel):
-    """Something said."""
+    """Something said: in the session that is named, in a new one for "", in the present one where none is named.
+
+    ``again``: the reply is to take the place of the last one.
+    """
 
     text: Text
+    session: Annotated[str, Field(max_length=_LONGEST_NAME)] | None = None
+    again: bool = False
 
 
 class PageDecision(BaseModel):
-    """What a person decides about a fact: it never was, it is to be kept, need not be, or the last is taken back."""
+    """What a person decides about a fact: it never was, it is to be kept, need not be, or the last is taken back.
 
-    decision: Literal["wrong", "keep", "let_go", "undo"]
+    With ``correct`` it is so instead as ``text`` says.
+    """
+
+    decision: Literal["wrong", "keep", "let_go", "undo", "correct"]
+    text: Annotated[str, Field(max_length=_LONGEST_NAME)] = ""
 
 
 class PageWish(BaseModel):
@@ -84,6 +95,7 @@ class PageRead:
     summary: str
     turns: tuple[shapes.PageTurn, ...]
     left: int
+    unanswered: str
 
 
 @dataclass(frozen=True)
@@ -103,15 +115,8 @@ class PageDay:
     facts: tuple[shapes.PageFact, ...]
 
 
-def _words(accept_language: Annotated[str, Header()] = "") -> Words:
-    return Words(preferred(accept_language))
-
-
 def _not_kept(response: Response) -> None:
     response.headers["Cache-Control"] = "no-store"
-
-
-InLanguage = Annotated[Words, Depends(_words)]
 
 
 def router(people: People) -> APIRouter:
@@ -121,6 +126,8 @@ def router(people: People) -> APIRouter:
     _reading(api, people)
     _knowing(api, people)
     _forgetting(api, people)
+    page_personas.add_routes(api, people)
+    page_import.add_routes(api, people)
     return api
 
 
@@ -142,15 +149,19 @@ def _talking(api: APIRouter, people: People) -> None:
         def count(reply: Reply) -> None:
             spend(asked, reply.prompt_tokens, reply.completion_tokens, [said.text, reply.text])
 
-        turn = PageChat(people, words, caller.person(), admitted(said.text), count)
-        await turn.begin(server)
-        return PageReply(turn)
+        work = reply_work(words, admitted(said.text), said.session, count, again=said.again)
+        return await begun(PageWork(people, words, caller.person(), work), server)
+
+    @api.post("/sessions/{session_id}/save", dependencies=[Affordable])
+    async def save(session_id: str, caller: Calling, words: InLanguage, server: Stopping) -> Response:
+        return await begun(PageWork(people, words, caller.person(), save_work(words, session_id)), server)
 
     @api.get("/recalled")
-    def recalled(caller: Calling, words: InLanguage) -> shapes.PageRecalled:
+    def recalled(caller: Calling, words: InLanguage, session: str = "") -> shapes.PageRecalled:
+        """What was recalled for the last reply of a session, the present one where none is named."""
         with _companion(people, caller) as companion, companion.turns:
-            session = _going_on(companion)
-            last = companion.conversation(session).last if session else None
+            chosen = companion.memory.session(session) if session else _going_on(companion)
+            last = companion.last_turn(chosen) if chosen else None
             found = _still_there(companion, last.recollection) if last else Recollection()
         return shapes.recalled_shape(words, found)
 
@@ -191,9 +202,14 @@ def _still_there(companion: Companion, found: Recollection) -> Recollection:
 def _reading(api: APIRouter, people: People) -> None:
     @api.get("/sessions")
     def sessions(
-        caller: Calling, skip: Annotated[int, Query(ge=0, le=10**9)] = 0
+        caller: Calling,
+        skip: Annotated[int, Query(ge=0, le=10**9)] = 0,
+        words: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
     ) -> list[shapes.PageSession]:
+        """Newest first; with ``words`` those in which they were said."""
         with _companion(people, caller) as companion:
+            if words.strip():
+                return _sessions_with(companion, words)
             return [_session(companion, one) for one in companion.memory.recent_sessions(_SESSIONS, skip)]
 
     @api.get("/sessions/{session_id}")
@@ -203,8 +219,11 @@ def _reading(api: APIRouter, people: People) -> None:
             found = _found(memory.session(session_id))
             summary, turns = memory.summary(session_id), memory.turns_of(session_id)
             shown = tuple(shapes.turn_shape(turn) for turn in turns[-_MESSAGES:])
-            listed = _session(companion, found)
-            return PageRead(listed, summary.summary if summary else "", shown, len(turns) - len(shown))
+            waiting = memory.in_flight(session_id)
+            return PageRead(
+                _session(companion, found), summary.summary if summary else "", shown, len(turns) - len(shown),
+                waiting.text if waiting else "",
+            )  # fmt: skip
 
     @api.get("/timeline")
     def timeline(caller: Calling, words: InLanguage) -> list[PageDay]:
@@ -226,12 +245,24 @@ def _days(sessions: Sequence[shapes.PageSession], facts: Sequence[shapes.PageFac
     ]
 
 
-def _session(companion: Companion, session: Session) -> shapes.PageSession:
+def _session(companion: Companion, session: Session, found: str = "") -> shapes.PageSession:
     memory = companion.memory
-    summary = memory.summary(session.session_id)
-    return shapes.session_shape(
-        session, memory.turns_of(session.session_id), summary.summary if summary else ""
-    )
+    summary, turns = memory.summary(session.session_id), memory.turns_of(session.session_id)
+    return shapes.session_shape(session, turns, summary.summary if summary else "", found)
+
+
+def _sessions_with(companion: Companion, words: str) -> list[shapes.PageSession]:
+    """The sessions in which words were said, or that a summary with them tells of, newest first."""
+    limits = replace(companion.settings.recall_limits, sessions=_SESSIONS, turns=_MESSAGES)
+    hits = companion.memory.search(words, limits)
+    found: dict[str, str] = {}
+    remembered: list[RecalledTurn | RecalledSummary] = [*hits.turns, *hits.summaries]
+    for one in remembered:
+        text = one.text.removeprefix(PREFIX[one.role]) if isinstance(one, RecalledTurn) else one.text
+        found.setdefault(one.session_id, shapes.around(text, one.why.words or words.split()))
+    sessions = [session for name in found if (session := companion.memory.session(name))]
+    sessions.sort(key=lambda session: session.position, reverse=True)
+    return [_session(companion, session, found[session.session_id]) for session in sessions[:_SESSIONS]]
 
 
 # -- what is known
@@ -259,8 +290,12 @@ def _knowing(api: APIRouter, people: People) -> None:
     def decide(
         number: Number, asked: PageDecision, caller: Calling, words: InLanguage
     ) -> shapes.PageEvidence:
+        """The fact afterwards; of one that was corrected, the one in its place."""
         with _companion(people, caller) as companion, companion.turns:
-            _decide(companion, _found(companion.memory.fact(number)), asked.decision)
+            fact = _found(companion.memory.fact(number))
+            if asked.decision == "correct":
+                return _evidence(companion, words, _correct(companion, fact, asked.text))
+            _decide(companion, fact, asked.decision)
             return _evidence(companion, words, _found(companion.memory.fact(number)))
 
     @api.get("/relations")
@@ -283,6 +318,16 @@ def _decide(companion: Companion, fact: Fact, decision: str) -> None:
             done = memory.undo_decision(fact.text_id)
     if not done:
         raise HTTPException(409, "Conflict")
+
+
+def _correct(companion: Companion, fact: Fact, said: str) -> Fact:
+    memory, text = companion.memory, admitted(said).strip()
+    if (fact.until and not fact.corrected) or (text == fact.restatement and not fact.corrected):
+        raise HTTPException(409, "Conflict")
+    new = corrected_fact(fact, text, memory.new_text_id())
+    if not memory.put_right(fact.text_id, new):
+        raise HTTPException(409, "Conflict")
+    return memory.facts_with_ids([new.text_id])[0]
 
 
 def _facts(companion: Companion, words: Words, known: Sequence[Fact]) -> PageFacts:

@@ -19,24 +19,28 @@ from domain.recollection import (
     RecalledSummary,
     RecalledTurn,
     Recollection,
-    Why,
 )
 from domain.records import PREFIX, ErasureScope, Finish, Role, Session, Turn
-from domain.text import one_line
+from domain.text import one_line, quotation_spans, without_tags
 from interfaces.messages import Words
 from interfaces.messages.reasons import reasons
 from jobs.erasing import Erased
 
 _TITLE, _SNIPPET = 120, 240
+#: What is shown before the word that was searched for.
+_BEFORE = 24
+#: What may be in front of the words of a summary's first line.
+_MARKUP = "#*->_ \t"
 #: Turns, and statements, that are shown of what would be erased.
 _MOST_SHOWN = 20
-#: Parts of a score that are told: the largest, and none that would show as 0.00.
-_PARTS_SHOWN, _LEAST_PART = 5, 0.005
 
 
 @dataclass(frozen=True)
 class PageTurn:
-    """One message; ``speaker`` is who said it where that was neither the person nor the companion."""
+    """One message; ``speaker`` is who said it where that was neither the person nor the companion.
+
+    ``quoted`` has the day of the memory that each outermost quotation repeats, "" for one that is in no memory.
+    """
 
     id: str
     session: str
@@ -47,11 +51,15 @@ class PageTurn:
     withheld: bool
     standin: bool
     speaker: str
+    quoted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class PageSession:
-    """A session in a list. ``title``: how it begins, or what it came to. ``door``: where it is held."""
+    """A session in a list. ``title``: how it begins, or what it came to. ``door``: where it is held.
+
+    ``found`` is what holds the words that were searched for.
+    """
 
     id: str
     began: str
@@ -59,6 +67,7 @@ class PageSession:
     messages: int
     door: str
     title: str
+    found: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,7 @@ class PageRelation:
 
 @dataclass(frozen=True)
 class PageMemory:
-    """Something that was recalled, and why: ``reasons`` in words, ``why`` in numbers. ``number`` is that of a fact.
+    """Something that was recalled, and the ``reasons`` in words. ``number`` is that of a fact.
 
     ``speaker`` is as in a ``PageTurn``, or the name of the memory of others that it is from.
     """
@@ -119,9 +128,8 @@ class PageMemory:
     when: str
     role: str
     text: str
-    why: str
-    marks: tuple[str, ...]
     reasons: tuple[str, ...]
+    marks: tuple[str, ...]
     number: int | None = None
     speaker: str = ""
 
@@ -161,19 +169,30 @@ class PageProof:
 
 def turn_shape(turn: Turn) -> PageTurn:
     """A message."""
+    days = {one.number: one.timestamp[:10] for one in turn.quoted}
     return PageTurn(
         turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.words, turn.finish, turn.withheld,
-        turn.standin, turn.speaker,
+        turn.standin, turn.speaker, tuple(days.get(at, "") for at in range(len(quotation_spans(turn.words)))),
     )  # fmt: skip
 
 
-def session_shape(session: Session, first: Sequence[Turn], summary: str) -> PageSession:
-    """A session; ``first`` are turns of it, oldest first."""
-    said = next((turn.words for turn in first if turn.role == "user"), "")
+def session_shape(session: Session, turns: Sequence[Turn], summary: str, found: str = "") -> PageSession:
+    """A session with its turns; what is withheld is no title."""
+    said = next((turn.words for turn in turns if turn.role == "user" and not turn.withheld), "")
+    lines = (line.strip(_MARKUP) for line in (summary or without_tags(said)).splitlines())
+    title = next((line for line in lines if line), "")
     return PageSession(
-        session.session_id, session.start_timestamp, session.status == "active", len(first), session.door,
-        one_line(summary or said, _TITLE),
+        session.session_id, session.start_timestamp, session.status == "active", len(turns), session.door,
+        one_line(title, _TITLE), found,
     )  # fmt: skip
+
+
+def around(text: str, words: Sequence[str]) -> str:
+    """The part of a text around the first of some words, on one line."""
+    line = one_line(without_tags(text), len(text) + 1)
+    places = [at for word in words if (at := line.casefold().find(word.casefold())) >= 0]
+    start = max(0, min(places, default=0) - _BEFORE)
+    return one_line(f"{'…' if start else ''}{line[start:]}", _TITLE)
 
 
 def fact_shape(words: Words, fact: Fact, numbers: Mapping[str, int]) -> PageFact:
@@ -229,66 +248,46 @@ def _fact(words: Words, fact: RecalledFact) -> PageMemory:
     if fact.planned_for:
         marks.append(words.say("why.became.was_planned_for", day=fact.planned_for[:10]))
     return PageMemory(
-        "fact", fact.text_id, "", fact.said, "", fact.text, _why(words, fact.why), tuple(marks),
-        tuple(reasons(words, fact)), fact.number,
-    )  # fmt: skip
+        "fact",
+        fact.text_id,
+        "",
+        fact.said,
+        "",
+        fact.text,
+        tuple(reasons(words, fact)),
+        tuple(marks),
+        fact.number,
+    )
 
 
 def _chapter(words: Words, one: RecalledChapter) -> PageMemory:
-    return PageMemory(
-        "chapter",
-        one.text_id,
-        "",
-        one.start,
-        "",
-        one.text,
-        _why(words, one.why),
-        (),
-        tuple(reasons(words, one)),
-    )
+    return PageMemory("chapter", one.text_id, "", one.start, "", one.text, tuple(reasons(words, one)), ())
 
 
 def _other(words: Words, one: RecalledOther) -> PageMemory:
     """A text of a memory that is only read: ``speaker`` is the name of that source."""
     marks = (one.place,) if one.place else ()
-    why = _why(words, one.why)
-    return PageMemory(
-        "other", one.text_id, "", one.timestamp, "", one.text, why, marks, tuple(reasons(words, one)),
-        speaker=one.source,
-    )  # fmt: skip
+    why = tuple(reasons(words, one))
+    return PageMemory("other", one.text_id, "", one.timestamp, "", one.text, why, marks, speaker=one.source)
 
 
 def _summary(words: Words, one: RecalledSummary) -> PageMemory:
     return PageMemory(
-        "summary", one.text_id, one.session_id, one.timestamp, "", one.text, _why(words, one.why),
-        _marks(words, one.marks), tuple(reasons(words, one)),
+        "summary", one.text_id, one.session_id, one.timestamp, "", one.text, tuple(reasons(words, one)),
+        _marks(words, one.marks),
     )  # fmt: skip
 
 
 def _turn(words: Words, one: RecalledTurn) -> PageMemory:
-    why = _why(words, one.why) if one.hit else words.say("reason.neighbour")
     return PageMemory(
         "turn", one.text_id, one.session_id, one.timestamp, one.role, one.text.removeprefix(PREFIX[one.role]),
-        why, _marks(words, one.marks), tuple(reasons(words, one)), speaker=one.speaker,
+        tuple(reasons(words, one)), _marks(words, one.marks), speaker=one.speaker,
     )  # fmt: skip
 
 
 def _marks(words: Words, marks: Sequence[FactMark]) -> tuple[str, ...]:
     became = [(words.say(f"why.became.{mark.became}", day=mark.when[:10]), mark.text) for mark in marks]
     return tuple(f"{told} · {text}" if text else told for told, text in became)
-
-
-def _why(words: Words, why: Why) -> str:
-    """The score and its largest parts, the words that are shared, and what it was looked for."""
-    comma = words.say("why.comma")
-    largest = sorted(why.parts, key=lambda part: -abs(part[1]))[:_PARTS_SHOWN]
-    parts = [
-        f"{words.say(f'weighed.{name}')} {value:.2f}" for name, value in largest if abs(value) >= _LEAST_PART
-    ]
-    score = words.say("why.score", score=f"{why.score:.2f}", parts=comma.join(parts) or "–")
-    told = [score] if why.score else []
-    told += [words.say("why.words", words=comma.join(why.words))] if why.words else []
-    return " · ".join([*told, words.say("why.for", query=one_line(why.query, 60))])
 
 
 # -- forgetting

@@ -204,7 +204,7 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "what a person puts right goes into another slot",
         "P7",
-        "interfaces/terminal/commands/one_fact.py",
+        "facts/corrections.py",
         "fact.slot, fact.single,",
         "type(fact.slot)(text, text), fact.single,",
         (FACTS + "test_what_a_person_puts_right_wins_for_good_over_what_a_model_says_later",),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from fastapi import Depends, Header
+
 from domain.languages import Language
+from interfaces.messages import Words
 
 #: What stands in the page where its language is told.
 LANGUAGE_IN_PAGE = 'lang="en"'
@@ -18,6 +23,14 @@ def preferred(accepted: str) -> Language:
     ours = [(weight, name) for weight, name in weighed if name in ("en", "zh") and weight > 0]
     best = max(ours, key=lambda one: one[0], default=(0.0, "en"))
     return "zh" if best[1] == "zh" else "en"
+
+
+def _words(accept_language: Annotated[str, Header()] = "") -> Words:
+    return Words(preferred(accept_language))
+
+
+#: The parameter of a path operation that answers with sentences.
+InLanguage = Annotated[Words, Depends(_words)]
 
 
 def _weighed(part: str) -> tuple[float, str]:

@@ -13,12 +13,21 @@ from fastapi import APIRouter, Header, Response
 
 from interfaces.http.page.preferred_language import LANGUAGE_IN_PAGE, preferred
 
+_SCRIPTS = (
+    "page",
+    "base",
+    "markdown",
+    "chat",
+    "sessions",
+    "memory",
+    "profiles",
+    "importing",
+    "pictures",
+    "forgetting",
+)
 _FILES = {
     "/page/page.css": "text/css",
-    "/page/page.js": "text/javascript",
-    "/page/base.js": "text/javascript",
-    "/page/looking.js": "text/javascript",
-    "/page/forgetting.js": "text/javascript",
+    **{f"/page/{name}.js": "text/javascript" for name in _SCRIPTS},
     "/page/words/en.json": "application/json",
     "/page/words/zh.json": "application/json",
 }

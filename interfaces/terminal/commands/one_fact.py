@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from domain.facts import Fact, FactEvent, NewFact
+from domain.facts import Fact, FactEvent
 from domain.records import IMAGES, Turn
 from domain.text import one_line
+from facts.corrections import corrected_fact
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.commands.memory_view import speaker
 from interfaces.terminal.excerpts import excerpt
@@ -129,7 +130,7 @@ def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
     if text == fact.restatement and not fact.corrected:
         context.tell("kept")
         return
-    new = _by_hand(fact, text, context.memory.new_text_id())
+    new = corrected_fact(fact, text, context.memory.new_text_id())
     context.conversation.undoing.put_right(fact.text_id, new)
     (made,) = context.memory.facts_with_ids([new.text_id])
     context.aside.line(one_line(fact.restatement, LONGEST), "removed", lead="- ")
@@ -144,34 +145,6 @@ def _tell_past(context: CommandContext, fact: Fact) -> None:
         context.tell("facts.is_wrong", "warning", text=fact.restatement)
     else:
         context.tell("facts.is_past", "warning", number=fact.number, day=day_here(fact.until))
-
-
-def _by_hand(fact: Fact, text: str, text_id: str) -> NewFact:
-    """What a person says instead of a fact, in the same slot and on the same turns; names that it still holds stay."""
-    return NewFact(
-        text_id, fact.note, text, fact.subject, fact.attribute, _value(fact, text), fact.slot, fact.single,
-        fact.about, fact.stance if fact.stance in _STAYS else "stated", fact.said, fact.turns,
-        keywords=_still(fact.keywords, text), persons=_still(fact.persons, text),
-        entities=_still(fact.entities, text), location=fact.location if fact.location in text else "",
-        start=fact.start,
-    )  # fmt: skip
-
-
-def _still(names: tuple[str, ...], text: str) -> tuple[str, ...]:
-    return tuple(name for name in names if name in text)
-
-
-#: How a thing may have been said that stays so when it is put into other words.
-_STAYS = ("planned", "wished")
-
-
-def _value(fact: Fact, text: str) -> str:
-    """The new value: what stands in the place of the old one, where only that differs; else the whole text."""
-    if not fact.value or fact.value not in fact.restatement:
-        return text
-    before, _, after = fact.restatement.partition(fact.value)
-    differs = text[len(before) : len(text) - len(after)].strip()
-    return differs if text == before + differs + after else text
 
 
 def _tell_images(context: CommandContext, fact: Fact) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 
 PATIENCE = 120.0
 #: The key codes that a page may ask for.
-_KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowDown": 40}
+_KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowDown": 40, "ArrowUp": 38, "Home": 36, "End": 35}
 _SHIFT = 8
 
 
@@ -44,7 +44,9 @@ class Browser:
         self._answers: dict[int, dict[str, Any]] = {}
         self._pages: dict[str, Page] = {}
 
-    def page(self, address: str, *, width: int = 1000, language: str = "en") -> Page:
+    def page(
+        self, address: str, *, width: int = 1000, height: int = 800, language: str = "en", dark: bool = False
+    ) -> Page:
         """A new page that shares nothing with others."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
@@ -55,10 +57,12 @@ class Browser:
         page.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
-            height=800,
+            height=height,
             deviceScaleFactor=1,
             mobile=width < 640,
         )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        page.call("Emulation.setEmulatedMedia", features=[scheme])
         page.call("Network.setExtraHTTPHeaders", headers={"Accept-Language": language})
         page.go(address)
         return page
@@ -77,7 +81,8 @@ class Browser:
             self._read(end - time.monotonic())
         answer = self._answers.pop(number)
         assert "error" not in answer, answer
-        return answer["result"]
+        result: dict[str, Any] = answer["result"]
+        return result
 
     def _read(self, seconds: float) -> None:
         if not select.select([self._out], [], [], max(0.0, seconds))[0]:
@@ -154,6 +159,10 @@ class Page:
 
     def text(self, selector: str = "body") -> str:
         return str(self.js(f"document.querySelector({json.dumps(selector)}).innerText"))
+
+    def close(self) -> None:
+        """Close it, so that it costs nothing any more."""
+        self.call("Page.close")
 
     def picture(self, file: Path) -> None:
         """What somebody sees, for whoever writes the page."""

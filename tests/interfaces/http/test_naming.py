@@ -30,6 +30,8 @@ CALLS: list[tuple[str, str, Any]] = [
     ("GET", "/page/now", None),
     ("GET", "/page/facts", None),
     ("GET", "/page/recalled", None),
+    ("GET", "/page/personas", None),
+    ("GET", "/page/import", None),
     ("POST", "/page/chat", {"text": "Hello."}),
     ("POST", "/page/forget/scope", {"what": "words", "named": "Douban"}),
 ]
