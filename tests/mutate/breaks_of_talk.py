@@ -213,7 +213,7 @@ OF_TALK: tuple[Break, ...] = (
         "a fact is shown as it is",
         "P17",
         "interfaces/terminal/commands/fact_list.py",
-        "    context.aside.one_row(_head(context, fact) + fact.restatement, _look(fact))\n",
+        "    context.aside.excerpt(_head(context, fact), lambda cells: [(_text(fact), (look,))], look)\n",
         "    context.aside.file.write(_head(context, fact) + fact.restatement)\n",
         (FACTS + "test_what_facts_say_is_shown_inert",),
     ),
