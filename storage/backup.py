@@ -19,8 +19,7 @@ from domain import errors
 from domain.files import make_private, put_in_place
 from storage.owner import Owner
 from storage.sqlite.database import as_ours
-from storage.sqlite.migrations import refuse_unknown
-from storage.sqlite.shape import refuse_misshapen
+from storage.sqlite.schema import bad_dates, refuse_unknown
 
 _DATABASE = "memory.db"
 
@@ -119,6 +118,7 @@ def _examine(path: Path) -> None:
         found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
         if found != ["ok"] or not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
             raise errors.Damaged(path=str(path), reason=found[0] if found != ["ok"] else "empty")
-        refuse_misshapen(connection, path, whole=True)
+        for what in bad_dates(connection):
+            raise errors.Damaged("storage.unreadable", path=str(path), what=what)
     finally:
         connection.close()

@@ -157,8 +157,8 @@ def _talking(api: APIRouter, people: People) -> None:
 
 def _now(companion: Companion, session: Session | None) -> PageNow:
     memory, settings = companion.memory, companion.settings
-    waiting = memory.in_flight(session.session_id) if session else None
-    turns = memory.turns_of(session.session_id)[-_MESSAGES:] if session else []
+    waiting = memory.sessions.in_flight(session.session_id) if session else None
+    turns = memory.messages.of_session(session.session_id)[-_MESSAGES:] if session else []
     return PageNow(
         companion.person,
         settings.companion_name,
@@ -173,9 +173,9 @@ def _now(companion: Companion, session: Session | None) -> PageNow:
 def _still_there(companion: Companion, found: Recollection) -> Recollection:
     """What was recalled, without what was erased since: other doors erase as well."""
     memory = companion.memory
-    turns = {turn.text_id for turn in memory.turns([one.text_id for one in found.turns])}
-    facts = {fact.text_id for fact in memory.facts_with_ids([one.text_id for one in found.facts])}
-    summaries = {one.text_id for one in memory.summaries()}
+    turns = {turn.text_id for turn in memory.messages.with_ids([one.text_id for one in found.turns])}
+    facts = {fact.text_id for fact in memory.facts.with_ids([one.text_id for one in found.facts])}
+    summaries = {one.text_id for one in memory.summaries.all()}
     left = replace(
         found,
         turns=tuple(one for one in found.turns if one.text_id in turns),
@@ -194,14 +194,14 @@ def _reading(api: APIRouter, people: People) -> None:
         caller: Calling, skip: Annotated[int, Query(ge=0, le=10**9)] = 0
     ) -> list[shapes.PageSession]:
         with _companion(people, caller) as companion:
-            return [_session(companion, one) for one in companion.memory.recent_sessions(_SESSIONS, skip)]
+            return [_session(companion, one) for one in companion.memory.sessions.recent(_SESSIONS, skip)]
 
     @api.get("/sessions/{session_id}")
     def session(session_id: str, caller: Calling) -> PageRead:
         with _companion(people, caller) as companion:
             memory = companion.memory
-            found = _found(memory.session(session_id))
-            summary, turns = memory.summary(session_id), memory.turns_of(session_id)
+            found = _found(memory.sessions.find(session_id))
+            summary, turns = memory.summaries.of(session_id), memory.messages.of_session(session_id)
             shown = tuple(shapes.turn_shape(turn) for turn in turns[-_MESSAGES:])
             listed = _session(companion, found)
             return PageRead(listed, summary.summary if summary else "", shown, len(turns) - len(shown))
@@ -209,8 +209,8 @@ def _reading(api: APIRouter, people: People) -> None:
     @api.get("/timeline")
     def timeline(caller: Calling, words: InLanguage) -> list[PageDay]:
         with _companion(people, caller) as companion:
-            began = [_session(companion, one) for one in companion.memory.recent_sessions(_SESSIONS)]
-            return _days(began, _facts(companion, words, companion.memory.facts()).facts)
+            began = [_session(companion, one) for one in companion.memory.sessions.recent(_SESSIONS)]
+            return _days(began, _facts(companion, words, companion.memory.facts.all()).facts)
 
 
 def _days(sessions: Sequence[shapes.PageSession], facts: Sequence[shapes.PageFact]) -> list[PageDay]:
@@ -228,9 +228,9 @@ def _days(sessions: Sequence[shapes.PageSession], facts: Sequence[shapes.PageFac
 
 def _session(companion: Companion, session: Session) -> shapes.PageSession:
     memory = companion.memory
-    summary = memory.summary(session.session_id)
+    summary = memory.summaries.of(session.session_id)
     return shapes.session_shape(
-        session, memory.turns_of(session.session_id), summary.summary if summary else ""
+        session, memory.messages.of_session(session.session_id), summary.summary if summary else ""
     )
 
 
@@ -247,26 +247,26 @@ def _knowing(api: APIRouter, people: People) -> None:
     ) -> PageFacts:
         with _companion(people, caller) as companion:
             memory = companion.memory
-            known = [one for one, _ in memory.facts_with(holding)] if holding.strip() else memory.facts()
+            known = [one for one, _ in memory.facts_with(holding)] if holding.strip() else memory.facts.all()
             return _facts(companion, words, [one for one in known if past or one.current])
 
     @api.get("/facts/{number}")
     def fact(number: Number, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
         with _companion(people, caller) as companion:
-            return _evidence(companion, words, _found(companion.memory.fact(number)))
+            return _evidence(companion, words, _found(companion.memory.facts.find(number)))
 
     @api.post("/facts/{number}")
     def decide(
         number: Number, asked: PageDecision, caller: Calling, words: InLanguage
     ) -> shapes.PageEvidence:
         with _companion(people, caller) as companion, companion.turns:
-            _decide(companion, _found(companion.memory.fact(number)), asked.decision)
-            return _evidence(companion, words, _found(companion.memory.fact(number)))
+            _decide(companion, _found(companion.memory.facts.find(number)), asked.decision)
+            return _evidence(companion, words, _found(companion.memory.facts.find(number)))
 
     @api.get("/relations")
     def relations(caller: Calling, words: InLanguage) -> list[shapes.PageRelation]:
         with _companion(people, caller) as companion:
-            found = companion.memory.relations()[-_RELATIONS:]
+            found = companion.memory.facts.relations()[-_RELATIONS:]
         return [shapes.relation_shape(words, one) for one in found]
 
 
@@ -274,13 +274,13 @@ def _decide(companion: Companion, fact: Fact, decision: str) -> None:
     memory, done = companion.memory, True
     match decision:
         case "wrong":
-            done = not fact.corrected and memory.put_right(fact.text_id, None)
+            done = not fact.corrected and memory.facts.put_right(fact.text_id, None)
         case "keep":
-            done = fact.current and memory.keep_fact(fact.text_id)
+            done = fact.current and memory.facts.keep(fact.text_id)
         case "let_go":
-            done = memory.keep_fact(fact.text_id, kept=False)
+            done = memory.facts.keep(fact.text_id, kept=False)
         case "undo":
-            done = memory.undo_decision(fact.text_id)
+            done = memory.facts.undo_decision(fact.text_id)
     if not done:
         raise HTTPException(409, "Conflict")
 
@@ -295,16 +295,16 @@ def _facts(companion: Companion, words: Words, known: Sequence[Fact]) -> PageFac
 def _numbers(companion: Companion, facts: Sequence[Fact]) -> dict[str, int]:
     """The numbers of what took the place of facts."""
     instead = [one.replaced_by for one in facts if one.replaced_by]
-    return {one.text_id: one.number for one in companion.memory.facts_with_ids(instead)}
+    return {one.text_id: one.number for one in companion.memory.facts.with_ids(instead)}
 
 
 def _evidence(companion: Companion, words: Words, fact: Fact) -> shapes.PageEvidence:
     memory = companion.memory
     events = [
-        shapes.event_shape(words, event, memory.facts_with_ids([event.by]) if event.by else [])
-        for event in memory.history(fact.text_id)
+        shapes.event_shape(words, event, memory.facts.with_ids([event.by]) if event.by else [])
+        for event in memory.facts.history(fact.text_id)
     ]
-    turns = tuple(shapes.turn_shape(turn) for turn in memory.turns(fact.turns))
+    turns = tuple(shapes.turn_shape(turn) for turn in memory.messages.with_ids(fact.turns))
     return shapes.PageEvidence(
         shapes.fact_shape(words, fact, _numbers(companion, [fact])), turns, tuple(events)
     )
@@ -337,10 +337,10 @@ def _scope(companion: Companion, wish: PageWish) -> ErasureScope:
     memory = companion.memory
     match wish.what:
         case "session":
-            return memory.scope_of_session(wish.named) if memory.session(wish.named) else ErasureScope()
+            return memory.erasure.session(wish.named) if memory.sessions.find(wish.named) else ErasureScope()
         case "words":
-            return memory.scope_of_words(wish.named) if wish.named.strip() else ErasureScope()
-    return memory.scope_of(wish.named)
+            return memory.erasure.words(wish.named) if wish.named.strip() else ErasureScope()
+    return memory.erasure.memory(wish.named)
 
 
 # -- whose memory
@@ -355,7 +355,7 @@ def _companion(people: People, caller: Caller) -> Iterator[Companion]:
 def _going_on(companion: Companion) -> Session | None:
     """The session that goes on, where one does; none is opened by looking."""
     memory = companion.memory
-    newest = (one for one in memory.recent_sessions(_SESSIONS) if one.status == "active" and not one.door)
+    newest = (one for one in memory.sessions.recent(_SESSIONS) if one.status == "active" and not one.door)
     found = next(newest, None)
     if found is None:
         return None

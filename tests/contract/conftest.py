@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
 from storage.store import Store
+
 from tests.contract.stores import FORMS, Teller, at
 
 

@@ -6,10 +6,11 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from domain.records import Round
-from recall.words import tokens
 from storage.sqlite.store import SqliteStore
 from storage.store import NewSummary, NewTurn, Store
+
+from domain.records import Round
+from recall.words import tokens
 
 Opens = Callable[[Path], Store]
 

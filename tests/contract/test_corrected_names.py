@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from storage.store import Store
 
 from domain.facts import Change, Fact, NewRelation, Slot
 from domain.records import Round
-from storage.store import Store
 from tests.contract.stores import Teller, at
 from tests.contract.test_knowing import finds, known, learned, new_fact
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from storage.store import Store
 
 from domain.facts import Learned, NewNote, Window
 from domain.held import DueCleaning, KeptMemory
 from domain.records import ErasureScope
-from storage.store import Store
 from tests.contract.stores import Teller, at
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from domain.records import ErasureScope
 from storage.store import Store
+
+from domain.records import ErasureScope
 from tests.contract.stores import Teller, at
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from storage.store import NewSummary, Store
 
 from domain.records import ErasureScope, Image, ImageVersion, Removed, Round, Summary
-from storage.store import NewSummary, Store
 from tests.contract.stores import FORMS, Opens, Teller, at, holding, said
 from tests.contract.test_finding import embed_all, kept
 from tests.torture.kills import scratch

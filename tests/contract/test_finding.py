@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-
 from storage.store import Store
+
 from tests.contract.stores import Teller, at, holding
 
 MODEL = "a-model"

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from storage.store import NewTurn, Store
 
 from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Slot, Window
 from domain.records import ErasureScope, Round
-from storage.store import NewTurn, Store
 from tests.contract.stores import Teller, at
 
 HOME = Slot("ann", "home")

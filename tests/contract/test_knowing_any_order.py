@@ -11,10 +11,10 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from storage.store import Store
 
 from domain.facts import Change, Fact, Learned, NewFact, Slot
 from domain.records import ErasureScope, Round
-from storage.store import Store
 from tests.contract.stores import FORMS, Opens, Teller, at
 from tests.contract.test_knowing import new_fact, new_note, window_of
 from tests.torture.kills import scratch

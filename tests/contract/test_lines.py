@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from storage.store import Store
 
 from domain.facts import ImageDraft, LineEvidence
 from domain.records import ErasureScope, Round, Turn
-from storage.store import Store
 from tests.contract.stores import Teller, at, said
 from tests.contract.test_finding import embed_all
 from tests.contract.test_knowing import current, finds, known, learn

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from storage.store import NewSummary, NewTurn, Store
 
 from domain.records import ErasureScope, Quoted
-from storage.store import NewSummary, NewTurn, Store
 from tests.contract.stores import Teller, at, holding, said
 
 

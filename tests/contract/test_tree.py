@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from storage.store import Store
+
 from domain.records import ErasureScope
 from domain.tree import LIFE, Chapter, NewChapter
-from storage.store import Store
 from tests.contract.stores import Teller, at
 
 

@@ -84,14 +84,14 @@ class Life:
         """One round, a minute later."""
         started = self.now.isoformat()
         self.now += timedelta(minutes=1)
-        self.memory.store_round(session_id, words, "Yes.", started, "stop", ended=self.now.isoformat())
+        self.memory.rounds.store(session_id, words, "Yes.", started, "stop", ended=self.now.isoformat())
 
     def session(self, *said: str, before: str | None = None, summary: str | None = None) -> str:
         """A session of these rounds, archived, and half a day of silence."""
-        session = self.memory.start_session(before=before)
+        session = self.memory.sessions.start(before=before)
         for words in said:
             self.say(session.session_id, words)
-        self.memory.archive(
+        self.memory.rounds.save(
             session.session_id, " ".join(said) if summary is None else summary, {}, open_next=False
         )
         self.now += timedelta(hours=12)

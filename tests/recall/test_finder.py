@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
+from storage.sqlite.store import SqliteStore
+from storage.store import NewSummary, NewTurn
 
 from domain import errors
 from domain.recollection import RecallLimits
@@ -18,8 +20,6 @@ from recall import words
 from recall.embedding import HashedEmbedder, style_for, turn_key
 from recall.finder import Finder, Signs, is_relevant
 from recall.selection import ENTRY, FRAME, RECORD
-from storage.sqlite.store import SqliteStore
-from storage.store import NewSummary, NewTurn
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LIMITS = RecallLimits(sessions=3, turns=4, tokens=4000)

@@ -408,12 +408,12 @@ def test_a_turn_whose_fact_names_whom_the_question_names_counts_more(life):
 @pytest.mark.parametrize("question", ["Where do I work?", "我在哪里上班？"])
 def test_the_memory_hands_over_what_it_knows(tmp_path, clock, new_id, log, question):
     memory = Memory(tmp_path / "data", HashedEmbedder(), clock=clock, new_id=new_id, log=log)
-    session, _ = memory.resume_or_start()
-    said = memory.store_round(session.session_id, "They took me on!", "Well done.", NOW.isoformat(), "stop")
+    session, _ = memory.sessions.resume_or_start()
+    said = memory.rounds.store(session.session_id, "They took me on!", "Well done.", NOW.isoformat(), "stop")
     known = fact("job", said.user.text_id, "Ann works at Acme.")
     turns = tuple(turn.text_id for turn in said.turns)
-    memory.learn(Learned(Window(turns[-1], session.session_id, turns), (), (known,)))
-    present = memory.archive(session.session_id, "", {}).session_id
+    memory.facts.learn(Learned(Window(turns[-1], session.session_id, turns), (), (known,)))
+    present = memory.rounds.save(session.session_id, "", {}).session_id
     found = memory.recall([question], present, NOW, replace(LIMITS, turns=0))
     assert told(found) == ["Ann works at Acme."]
     memory.close()

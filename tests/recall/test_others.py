@@ -50,15 +50,15 @@ def notes(tmp_path: Path) -> Path:
 def another(tmp_path: Path, clock, new_id, log) -> Path:
     """The folder of another Old Friend, closed."""
     with closing(Memory(tmp_path / "ann", HashedEmbedder(), clock=clock, new_id=new_id, log=log)) as memory:
-        session, _ = memory.resume_or_start()
+        session, _ = memory.sessions.resume_or_start()
         now = clock().isoformat()
-        memory.store_round(
+        memory.rounds.store(
             session.session_id, "My tortoise Egon eats dandelions.", "Egon has taste.", now, "stop"
         )
-        spoken = memory.store_round(
+        spoken = memory.rounds.store(
             session.session_id, "The zeppelin is my secret.", "All right.", now, "stop"
         )
-        memory.withhold([turn.text_id for turn in spoken.turns])
+        memory.rounds.hide([turn.text_id for turn in spoken.turns])
     return tmp_path / "ann"
 
 
@@ -318,7 +318,7 @@ def test_nothing_of_them_is_written_into_notes_facts_images_or_any_file_of_ours(
         home.save()
         assert home.rows("fact") == []
         assert home.rows("note") == []
-        assert "flowerpot" not in home.memory.image("user") + home.memory.image("self")
+        assert "flowerpot" not in home.memory.personas.read("user") + home.memory.personas.read("self")
         assert [row["text"] for row in home.rows("conversation") if row["text_id"].startswith("@")] == []
         assert not any(row["door"] == "others" for row in home.rows("session"))
 
@@ -403,8 +403,9 @@ def test_the_memory_of_others_is_found_by_search_too(another, at_home, server, c
 
 
 def test_a_memory_in_memory_leaves_no_file(tmp_path, log, monkeypatch):
-    from recall.words import tokens
     from storage.sqlite.store import SqliteStore
+
+    from recall.words import tokens
 
     monkeypatch.chdir(tmp_path)
     with closing(SqliteStore(None, tokens, log)) as store:

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from storage.sqlite.store import SqliteStore
+from storage.store import NewSummary, NewTurn
 
 from domain.recollection import RecallLimits
 from recall import words
 from recall.finder import Finder
-from storage.sqlite.store import SqliteStore
-from storage.store import NewSummary, NewTurn
 from tests.growing import growth
 
 

@@ -11,11 +11,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from storage.sqlite.store import SqliteStore
 
 from domain import errors
 from recall.words import tokens
 from storage.sqlite import digests
-from storage.sqlite.store import SqliteStore
 from tests.conftest import Count, SetClock
 from tests.house import friend, house
 from tests.past import bring, talk
@@ -38,9 +38,11 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
             first.say("我养了一只猫。")
             first.save()
             first.say("Second evening.")
-            first.memory.pin("user", "Call her Ann.")
-            first.memory.note_in_flight(first.talk.session.session_id, "On its way.")
-            first.memory.withhold([first.memory.rounds(first.talk.session.session_id)[0].user.text_id])
+            first.memory.personas.pin("user", "Call her Ann.")
+            first.memory.sessions.note_in_flight(first.talk.session.session_id, "On its way.")
+            first.memory.rounds.hide(
+                [first.memory.messages.rounds(first.talk.session.session_id)[0].user.text_id]
+            )
             bring(first.memory, talk("cats", "P: My cat is called Momo.", "Ann: A fine name."), me="Bob")
     return folder / "data" / "memory.db"
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
+from storage.images import Images
+from storage.sqlite.store import SqliteStore
 
 from domain import errors
 from domain.records import ErasureScope, Image, ImageVersion
 from recall.words import tokens
-from storage.images import Images
-from storage.sqlite.store import SqliteStore
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 

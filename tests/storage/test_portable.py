@@ -35,7 +35,7 @@ def written(tmp_path, server, clock, new_id, log) -> dict[str, Any]:
         first.say("我住在都柏林。")
         first.save()
         bring(first.memory, talk("chat", "Ann: Are you coming?", "Bob: No."), me="Bob")
-        first.memory.pin("user", "I am allergic to peanuts.")
+        first.memory.personas.pin("user", "I am allergic to peanuts.")
         first.say("A line \u2028 and a tab\tand <b>brackets</b>.")
         write_portable(tmp_path / "data", tmp_path / "all.json", clock)
     return json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def test_everything_is_found_again_in_what_was_read_back(tmp_path, written, serv
     with house(tmp_path / "new", server, clock, new_id, log) as second:
         second.settle()
         assert {row["text_id"] for row in second.rows("conversation")} <= set(second.indexed())
-        assert "peanuts" in second.memory.image("user")
+        assert "peanuts" in second.memory.personas.read("user")
         assert second.memory.facts_with("都柏林")
         second.say("Whose violin is it?")
         assert any("Amati" in turn.text for turn in second.talk.last.recollection.turns)
@@ -110,7 +110,7 @@ def test_a_document_of_an_older_program_takes_the_steps_it_lacks(tmp_path, clock
     }  # fmt: skip
     restore_portable(1, [("session", session)], tmp_path / "data", clock)
     with house(tmp_path, server, clock, new_id, log) as opened:
-        assert [one.session_id for one in opened.memory.recent_sessions()] == ["old"]
+        assert [one.session_id for one in opened.memory.sessions.recent()] == ["old"]
 
 
 def test_what_is_erased_at_the_moment_is_not_written(tmp_path, written, clock):

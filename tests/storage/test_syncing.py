@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from storage.images import Images
+from storage.sqlite.store import SqliteStore
+from storage.store import NewTurn
 
 from domain.records import Round
 from recall.words import tokens
 from storage.backup import back_up, restore
-from storage.images import Images
 from storage.sqlite.database import Database
-from storage.sqlite.store import SqliteStore
-from storage.store import NewTurn
 from tests.torture import stops
 
 QUIET = logging.Logger("quiet", logging.CRITICAL)

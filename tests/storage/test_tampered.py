@@ -107,7 +107,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
             first.say("My violin is by Amati.")
             first.save()
             first.say("Second evening.")
-            first.memory.pin("user", "Call her Ann.")
+            first.memory.personas.pin("user", "Call her Ann.")
     return folder / "data" / "memory.db"
 
 
@@ -335,8 +335,8 @@ def test_every_date_that_the_program_writes_is_one(tmp_path: Path, server, clock
         for line in ("one", "two", "three"):
             first.say(line)
         first.save()
-        first.memory.start_session(began="1999-12-31T23:59:59-08:00")
-        first.memory.note_in_flight(first.talk.session.session_id, "unsent")
+        first.memory.sessions.start(began="1999-12-31T23:59:59-08:00")
+        first.memory.sessions.note_in_flight(first.talk.session.session_id, "unsent")
     opened = Database(tmp_path / "data" / "memory.db", QUIET)
     assert opened.problems() == []
     opened.close()

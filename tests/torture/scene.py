@@ -68,7 +68,7 @@ class Stage:
         )
         if index:
             self.memory.start_index()
-        session, resumed = self.memory.resume_or_start()
+        session, resumed = self.memory.sessions.resume_or_start()
         self.talk = Conversation(
             self.settings, self.memory, self.llm, self.debug.log,
             session=session, resumed=resumed, clock=now, new_id=new_id,
@@ -88,7 +88,7 @@ class Stage:
 
     def erase(self) -> None:
         """``/forget`` of everything that holds the marker, and making anew what was made from it."""
-        list(Erasing(self.memory, self.llm).run(self.memory.scope_of_words(MARKER), Stop()))
+        list(Erasing(self.memory, self.llm).run(self.memory.erasure.words(MARKER), Stop()))
 
     def bring(self) -> None:
         """An import of some conversations, a few turns a commit."""
@@ -97,9 +97,9 @@ class Stage:
     def keep_alone(self, *said: str) -> None:
         """Sessions of one message each beside the present one, archived by their own words."""
         for words in said:
-            session_id = self.memory.start_session(before=self.talk.session.session_id).session_id
-            self.memory.store_round(session_id, words, "Yes.", now().isoformat(), "stop")
-            self.memory.archive(session_id, words, {}, open_next=False)
+            session_id = self.memory.sessions.start(before=self.talk.session.session_id).session_id
+            self.memory.rounds.store(session_id, words, "Yes.", now().isoformat(), "stop")
+            self.memory.rounds.save(session_id, words, {}, open_next=False)
 
     def write_chapters(self) -> None:
         """All chapters that are due, by a model that always writes the same."""
@@ -165,8 +165,8 @@ def prepare(folder: Path, scene: str) -> None:
         )
     if scene == "reset":
         stage.say(TYPED)
-        stage.memory.keep_stage(stage.talk.session.session_id, "summary", "{}")
-        stage.memory.note_in_flight(stage.talk.session.session_id, "And who")
+        stage.memory.rounds.keep_step(stage.talk.session.session_id, "summary", "{}")
+        stage.memory.sessions.note_in_flight(stage.talk.session.session_id, "And who")
     assert stage.memory.settle_index(30)
     stage.close()
 

@@ -7,10 +7,10 @@ import logging
 import random
 
 import pytest
+from storage.sqlite.lexicon import IndexWriter, Lexicon
 
 from recall import words
 from storage.sqlite.database import Database
-from storage.sqlite.lexicon import IndexWriter, Lexicon
 
 
 @pytest.fixture

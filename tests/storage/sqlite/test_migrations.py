@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from storage.sqlite.store import SqliteStore
+from storage.store import NewTurn
 
 from domain import errors
 from recall.words import tokens
 from storage.sqlite import migrations
 from storage.sqlite.database import Database
-from storage.sqlite.store import SqliteStore
-from storage.store import NewTurn
 from tests.first_version import MODEL, SAID, lay_first_version
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC).isoformat()

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from storage.sqlite.store import SqliteStore
 
 from domain import errors
 from domain.vectors import Hit
 from recall.words import tokens
-from storage.sqlite.store import SqliteStore
 from storage.vectors.indexing import Indexing
 from storage.vectors.table import Vectors
 

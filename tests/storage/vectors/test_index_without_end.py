@@ -118,6 +118,6 @@ def test_reindex_and_status_tell_the_reason_and_the_program_ends(tmp_path: Path,
 def test_an_erasure_in_such_a_folder_ends_and_is_proven(tmp_path: Path, clock, new_id, log) -> None:
     with house(tmp_path / "two\nlines", None, clock, new_id, log) as first:
         list(first.talk.turn("My word is Quintessenz.", Stop()))
-        scope = first.memory.scope_of_words("Quintessenz")
-        assert first.memory.erase(scope).traces == ()
+        scope = first.memory.erasure.words("Quintessenz")
+        assert first.memory.erasure.erase(scope).traces == ()
         assert first.rows("conversation") == []
