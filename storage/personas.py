@@ -271,19 +271,21 @@ class Personas:
         except FileNotFoundError:
             path.unlink(missing_ok=True)
             return None
-        if stat.S_ISREG(found.st_mode) and found.st_size <= _MAX_BYTES:
+        if _is_text_file(found):
             return read_bytes(path.read_bytes())[0]
         os.rename(path, self._aside_name(image))
         return None
 
     def _content(self, image: Image) -> str | None:
         """What the file says, if it is one that can be read as it is; nothing is moved."""
+        path = self.path(image)
         try:
-            content = self.path(image).read_bytes()
+            if not _is_text_file(path.stat()):
+                return None
+            said, whole = read_bytes(path.read_bytes())
         except OSError:
             return None
-        said, whole = read_bytes(content[: _MAX_BYTES + 1])
-        return said if whole and len(content) <= _MAX_BYTES else None
+        return said if whole else None
 
     def _aside_name(self, image: Image) -> Path:
         path, number = self.path(image), 1
@@ -294,6 +296,11 @@ class Personas:
     def _text_of(self, number: int) -> str | None:
         version = self.versions.find(number)
         return version.text if version else None
+
+
+def _is_text_file(found: os.stat_result) -> bool:
+    """Whether something can be the file of a persona; a pipe would never end being read."""
+    return stat.S_ISREG(found.st_mode) and found.st_size <= _MAX_BYTES
 
 
 # -- what may become a persona: pure rules on text
