@@ -1,7 +1,7 @@
 """The schema of SQLite: laid down once, from ``schema.sql``, and compared word for word at each opening.
 
-Guarantees: a database of a newer program, of another program, or whose tables somebody changed is refused before
-anything is written; indexes and views hold nothing of their own, so one that is missing or different is made again.
+Guarantees: a database of a newer program, of another program, whose tables somebody changed, or into which another
+program wrote a date that is none, is refused before anything is written; indexes and views hold nothing of their own, so one that is missing or different is made again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from domain import errors
+from domain.text import pattern_of
 from storage.sqlite import digests
 
 #: "OFRD" in SQLite's application_id: tells our database from anybody else's.
@@ -22,7 +23,7 @@ APPLICATION_ID = 0x4F465244
 VERSION = 1
 #: What holds nothing of its own.
 _DERIVED = ("index", "view", "trigger")
-_TEXT_COLUMN = re.compile(r"^    (\w+) TEXT", re.MULTILINE)
+_TEXT_COLUMN = pattern_of(r"^    (\w+) TEXT", re.MULTILINE)
 
 Scripts = dict[tuple[str, str], str]
 
@@ -74,7 +75,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse what a newer program or another program wrote, and tables that are not as they were laid down.
 
-    Raises NewerSchema or Damaged; nothing has been written then.
+    Dates are looked at where another program wrote rows. Raises NewerSchema or Damaged; nothing has been written then.
     """
     version = version_of(connection)
     if version > VERSION:
@@ -94,6 +95,14 @@ def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
     for kind, name in found:
         if kind == "trigger" and not name.startswith(digests.TRIGGER):
             raise errors.Damaged("storage.added", path=str(path), what=name)
+    for what in bad_dates(connection) if _written_by_others(connection, found) else ():
+        raise errors.Damaged("storage.unreadable", path=str(path), what=what)
+
+
+def _written_by_others(connection: sqlite3.Connection, found: Scripts) -> bool:
+    """Whether another program wrote rows, or may have: those wait for a digest, unless their trigger was taken away."""
+    watched = all(found.get(key) == script for key, script in _wanted().items() if key[0] == "trigger")
+    return not watched or bool(connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone())
 
 
 def mend(connection: sqlite3.Connection) -> None:

@@ -21,7 +21,10 @@ from memory import Memory, back_up
 from prompts import TEMPLATES
 from recall.embedding import HashedEmbedder
 from recall.others import LEGEND, Offered, Others, cost_of, within
+from recall.words import tokens
 from storage.others.note_files import read_notes
+from storage.repositories import open_repositories
+from storage.stamp import Stamp
 from tests.house import House, Mind, friend, house
 from tests.server import ScriptedServer
 
@@ -198,8 +201,8 @@ def test_a_collection_of_milvus_is_read_out_of_a_copy(tmp_path, clock, log):
 def damaged(folder: Path) -> Path:
     path = folder / "memory.db"
     with path.open("r+b") as file:
-        file.seek(20_000)
-        file.write(b"\xff" * 40_000)
+        file.seek(8192)  # all but the first page
+        file.write(b"\xff" * (path.stat().st_size - 8192))
     return folder
 
 
@@ -402,13 +405,10 @@ def test_the_memory_of_others_is_found_by_search_too(another, at_home, server, c
         assert (found.source, found.role) == ("Ann's", "user")
 
 
-def test_a_memory_in_memory_leaves_no_file(tmp_path, log, monkeypatch):
-    from storage.sqlite.store import SqliteStore
-
-    from recall.words import tokens
-
+def test_a_memory_in_memory_leaves_no_file(tmp_path, clock, log, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with closing(SqliteStore(None, tokens, log)) as store:
-        store.start_session("s", "2026-01-01T00:00:00+00:00")
-        assert store.session("s") is not None
+    stored = open_repositories(None, tokens, Stamp(clock, lambda: "id"), log)
+    with closing(stored.database):
+        session = stored.sessions.start()
+        assert stored.sessions.find(session.session_id) == session
     assert list(tmp_path.iterdir()) == []

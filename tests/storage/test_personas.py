@@ -33,7 +33,9 @@ def persona(store: Store) -> Personas:
 
 def commit(store: Store, text: str) -> None:
     """A version that is committed, its file not yet laid."""
-    store.add_version("user", text, "model", NOON)
+    with store.database.write() as tx:
+        store.versions.add(tx, "user", text, "model", NOON)
+        tx.commit.follows.clear()
 
 
 def erase(store: Store, *versions: ImageVersion) -> None:
