@@ -132,8 +132,9 @@ def bad_dates(connection: sqlite3.Connection) -> list[str]:
             f"{column} GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*'"
         )
         whole = f"date(substr({column}, 1, 10), '+0 days') IS substr({column}, 1, 10) AND julianday({column}) IS NOT NULL"
+        year = f"{column} NOT GLOB '0000*'"
         offset = f"substr({column}, 20) GLOB '*[+-][0-9][0-9]:[0-5][0-9]'"
-        sound = f"CASE WHEN {shaped} AND {offset} THEN {whole} ELSE 0 END"
+        sound = f"CASE WHEN {shaped} AND {year} AND {offset} THEN {whole} ELSE 0 END"
         if connection.execute(
             f"SELECT 1 FROM {table} WHERE {column} IS NOT NULL AND NOT ({sound}) LIMIT 1"
         ).fetchone():

@@ -133,7 +133,7 @@ CREATE TABLE embedding (
     model TEXT NOT NULL,
     dimension INTEGER NOT NULL,
     digest TEXT NOT NULL,
-    vector BLOB NOT NULL,
+    vector BLOB NOT NULL CHECK (length(vector) = 2 * dimension),
     UNIQUE (text_id, model)
 ) STRICT;
 

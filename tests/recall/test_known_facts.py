@@ -32,7 +32,9 @@ class KnowingLife(StoredLife):
         turns = tuple(turn.text_id for turn in self.store.messages.unread(session_id))
         notes = tuple(NewNote(one.note, one.restatement, "", 5, "active", one.turns) for one in facts)
         window = Window(turns[-1], session_id, turns)
-        assert self.store.at(NOW.isoformat()).facts.learn(Learned(window, notes, facts, changes=tuple(changes)))
+        assert self.store.at(NOW.isoformat()).facts.learn(
+            Learned(window, notes, facts, changes=tuple(changes))
+        )
 
 
 def fact(name, turn, restatement, slot=JOB, **given):

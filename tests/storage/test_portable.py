@@ -105,7 +105,9 @@ def test_a_document_of_a_newer_program_is_refused(tmp_path, written, clock):
 
 def test_what_is_erased_at_the_moment_is_not_written(tmp_path, written, clock):
     with sqlite3.connect(tmp_path / "data" / "memory.db") as connection:
-        connection.execute("INSERT INTO meta (key, value) VALUES ('erasing', 'a secret that is on its way out')")
+        connection.execute(
+            "INSERT INTO meta (key, value) VALUES ('erasing', 'a secret that is on its way out')"
+        )
     target: Path = tmp_path / "second.json"
     write_portable(tmp_path / "data", target, clock)
     assert "secret" not in target.read_text(encoding="utf-8")

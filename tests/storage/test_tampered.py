@@ -96,6 +96,7 @@ REFUSED = {
     "a text for a number": "UPDATE conversation SET round = 'first'",
     "a blob for a name": "UPDATE meta SET value = x'00'",
     "a text for a vector": "UPDATE embedding SET vector = 'none'",
+    "a vector that was cut": "UPDATE embedding SET vector = x'0011'",
     "a blob for a digest": "UPDATE embedding SET digest = x'00'",
     "a text for a length": "UPDATE turn_length SET length = 'many'",
     "no such role": "UPDATE conversation SET role = 'god'",
@@ -251,7 +252,9 @@ def nodes(path: Path) -> list[tuple[object, ...]]:
 
 
 def test_a_date_is_found_also_where_the_trigger_that_would_tell_was_taken_away(path: Path) -> None:
-    before = tamper(path, "DROP TRIGGER digest_conversation_changed; UPDATE conversation SET timestamp = 'soon'")
+    before = tamper(
+        path, "DROP TRIGGER digest_conversation_changed; UPDATE conversation SET timestamp = 'soon'"
+    )
     with pytest.raises(errors.Damaged):
         Database(path, QUIET)
     assert path.read_bytes() == before
@@ -263,25 +266,6 @@ def test_a_backup_is_looked_at_in_every_row(path: Path, tmp_path: Path, clock) -
     with pytest.raises(errors.Damaged) as refused:
         restore(path, tmp_path / "data", clock)
     assert refused.value.details["what"] == "pin.timestamp"
-
-
-@pytest.mark.parametrize(
-    "script",
-    ["UPDATE embedding SET vector = x'0011'", "UPDATE embedding SET vector = x'', digest = ''"],
-    ids=["a vector that was cut", "nothing for a vector"],
-)
-def test_vectors_that_are_none_are_made_again_from_their_texts(
-    lived: Path, tmp_path: Path, clock, new_id, log, script: str
-) -> None:
-    (tmp_path / "data").mkdir()
-    shutil.copyfile(lived, tmp_path / "data" / "memory.db")
-    tamper(tmp_path / "data" / "memory.db", script)
-    new_id.given = 500
-    with house(tmp_path, None, clock, new_id, log) as second:
-        second.settle()
-        turns = {row["text_id"] for row in second.rows("conversation")}
-        assert turns <= set(second.indexed())
-        assert {len(row["vector"]) for row in second.rows("embedding")} != {2}
 
 
 def test_a_text_that_is_no_utf8_is_read_with_a_mark_in_its_place(path: Path) -> None:

@@ -61,7 +61,9 @@ class IndexedStore:
         opened = sqlite(folder)
         self.database, self.embeddings, self.messages = opened.database, opened.embeddings, opened.messages
         self.vectors = Vectors(folder / "vectors", self.log)
-        self.indexing = Indexing(self.embeddings, self.vectors, self.oracle, self.key_of, self.log, delays=DELAYS)
+        self.indexing = Indexing(
+            self.embeddings, self.vectors, self.oracle, self.key_of, self.log, delays=DELAYS
+        )
 
     def started(self) -> IndexedStore:
         self.indexing.start()
