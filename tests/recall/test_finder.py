@@ -14,7 +14,6 @@ from domain import errors
 from domain.recollection import RecallLimits
 from domain.records import Turn
 from models.sentence_embedder import SentenceEmbedder
-from recall import words
 from recall.embedding import HashedEmbedder, style_for, turn_key
 from recall.finder import Finder, Signs, is_relevant
 from recall.selection import ENTRY, FRAME, RECORD

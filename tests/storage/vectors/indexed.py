@@ -95,8 +95,8 @@ class IndexedStore:
                 text_id = f"{session_id}-{number}"
                 role = "assistant" if number % 2 else "user"
                 tx.do(
-                    "INSERT INTO conversation (seq, text_id, session_id, timestamp, instant, role, text, round, position,"
-                    " stored_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO conversation (seq, text_id, session_id, timestamp, instant, role, text, round,"
+                    " position, stored_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     tx.next("conversation"), text_id, session_id, _WHEN, instant(_WHEN), role, text,
                     number // 2 + 1, number, _WHEN,
                 )  # fmt: skip
