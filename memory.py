@@ -7,11 +7,12 @@
     memory.recall        the memories that belong to what is said
 
 SQLite is the only truth; vectors are in LanceDB, an index that may be lost at any time; the two personas in plain text
-files. One object owns one data directory. Nothing here prints, reads a terminal, or knows that there is only one person.
+files. One object owns one data directory. Nothing here prints, reads a terminal, or knows that there is only one
+person.
 
-Guarantees: a verb that writes is one commit or nothing; what was removed never comes back, since every hit of an index is
-looked up in the database before it is used; trouble with embeddings or an index never stops anything but itself. What is
-heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``, when something is first searched for.
+Guarantees: a verb that writes is one commit or nothing; what was removed never comes back, since every hit of an index
+is looked up in the database before it is used; trouble with embeddings or an index never stops anything but itself.
+What is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``, when something is first searched for.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Memories that are no longer searched: what is archived first, what is archived, and what brings it back.
 
-An archived message or summary is in no index, of words or of vectors, and in no table of messages; it stays stored as it
-was said, with all that was extracted from it, and whoever erases finds it. Whatever rebuilds an index passes it by.
+An archived message or summary is in no index, of words or of vectors, and in no table of messages; it stays stored as
+it was said, with all that was extracted from it, and whoever erases finds it. Whatever rebuilds an index passes it by.
 
 Guarantees: what is kept is never archived: what was marked so, all that is under it, what a kept fact rests on, what a
-pinned line rests on, and whatever is in a session that is not saved yet. Each step is one commit, so that after a kill the
-next look goes on.
+pinned line rests on, and whatever is in a session that is not saved yet. Each step is one commit, so that after a kill
+the next look goes on.
 """
 
 from __future__ import annotations

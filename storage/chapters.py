@@ -1,13 +1,13 @@
 """The tree of one memory: chapters over sessions and over the messages of long ones, and what was used when.
 
-    message (rank 0) -> group of messages (1, in a long session) -> session, with its summary (1) -> chapters (2) -> life (2)
+    message (rank 0) -> group of messages (1, if it is long) -> session with its summary (1) -> chapters (2) -> life (2)
 
 A session and a message name the chapter above them, a chapter the one above it. A chapter without text is to be written
 again: something under it is gone. A visit is a round in which a node, or anything under it, was recalled;
 ``last_visit`` is the number of that round.
 
-Guarantees: a chapter is stored only from what it was made from; what goes takes the text of every chapter above it along
-in the same commit, and a chapter with fewer than two children is removed.
+Guarantees: a chapter is stored only from what it was made from; what goes takes the text of every chapter above it
+along in the same commit, and a chapter with fewer than two children is removed.
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ class Proof:
 class Eraser:
     """Erases in one data directory.
 
-    ``scrubbers`` clean what others write: prompt history, logs. ``besides`` is what lies below the folders and belongs to
-    somebody else.
+    ``scrubbers`` clean what others write: prompt history, logs. ``besides`` is what lies below the folders and belongs
+    to somebody else.
     """
 
     of: Repositories

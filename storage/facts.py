@@ -6,8 +6,9 @@
 
 A fact row is never edited; changes are appended as events, and its state is computed from what is there. Removing
 messages, undoing a save or hiding a message therefore leaves the remaining facts as if the removed ones had never
-existed, in any order. Guarantees: each verb is one commit or nothing; a window learned twice changes nothing; at most one
-stated value is current in a slot that has one at a time. A fact without a window finds its messages and is never shown.
+existed, in any order. Guarantees: each verb is one commit or nothing; a window learned twice changes nothing; at most
+one stated value is current in a slot that has one at a time. A fact without a window finds its messages and is never
+shown.
 """
 
 from __future__ import annotations
@@ -180,7 +181,8 @@ class Facts:
         """How many notes and facts there are, and how many messages were not read yet."""
         facts = "(SELECT count(*) FROM fact f WHERE f.window_id <> ''{})"
         unread = f"(SELECT count(*) FROM conversation c WHERE {UNREAD})"
-        query = f"SELECT (SELECT count(*) FROM note), {facts.format(_WHICH[True])}, {facts.format(_WHICH[False])}, {unread}"
+        current, past = facts.format(_WHICH[True]), facts.format(_WHICH[False])
+        query = f"SELECT (SELECT count(*) FROM note), {current}, {past}, {unread}"
         return KnownCounts(*(int(count) for count in self._database.run(query)[0]))
 
     def history(self, fact: str) -> list[FactEvent]:
@@ -345,8 +347,9 @@ class Facts:
     def learn(self, learned: Learned) -> bool:
         """Store everything extracted from one window, in one commit; it is read from then on.
 
-        False, and nothing, when one of its messages was read already, is gone or is hidden. What names no message of the
-        window, or one outside of it, is not stored; nor is a change of a fact that is gone, or that a person put right.
+        False, and nothing, when one of its messages was read already, is gone or is hidden. What names no message of
+        the window, or one outside of it, is not stored; nor is a change of a fact that is gone, or that a person put
+        right.
         """
         now = self._stamp.now()
         with self._database.write() as tx:
@@ -374,7 +377,7 @@ class Facts:
             self._index.set_facts(tx, [(number, text)])
 
     def keep_reply(self, window: str, stage: str, base: str, reply: str) -> None:
-        """Store a model's reply for a window, of the stage "notes" or "compare"; ``base``: a digest of what it is from."""
+        """Store a model's reply for a window, of the stage "notes" or "compare"; ``base``: a digest of its sources."""
         self._steps.store("window", window, stage, reply, self._stamp.now(), base)
 
     def kept_replies(self, window: str) -> dict[str, KeptReply]:
@@ -516,8 +519,8 @@ class Facts:
     def put_right(self, fact: str, new: NewFact | None) -> bool:
         """Let a person decide about a fact, for good: it never was, and ``new`` is so instead, or nothing is.
 
-        The new one rests on the same messages and goes with them. A save before it cannot be undone any more. False, and
-        nothing, when there is no such fact.
+        The new one rests on the same messages and goes with them. A save before it cannot be undone any more. False,
+        and nothing, when there is no such fact.
         """
         now = self._stamp.now()
         with self._database.write() as tx:
@@ -554,7 +557,7 @@ class Facts:
         return True
 
     def undo_decision(self, fact: str) -> bool:
-        """Take back what a person last decided about a fact, with what they put in its place. False where nothing was."""
+        """Take back what a person last decided about a fact, with what they put in its place; whether there was."""
         query = (
             "SELECT e.seq, e.by_fact FROM fact_event e JOIN fact f ON f.seq = e.fact WHERE f.text_id = ?"
             " AND e.what IN ('put_right', 'kept', 'let_go') ORDER BY e.seq DESC LIMIT 1"

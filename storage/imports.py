@@ -4,9 +4,9 @@
     due, ...                 what of it is still to be read for summaries and notes, within so many calls a day
     all, take_back           what was imported, and letting a whole import never have been
 
-Guarantees: each verb is one commit or nothing; the same message is stored once, however often it comes, and one that was
-erased does not come back: it is known by the digests of its conversation and of itself, whatever became of it; whatever
-was cut short can be begun again and ends as if it had not been.
+Guarantees: each verb is one commit or nothing; the same message is stored once, however often it comes, and one that
+was erased does not come back: it is known by the digests of its conversation and of itself, whatever became of it;
+whatever was cut short can be begun again and ends as if it had not been.
 """
 
 from __future__ import annotations

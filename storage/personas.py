@@ -210,8 +210,8 @@ class Personas:
     def settle(self, image: Image) -> None:
         """Bring file and versions together: note a hand edit, or write the newest version to the file.
 
-        The file is judged in one transaction: a version that was committed in between would make what was written before
-        it look like an edit. Raises StorageError when the file can neither be read nor written.
+        The file is judged in one transaction: a version that was committed in between would make what was written
+        before it look like an edit. Raises StorageError when the file can neither be read nor written.
         """
         if not self._folder.is_dir():
             make_private_folder(self._folder)

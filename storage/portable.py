@@ -76,8 +76,8 @@ def restore_portable(
 ) -> Path | None:
     """Make a memory from rows, each with the name of its table, and put it in the place of what is there.
 
-    ``version`` is that of the document's schema. Returns where the former database lies now, None where there was none. Words are
-    made anew when it is first opened. Raises DataInUse, Damaged, NewerSchema, DiskFull.
+    ``version`` is that of the document's schema. Returns where the former database lies now, None where there was none.
+    Words are made anew when it is first opened. Raises DataInUse, Damaged, NewerSchema, DiskFull.
     """
     if version != schema.VERSION:
         raise errors.NewerSchema(path=FORMAT, found=version, known=schema.VERSION)

@@ -1,4 +1,4 @@
-"""The repositories of one memory over one database, composed: each has its own tables, and builds on those before it."""
+"""The repositories of one memory over one database, composed: each has its own tables and builds on those before."""
 
 from __future__ import annotations
 

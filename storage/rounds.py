@@ -6,9 +6,9 @@
     undo, redo, reset, put_back              the last rounds, or a whole session, taken back
     hide, unhide                             in no prompt and no index, but stored
 
-A message that goes takes along its words and vectors, what was extracted from it, the lines of the personas that rest on
-it, and the text of every chapter above it. Order is by ``position``, never by clock; what belongs to one session is never
-touched by a verb on another.
+A message that goes takes along its words and vectors, what was extracted from it, the lines of the personas that rest
+on it, and the text of every chapter above it. Order is by ``position``, never by clock; what belongs to one session is
+never touched by a verb on another.
 """
 
 from __future__ import annotations
@@ -194,8 +194,8 @@ class Rounds:
     def undo_save(self, session_id: str, present: str) -> Session | None:
         """Undo a ``/save`` right after it. Returns the session, active again in place of the empty ``present``.
 
-        Its windows are unlearned, its personas are again what they were unless one was edited since, and its context and
-        summary are as before. None, and nothing, when anything was said, or is gone, since.
+        Its windows are unlearned, its personas are again what they were unless one was edited since, and its context
+        and summary are as before. None, and nothing, when anything was said, or is gone, since.
         """
         self._of.personas.settle_all()
         now = self._stamp.now()
@@ -263,10 +263,11 @@ class Rounds:
     def undo(self, session_id: str, count: int = 1) -> tuple[Round, ...]:
         """Remove the last rounds of a session, as far as they are still in the context. Returns them."""
         going = self._of.messages.context(session_id)[-count:] if count > 0 else ()
-        with self._of.personas.losing_lines([turn.text_id for spoken in going for turn in spoken.turns]):
-            with self._database.write() as tx:
-                self.remove(tx, [turn for spoken in going for turn in spoken.turns])
-                self._forget_steps(tx, session_id)
+        turns = [turn for spoken in going for turn in spoken.turns]
+        lines = self._of.personas.losing_lines([turn.text_id for turn in turns])
+        with lines, self._database.write() as tx:
+            self.remove(tx, turns)
+            self._forget_steps(tx, session_id)
         return going
 
     def redo(self, rounds: Sequence[Round]) -> None:

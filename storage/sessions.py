@@ -208,7 +208,8 @@ class Sessions:
         with self._database.write() as tx:
             tx.do(
                 "INSERT INTO in_flight (session_id, timestamp, text, partial) VALUES (?, ?, ?, '')"
-                " ON CONFLICT (session_id) DO UPDATE SET timestamp = excluded.timestamp, text = excluded.text, partial = ''",
+                " ON CONFLICT (session_id) DO UPDATE SET timestamp = excluded.timestamp, text = excluded.text,"
+                " partial = ''",
                 session_id, self._stamp.now(), text,
             )  # fmt: skip
 

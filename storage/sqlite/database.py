@@ -47,7 +47,7 @@ Follows = Literal["vectors", "personas"]
 
 @dataclass
 class Commit:
-    """What one transaction did that others follow: texts that are gone from every index, and what is to be looked at."""
+    """What one transaction did that others follow: texts that left every index, and what is to be looked at."""
 
     removed: list[str] = field(default_factory=list)
     follows: set[Follows] = field(default_factory=set)
@@ -192,8 +192,8 @@ class Database:
             if value is None:
                 tx.do("DELETE FROM meta WHERE key = ?", key)
                 return
-            upsert = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-            tx.do(upsert, key, value)
+            again = "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+            tx.do(f"INSERT INTO meta (key, value) VALUES (?, ?) {again}", key, value)
 
     def execute(self, act: str, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement with its values; a list among them stands for ``EACH``."""

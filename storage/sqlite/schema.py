@@ -1,8 +1,8 @@
 """The schema of SQLite: laid down once, from ``schema.sql``, and compared word for word at each opening.
 
 Guarantees: a database of a newer program, of another program, whose tables somebody changed, or into which another
-program wrote a date that is none, is refused before anything is written; indexes and views hold nothing of their own, so
-one that is missing or different is made again.
+program wrote a date that is none, is refused before anything is written; indexes and views hold nothing of their own,
+so one that is missing or different is made again.
 """
 
 from __future__ import annotations

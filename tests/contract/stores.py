@@ -1,4 +1,4 @@
-"""The engines that must keep the contract, and what every test of it speaks through; another is one more in ``ENGINES``."""
+"""The engines that must keep the contract, and what its tests speak through; another is one more in ``ENGINES``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SetStamp:
 
 @dataclass
 class Store:
-    """One memory without its index of vectors: its repositories, at a time that is set, and what its commits removed."""
+    """One memory without its index of vectors: its repositories at a set time, and what its commits removed."""
 
     of: Repositories
     stamp: SetStamp

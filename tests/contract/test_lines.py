@@ -135,7 +135,8 @@ def everything(store: Store) -> list[object]:
     """All that a save may change, but the dates and places of what it made."""
     summary = store.summaries.of("s2")
     return [
-        store.facts.all(), store.facts.notes_of("s2"), store.messages.unread("s2"), store.messages.context("s2"), summary, finds(store, "nice"),
+        store.facts.all(), store.facts.notes_of("s2"), store.messages.unread("s2"), store.messages.context("s2"),
+        summary, finds(store, "nice"),
         image(store), store.versions.line_evidence("user"), [one.session_id for one in store.sessions.recent(9, 0)],
         store.sessions.find("s2"), store.rebuilds.due(), store.rounds.steps("s2"),
     ]  # fmt: skip
