@@ -85,7 +85,7 @@ class Companion:
 
     def image(self, image: Image) -> str:
         """An image as a model or a program is shown it: with what became of what its lines tell."""
-        return marked_image(self.memory.image(image), self.memory.image_marks(image))
+        return marked_image(self.memory.personas.read(image), self.memory.image_marks(image))
 
     def keep_silent(self) -> None:
         """Save in the background what fell silent, and make anew what erasures left behind."""

@@ -104,12 +104,12 @@ class Conversation:
 
     def open(self) -> Opening:
         """The session as it stands, for showing it."""
-        rounds = self.memory.rounds(self.session.session_id, self.settings.max_conv_num)
+        rounds = self.memory.messages.rounds(self.session.session_id, self.settings.max_conv_num)
         return Opening(
             self.session, self._resumed, rounds,
-            self.memory.summary(self.session.session_id),
-            self.memory.in_flight(self.session.session_id),
-            self._gap(rounds), self.memory.session_counts()[1], self.memory.last_spoken(), len(self._keeping.due()),
+            self.memory.summaries.of(self.session.session_id),
+            self.memory.sessions.in_flight(self.session.session_id),
+            self._gap(rounds), self.memory.sessions.counts()[1], self.memory.last_spoken(), len(self._keeping.due()),
             News() if rounds else self.memory.news_before(self.session.session_id),
         )  # fmt: skip
 
@@ -158,7 +158,7 @@ class Conversation:
     def _note_in_flight(self, text: str) -> str:
         now = self._now()
         if self._unwritten is None:
-            self.memory.note_in_flight(self.session.session_id, text)
+            self.memory.sessions.note_in_flight(self.session.session_id, text)
         return now
 
     def _settle_folding(self, stop: Stop) -> Generator[Notice, None, None]:
@@ -204,7 +204,7 @@ class Conversation:
         self._known_degraded = missing
 
     def _layers(self, text: str, rounds: tuple[Round, ...], recollection: Recollection) -> Layers:
-        summary = self.memory.summary(self.session.session_id)
+        summary = self.memory.summaries.of(self.session.session_id)
         language = self._language(text, rounds, recollection)
         return Layers(
             companion=self.companion(language),
@@ -222,7 +222,7 @@ class Conversation:
 
     def image(self, image: Image) -> str:
         """An image as a model is shown it: with what became of what its lines tell."""
-        return marked_image(self.memory.image(image), self.memory.image_marks(image))
+        return marked_image(self.memory.personas.read(image), self.memory.image_marks(image))
 
     def _ask(
         self, layers: Layers, stop: Stop, stream: bool, watched: bool
@@ -239,7 +239,7 @@ class Conversation:
 
     def _keep_partial(self, shown: str) -> None:
         if self._unwritten is None:
-            self.memory.keep_partial(self.session.session_id, shown)
+            self.memory.sessions.keep_partial(self.session.session_id, shown)
 
     def _store(
         self, text: str, started: str, reply: Reply, replaced: Round | None, recollection: Recollection
@@ -248,7 +248,7 @@ class Conversation:
         self.undoing.done.clear()
         self.undoing.taken_back.clear()
         if self._unwritten is None:
-            return self.memory.store_round(
+            return self.memory.rounds.store(
                 self.session.session_id, text, reply.text, started, reply.finish,
                 instead_of=replaced, quoted=checked(reply.text, recollection),
                 standin=self.llm.describe().standin, served=served_by(recollection),
@@ -268,7 +268,7 @@ class Conversation:
             marked = [kept_back(one) if one in rounds else one for one in self._unwritten]
             self._unwritten[:] = marked
         if stored := [turn.text_id for spoken in rounds for turn in spoken.turns if turn.seq]:
-            self.memory.withhold(stored)
+            self.memory.rounds.hide(stored)
 
     # -- folding -----------------------------------------------------------------------------------------------
 
@@ -339,7 +339,7 @@ class Conversation:
         return self.undoing.redo(self._unwritten)
 
     def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
-        """Erase what was chosen with ``memory.eraser``. The last event is ``Erased``.
+        """Erase what was chosen with ``memory.erasure``. The last event is ``Erased``.
 
         A fold that runs is waited for: it would write down again what it read before.
         """
@@ -367,11 +367,11 @@ class Conversation:
     def rounds_in_context(self) -> tuple[Round, ...]:
         """The rounds that the model is shown word for word."""
         unwritten = tuple(self._unwritten) if self._unwritten else ()
-        return self.memory.context(self.session.session_id) + unwritten
+        return self.memory.messages.context(self.session.session_id) + unwritten
 
     def _folded(self) -> Iterator[Round]:
         """The rounds of the session that have left its context."""
-        return (one for one in self.memory.rounds(self.session.session_id) if one.user.folded)
+        return (one for one in self.memory.messages.rounds(self.session.session_id) if one.user.folded)
 
     def companion(self, language: Language) -> str:
         """What the companion is called."""
@@ -396,15 +396,17 @@ class Conversation:
         """The language of the prompt; the reply is in that of the message all the same."""
         said = [one.user.words for one in rounds] or self._said_last()
         said += [one.text for one in recollection.turns if one.role == "user" and not one.speaker]
-        return language_of_address(self.memory.image("user"), said, text)
+        return language_of_address(self.memory.personas.read("user"), said, text)
 
     def _said_last(self) -> list[str]:
         """What the person said last in the session before this one."""
         before = (
-            one for one in self.memory.recent_sessions(_SESSIONS_BACK) if one.session_id != self._present()
+            one for one in self.memory.sessions.recent(_SESSIONS_BACK) if one.session_id != self._present()
         )
         spoken = (
-            self.memory.rounds(one.session_id, _ROUNDS_BACK) for one in before if one.door != IMPORT_DOOR
+            self.memory.messages.rounds(one.session_id, _ROUNDS_BACK)
+            for one in before
+            if one.door != IMPORT_DOOR
         )
         return [one.user.words for one in next((rounds for rounds in spoken if rounds), ())]
 

@@ -98,7 +98,7 @@ class People:
     """Whose memory is open.
 
     >>> with people.companion("me") as companion:
-    ...     companion.memory.session_counts()
+    ...     companion.memory.sessions.counts()
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class People:
             for _, folder in self.folders(person):
                 memory = self._memory(folder, person)
                 try:
-                    proofs.append(memory.erase(memory.scope_of_everything()))
+                    proofs.append(memory.erasure.erase(memory.erasure.everything()))
                 finally:
                     memory.close(patience=_PATIENCE)
             place = folder_of(self.settings.data_dir, person).parent

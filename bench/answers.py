@@ -139,7 +139,7 @@ def judged(
             for number, talk in enumerate(talks):
                 history.live(number, talk)
             history.memory.settle_index(_PATIENCE)
-            session = history.memory.resume_or_start()[0].session_id
+            session = history.memory.sessions.resume_or_start()[0].session_id
             for question in asked:
                 history.clock.now = talks[-1].date + timedelta(days=1)
                 transport.calls = transport.tokens = 0

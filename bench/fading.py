@@ -56,17 +56,17 @@ class _Measured:
         self._memory = history.memory
         self._when = when
         self._figures = figures
-        self._session = self._memory.resume_or_start()[0].session_id
+        self._session = self._memory.sessions.resume_or_start()[0].session_id
 
     def run(self, asked: Sequence[SetQuestion], share: float, most: int) -> None:
         """Ask, fade, ask again."""
         before = {one: self._delivered(one) for one in asked}
         visited = self._say(asked[:: self._every])
-        limit = ForgetLimit(int(self._memory.fading.searched() * share), 10)
-        self._memory.archive(self._session, "They talked.", {})
+        limit = ForgetLimit(int(self._memory.archive.searched() * share), 10)
+        self._memory.rounds.save(self._session, "They talked.", {})
         Fading(self._memory, limit).run(Stop())
         self._memory.settle_index(3600)
-        self._session = self._memory.resume_or_start()[0].session_id
+        self._session = self._memory.sessions.resume_or_start()[0].session_id
         self._count(asked, asked[:: self._every], before, visited)
         self._by_words(most)
 
@@ -86,7 +86,7 @@ class _Measured:
         for one in asked:
             found = self._recall(one.text)
             now = self._when.isoformat(timespec="seconds")
-            self._memory.store_round(self._session, one.text, "I see.", now, "stop", served=served_by(found))
+            self._memory.rounds.store(self._session, one.text, "I see.", now, "stop", served=served_by(found))
             served |= set(served_by(found))
         return served
 
@@ -97,7 +97,7 @@ class _Measured:
         before: Mapping[SetQuestion, frozenset[int]],
         visited: set[str],
     ) -> None:
-        faded = set(self._memory.fading.faded())
+        faded = set(self._memory.archive.all())
         gone = {self._history.text_tid[one] for one in faded if one in self._history.text_tid}
         turns = [one for one in visited if one in self._history.text_tid]
         self._figures.visited += len(turns)
@@ -113,10 +113,10 @@ class _Measured:
 
     def _by_words(self, most: int) -> None:
         """Ask for faded turns by the words that only they hold."""
-        faded = [one for one in self._memory.fading.faded() if one in self._history.text_tid]
-        every = self._memory.turns(sorted(self._history.text_tid))
+        faded = [one for one in self._memory.archive.all() if one in self._history.text_tid]
+        every = self._memory.messages.with_ids(sorted(self._history.text_tid))
         held = Counter(term for turn in every for term in set(words.terms(turn.words)))
-        for turn in self._memory.turns(faded[:: max(1, len(faded) // most)]):
+        for turn in self._memory.messages.with_ids(faded[:: max(1, len(faded) // most)]):
             rare = [form for form in words.terms(turn.words) if held[form] == 1 and len(form) > 2]
             said = words.forms(turn.words, frozenset(rare))
             if not said:

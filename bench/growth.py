@@ -104,12 +104,12 @@ def _resident() -> float:
 def _rounds(companion: Companion, people: People) -> Iterator[None]:
     memory = companion.memory
     memory.start()
-    session, _ = memory.resume_or_start()
+    session, _ = memory.sessions.resume_or_start()
     for spoken in cycle(list(life.sessions(_DIFFERENT))):
         for user, assistant in spoken.rounds:
-            memory.store_round(session.session_id, user, assistant, _WHEN, "stop")
+            memory.rounds.store(session.session_id, user, assistant, _WHEN, "stop")
             yield
-        session = memory.archive(session.session_id, spoken.summary, {})
+        session = memory.rounds.save(session.session_id, spoken.summary, {})
 
 
 def _processed(companion: Companion, people: People) -> Iterator[None]:

@@ -197,7 +197,7 @@ class Lived:
                     raise fault
 
     def _conversation(self, settings: Settings, *, incognito: bool = False) -> Conversation:
-        session, resumed = self.memory.resume_or_start()
+        session, resumed = self.memory.sessions.resume_or_start()
         return Conversation(
             settings, self.memory, self._llm, self._log,
             session=session, resumed=resumed, clock=self._clock, new_id=self.new_id, incognito=incognito,

@@ -196,7 +196,7 @@ class LivedHistory:
 
     def live(self, number: int, talk: Talk) -> None:
         """Store a session and archive it."""
-        session = self.memory.resume_or_start()[0]
+        session = self.memory.sessions.resume_or_start()[0]
         self.clock.now = talk.date
         self.number_of[session.session_id] = number
         self.session_of.update((said.tid, number) for one in talk.rounds for said in one if said)
@@ -207,16 +207,16 @@ class LivedHistory:
             turns = [turn for spoken in stored for turn in spoken.turns]
             facts = learned(session.session_id, talk.facts, turns, self.text_tid) if self.with_facts else None
             if facts:
-                self.memory.learn(facts)
+                self.memory.facts.learn(facts)
         summary = talk.summary or self.llm.summarise(
             "", stored, "zh" if self.language == "zh" else "en", Stop()
         )
-        self.memory.archive(session.session_id, summary, {})
+        self.memory.rounds.save(session.session_id, summary, {})
 
     def _store(self, session_id: str, user: Said | None, assistant: Said | None) -> Round:
         started = self.clock().isoformat(timespec="seconds")
         words = [said.text if said else "" for said in (user, assistant)]
-        spoken = self.memory.store_round(session_id, words[0], words[1], started, "stop")
+        spoken = self.memory.rounds.store(session_id, words[0], words[1], started, "stop")
         for turn, said in ((spoken.user, user), (spoken.assistant, assistant)):
             if said:
                 self.tid_of[turn.seq] = self.text_tid[turn.text_id] = said.tid
@@ -253,7 +253,7 @@ class LivedHistory:
         )
 
     def _present(self) -> str:
-        return self.memory.resume_or_start()[0].session_id
+        return self.memory.sessions.resume_or_start()[0].session_id
 
     def _another_talk(self, text: str) -> tuple[str, str]:
         rounds = _ANOTHER_TALK[language_of(text)]

@@ -136,10 +136,10 @@ def _fill(asked: argparse.Namespace) -> dict[str, Any]:
 def _store(memory: Memory, held: Sequence[life.Spoken]) -> None:
     with memory.in_one_commit():
         for spoken in held:
-            session, _ = memory.resume_or_start()
+            session, _ = memory.sessions.resume_or_start()
             for user, assistant in spoken.rounds:
-                memory.store_round(session.session_id, user, assistant, _WHEN.isoformat(), "stop")
-            memory.archive(session.session_id, spoken.summary, {})
+                memory.rounds.store(session.session_id, user, assistant, _WHEN.isoformat(), "stop")
+            memory.rounds.save(session.session_id, spoken.summary, {})
 
 
 def _recall(asked: argparse.Namespace) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
 
     settings = config.load(Path(asked.folder), {})
     memory = _memory(asked)
-    session, _ = memory.resume_or_start()
+    session, _ = memory.sessions.resume_or_start()
     memory.start_index()
     began = time.perf_counter()
     ready = memory.settle_index(_A_LONG_TIME)
@@ -219,18 +219,18 @@ def _store_round(asked: argparse.Namespace) -> dict[str, Any]:
     memory = _memory(asked)
     memory.start_index()
     memory.settle_index(_A_LONG_TIME)
-    session, _ = memory.resume_or_start()
+    session, _ = memory.sessions.resume_or_start()
     waited, indexed = [], []
     for number in range(40):
         began = time.perf_counter()
-        memory.store_round(
+        memory.rounds.store(
             session.session_id, f"another word {number}", "and an answer", _WHEN.isoformat(), "stop"
         )
         stored = time.perf_counter()
         memory.settle_index(60)
         waited.append((stored - began) * 1000)
         indexed.append((time.perf_counter() - stored) * 1000)
-    while memory.undo(session.session_id, 40):
+    while memory.rounds.undo(session.session_id, 40):
         pass
     memory.settle_index(60)
     _, peak = _memory_used()
@@ -250,13 +250,13 @@ def _one_by_one(asked: argparse.Namespace) -> dict[str, Any]:
     """Rounds stored one after another, each waiting until it is indexed, as in a very long evening."""
     memory = _memory(asked)
     memory.start_index()
-    session, _ = memory.resume_or_start()
+    session, _ = memory.sessions.resume_or_start()
     began = time.perf_counter()
     for spoken in life.sessions(asked.size * 2):
         for user, assistant in spoken.rounds:
-            memory.store_round(session.session_id, user, assistant, _WHEN.isoformat(), "stop")
+            memory.rounds.store(session.session_id, user, assistant, _WHEN.isoformat(), "stop")
             assert memory.settle_index(60)
-        session = memory.archive(session.session_id, spoken.summary, {})
+        session = memory.rounds.save(session.session_id, spoken.summary, {})
     took = time.perf_counter() - began
     memory.close()
     files, total = _size(Path(asked.folder) / "vectors")

@@ -347,7 +347,7 @@ def _talk(asked: argparse.Namespace) -> None:
         for _ in range(3):
             conversation = Conversation(
                 me.settings, me.memory, me.llm, me.log,
-                session=me.memory.start_session(), clock=_now, new_id=_new_id,
+                session=me.memory.sessions.start(), clock=_now, new_id=_new_id,
             )  # fmt: skip
             for said in _rounds(asked.rounds):
                 began = time.perf_counter()

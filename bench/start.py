@@ -111,10 +111,10 @@ def _remember(folder: Path, sessions: int) -> None:
     try:
         spoken = life.sessions(sessions * 2 * life.ROUNDS_OF_A_SESSION)
         for _, each in zip(range(sessions), spoken, strict=False):
-            session, _ = memory.resume_or_start()
+            session, _ = memory.sessions.resume_or_start()
             for user, assistant in each.rounds[:_ROUNDS_OF_A_SESSION]:
-                memory.store_round(session.session_id, user, assistant, session.start_timestamp, "stop")
-            memory.archive(session.session_id, each.summary, {})
+                memory.rounds.store(session.session_id, user, assistant, session.start_timestamp, "stop")
+            memory.rounds.save(session.session_id, each.summary, {})
         memory.start()
         memory.settle_index(600)
     finally:

@@ -27,7 +27,7 @@ import config
 from domain.events import Notice
 from domain.recollection import Recollection
 from domain.workers import Stop
-from jobs.chapters import Chapters
+from jobs.chapters import WritingChapters
 from llm import Llm
 from memory import Memory
 
@@ -95,7 +95,7 @@ class _Lived:
             if self._sessions[at - 1][0] > day:
                 break
             self._live(at)
-        for event in Chapters(self.memory, self.llm).run(Stop()):
+        for event in WritingChapters(self.memory, self.llm).run(Stop()):
             if isinstance(event, Notice):
                 raise RuntimeError(event.details["error"])
         self.memory.settle_index(60)
@@ -108,7 +108,7 @@ class _Lived:
     def named(self, found: Recollection) -> str:
         """The node that was handed over first: the numbers of the first and the last session under it."""
         if found.chapters:
-            chapters = {one.text_id: one for one in self.memory.tree.chapters()}
+            chapters = {one.text_id: one for one in self.memory.chapters.all()}
             under = sorted(chapters[found.chapters[0].text_id].sessions)
             return f"{under[0]}-{under[-1]}"
         return self._names[found.summaries[0].session_id] if found.summaries else ""
@@ -125,13 +125,13 @@ class _Lived:
     def _live(self, number: int) -> None:
         day, *said, summary = self._sessions[number - 1]
         self.now = _evening(day)
-        session = self.memory.start_session()
+        session = self.memory.sessions.start()
         self._names[session.session_id] = str(number)
         for user, assistant in zip(said[::2], said[1::2], strict=True):
             started = self.now.isoformat()
             self.now += timedelta(minutes=2)
-            self.memory.store_round(session.session_id, user, assistant, started, "stop")
-        self.memory.archive(session.session_id, summary, {}, open_next=False)
+            self.memory.rounds.store(session.session_id, user, assistant, started, "stop")
+        self.memory.rounds.save(session.session_id, summary, {}, open_next=False)
 
     def _new_id(self) -> str:
         self._made += 1

@@ -196,8 +196,8 @@ def unfounded_lines(whole: Lived) -> tuple[int, tuple[str, ...]]:
     lines: list[str] = []
     without: list[str] = []
     for image in IMAGES:
-        own = [line.strip() for line in whole.memory.image(image).splitlines() if line.strip()]
-        founded = {one.line.strip() for one in whole.memory.line_evidence(image) if one.turns}
+        own = [line.strip() for line in whole.memory.personas.read(image).splitlines() if line.strip()]
+        founded = {one.line.strip() for one in whole.memory.personas.line_evidence(image) if one.turns}
         lines += own
         without += [f"{image}: {line}" for line in own if line not in founded]
     return len(lines), tuple(without)

@@ -109,7 +109,7 @@ class Asking:
 
     def _searched(self, sought: _Sought) -> Steps:
         """A question is planned whenever anything is remembered and planning is not off."""
-        plan, worth = None, any(self._memory.session_counts())
+        plan, worth = None, any(self._memory.sessions.counts())
         if worth and self._settings.recall_planning != "off":
             plan = self._plan(sought)
         plan = plan or Planned((), (sought.question,))
@@ -150,8 +150,8 @@ class Asking:
 
     def _anything_older(self, session_id: str) -> bool:
         """Whether anything was said that does not stand in the context."""
-        _, rounds = self._memory.session_counts()
-        return rounds > len(self._memory.context(session_id))
+        _, rounds = self._memory.sessions.counts()
+        return rounds > len(self._memory.messages.context(session_id))
 
     # -- asking the model --------------------------------------------------------------------------------------
 

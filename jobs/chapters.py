@@ -28,7 +28,7 @@ from memory import Memory
 from models.chapter_prompts import Material
 from recall.asked_periods import named as days_named
 
-__all__ = ["ChapterEvent", "Chapters", "Grown", "days_named", "full_groups", "shortened"]
+__all__ = ["ChapterEvent", "Grown", "WritingChapters", "days_named", "full_groups", "shortened"]
 
 #: So many calls are made at once; what is left, in a memory that is old when it first gets chapters, comes later.
 _MOST_AT_ONCE = 20
@@ -60,13 +60,13 @@ class _Due:
     past: bool = False
 
 
-class Chapters:
+class WritingChapters:
     """Makes the chapters of one memory."""
 
     def __init__(self, memory: Memory, llm: Llm, *, all_at_once: bool = False) -> None:
         """``all_at_once``: what was brought along waits for no other day."""
         self._memory = memory
-        self._tree = memory.tree
+        self._chapters = memory.chapters
         self._llm = llm
         self._all_at_once = all_at_once
         self._size = llm.settings.group_size
@@ -97,7 +97,7 @@ class Chapters:
         """What is to be made now."""
         if self._llm.describe().standin:
             return
-        left = self._memory.past.left()
+        left = self._memory.imports.left()
         waits = left.resting or left.calls_today >= self._llm.settings.import_calls
         for due in self._ever_due():
             past = self._is_past(due)
@@ -107,15 +107,15 @@ class Chapters:
     def _is_past(self, due: _Due) -> bool:
         """Whether there is nothing in it but sessions that were brought along, and that nobody went on with."""
         names = {one.name for one in due.members}
-        under = {one.text_id: one.children for one in self._tree.chapters()} if due.height > 1 else {}
+        under = {one.text_id: one.children for one in self._chapters.all()} if due.height > 1 else {}
         for _ in range(due.height - 1):
             names = {child for name in names for child in under.get(name, ())}
-        sessions = [] if due.session_id else [self._memory.session(name) for name in names]
+        sessions = [] if due.session_id else [self._memory.sessions.find(name) for name in names]
         return bool(sessions) and all(one is not None and one.door == IMPORT_DOOR for one in sessions)
 
     def _ever_due(self) -> Iterator[_Due]:
         """What is to be made, in this order: what is asked for anew, groups of long sessions, chapters."""
-        for chapter, members in self._tree.asked_for():
+        for chapter, members in self._chapters.due():
             yield _Due(members, chapter.height, chapter.session_id, chapter.text_id)
         for session_id in self._long_sessions():
             yield from self._groups(session_id)
@@ -125,26 +125,26 @@ class Chapters:
     def _groups(self, session_id: str = "") -> Iterator[_Due]:
         """The full groups of each height."""
         for height in self._heights(session_id):
-            for group in full_groups(self._tree.ungrouped(height, session_id), self._size):
+            for group in full_groups(self._chapters.ungrouped(height, session_id), self._size):
                 yield _Due(group, height, session_id)
 
     def _heights(self, session_id: str) -> range:
         """How high chapters are, within a session or over all of them, and one higher."""
-        made = (one.height for one in self._tree.chapters() if one.session_id == session_id)
+        made = (one.height for one in self._chapters.all() if one.session_id == session_id)
         return range(1, max(made, default=0) + 2)
 
     def _long_sessions(self) -> Iterator[str]:
         """The sessions that no call takes whole; a token has a character at least."""
         most = self._size * self._tokens
-        for session_id in self._tree.long_sessions(most):
-            if sum(estimate(turn.text) for turn in self._memory.turns_of(session_id)) > most:
+        for session_id in self._chapters.long_sessions(most):
+            if sum(estimate(turn.text) for turn in self._memory.messages.of_session(session_id)) > most:
                 yield session_id
 
     def _summary(self, session_id: str) -> Iterator[_Due]:
         """The summary of a session that has none, from its highest groups and what is in none of them."""
-        asked = {one.session_id for one in self._memory.renewals() if one.what == "summary"}
-        if self._memory.summary(session_id) is None and session_id not in asked:
-            free = [self._tree.ungrouped(height, session_id) for height in self._heights(session_id)]
+        asked = {one.session_id for one in self._memory.rebuilds.due() if one.what == "summary"}
+        if self._memory.summaries.of(session_id) is None and session_id not in asked:
+            free = [self._chapters.ungrouped(height, session_id) for height in self._heights(session_id)]
             members = sorted((one for each in free for one in each), key=lambda one: one.start)
             if members:
                 yield _Due(members, 0, session_id)
@@ -154,28 +154,28 @@ class Chapters:
     def _made(self, due: _Due, stop: Stop) -> bool:
         """Make one; false where what it is made from changed meanwhile."""
         if due.past:
-            self._memory.past.count_calls(1)
+            self._memory.imports.count_calls(1)
         text = self._text(due, stop)
         stop.check()
         if due.height == 0:
             return self._folded(due, text)
         if due.anew:
-            return self._tree.renew_chapter(due.anew, due.height, due.members, text)
-        return self._tree.add_chapter(due.height, due.members, text, due.session_id)
+            return self._chapters.rebuild(due.anew, due.members, text)
+        return self._chapters.add(due.height, due.members, text, due.session_id)
 
     def _folded(self, due: _Due, text: str) -> bool:
         """Let a long session have its summary; false where it would be made from something else now."""
         with self._memory.in_one_commit():
             if next(self._summary(due.session_id), None) != due:
                 return False
-            rounds = self._memory.rounds(due.session_id)
-            self._memory.fold(due.session_id, rounds[-1].user.round if rounds else 0, text)
+            rounds = self._memory.messages.rounds(due.session_id)
+            self._memory.rounds.compact(due.session_id, rounds[-1].user.round if rounds else 0, text)
         return True
 
     def _text(self, due: _Due, stop: Stop) -> str:
         """What a model makes of it; what it refuses to read is told by how each part begins, so that none is stuck."""
         material: Material = "chapters" if due.height > 1 else "turns" if due.session_id else "summaries"
-        names = names_of_both(self._memory.facts(current=True), self._llm.settings)
+        names = names_of_both(self._memory.facts.all(current=True), self._llm.settings)
         tokens = self._tokens
         while True:
             try:

@@ -69,8 +69,8 @@ class Cleaning:
 
     def keep_up(self, stop: Stop) -> bool:
         """Do all that is due. Returns whether nothing is left for later. Raises Interrupted, StorageError."""
-        self._memory.doors.hide_memories_before(months_before(self._clock(), _MONTHS))
-        whole = all(self._clean(due, stop) for due in self._memory.doors.due_cleanings())
+        self._memory.clients.hide_before(months_before(self._clock(), _MONTHS))
+        whole = all(self._clean(due, stop) for due in self._memory.clients.due_cleanings())
         self._save_silent(stop)
         self._embed(stop)
         return whole
@@ -80,7 +80,7 @@ class Cleaning:
         for session_id, turns in self._turns(due).items():
             if not self._read(session_id, turns, stop):
                 return False
-        self._memory.doors.end_cleaning(due)
+        self._memory.clients.end_cleaning(due)
         return True
 
     def _read(self, session_id: str, turns: set[str], stop: Stop) -> bool:
@@ -95,10 +95,10 @@ class Cleaning:
 
     def _turns(self, due: DueCleaning) -> dict[str, set[str]]:
         """The turns of a stretch that are still there, by session."""
-        rounds = {(turn.session_id, turn.round) for turn in self._memory.turns(due.text_ids)}
+        rounds = {(turn.session_id, turn.round) for turn in self._memory.messages.with_ids(due.text_ids)}
         found: dict[str, set[str]] = defaultdict(set)
         for session_id in {session_id for session_id, _ in rounds}:
-            for turn in self._memory.turns_of(session_id):
+            for turn in self._memory.messages.of_session(session_id):
                 if (session_id, turn.round) in rounds:
                     found[session_id].add(turn.text_id)
         return dict(found)
@@ -107,7 +107,7 @@ class Cleaning:
         """Save the sessions of clients that fell silent, as those of the terminal are; what fails is left for later."""
         after = self._llm.settings.idle_limit
         for session in self._memory.silent_sessions(self._clock(), after, besides=()):
-            if self._memory.doors.held_in([session.session_id]):
+            if self._memory.clients.held_in([session.session_id]):
                 try:
                     deque(Saving(self._memory, self._llm).run(session, stop, open_next=False), maxlen=0)
                 except errors.ModelError as fault:
@@ -116,29 +116,29 @@ class Cleaning:
     def _embed(self, stop: Stop) -> None:
         """Make the vectors that are lacking."""
         model = self._llm.embedder.model
-        lacking = self._memory.doors.memories_without_vector(model)
+        lacking = self._memory.clients.without_vector(model)
         try:
             for at in range(0, len(lacking), _AT_ONCE):
                 stop.check()
-                memories = self._memory.doors.kept_memories(lacking[at : at + _AT_ONCE])
+                memories = self._memory.clients.memories(lacking[at : at + _AT_ONCE])
                 vectors = self._llm.embedder.embed([one.summary for one in memories])
                 made = zip(memories, vectors, strict=True)
                 kept = ((one.number, vector) for one, vector in made if vector is not None)
-                self._memory.doors.keep_memory_vectors(model, kept)
+                self._memory.clients.store_vectors(model, kept)
         except errors.EmbeddingError as fault:
             self._llm.log.warning("memories without vectors", exc_info=fault)
 
 
 def recalled(memory: Memory, llm: Llm, text: str) -> list[KeptMemory]:
     """The memories that matter most for a message, the best first."""
-    importances = memory.doors.memory_importances()
+    importances = memory.clients.importances()
     if not importances:
         return []
     likeness = _by_meaning(memory, llm, text)
     if lacking := [number for number in importances if number not in likeness]:
-        likeness |= shared_words(text, memory.doors.kept_memories(lacking))
+        likeness |= shared_words(text, memory.clients.memories(lacking))
     numbers = best(likeness, importances)
-    found = {one.number: one for one in memory.doors.kept_memories(numbers)}
+    found = {one.number: one for one in memory.clients.memories(numbers)}
     return [found[number] for number in numbers if number in found]
 
 
@@ -148,6 +148,4 @@ def _by_meaning(memory: Memory, llm: Llm, text: str) -> dict[int, float]:
     except errors.EmbeddingError as fault:
         llm.log.warning("recall by words alone", exc_info=fault)
         return {}
-    return (
-        {} if query is None else cosines(query, *memory.doors.memory_vectors(llm.embedder.model, len(query)))
-    )
+    return {} if query is None else cosines(query, *memory.clients.vectors(llm.embedder.model, len(query)))

@@ -24,7 +24,7 @@ from memory import Memory
 
 def ended_sessions(memory: Memory, door: str) -> list[Session]:
     """The sessions of a door that have ended and are not archived yet, oldest first."""
-    return [one for one in memory.doors.active_sessions_of_door(door) if one.end_timestamp is not None]
+    return [one for one in memory.sessions.active(door) if one.end_timestamp is not None]
 
 
 def consolidate(memory: Memory, llm: Llm, door: str, stop: Stop) -> Generator[Notice, None, bool]:
@@ -37,13 +37,13 @@ def consolidate(memory: Memory, llm: Llm, door: str, stop: Stop) -> Generator[No
     while ended := ended_sessions(memory, door):
         if not (yield from _consolidated(memory, llm, ended[0], stop)):
             return False
-    return not memory.renewals()
+    return not memory.rebuilds.due()
 
 
 def _consolidated(memory: Memory, llm: Llm, session: Session, stop: Stop) -> Generator[Notice, None, bool]:
     """One session; false where a model failed to note it, which leaves it ended."""
-    if not memory.turns_of(session.session_id):
-        memory.archive(session.session_id, "", {}, open_next=False)
+    if not memory.messages.of_session(session.session_id):
+        memory.rounds.save(session.session_id, "", {}, open_next=False)
         return True
     if not (yield from _noted(memory, llm, session, stop)):
         return False

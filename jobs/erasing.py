@@ -60,9 +60,9 @@ class Erasing:
 
         Raises StorageError; an erasure that was begun is then finished at the next start.
         """
-        chosen = self._memory.refreshed_scope(chosen)
+        chosen = self._memory.erasure.refreshed(chosen)
         yield Step("erase")
-        found = self._memory.erase(chosen)
+        found = self._memory.erasure.erase(chosen)
         yield TakenOut(found)
         made, begun = [], set[str]()
         for event in renew(self._memory, self._llm, stop):

@@ -70,9 +70,11 @@ class _Copied:
 
     def batches(self) -> Iterator[list[TextRow]]:
         """The texts, some at a time."""
-        summaries = {one.text_id: one for one in self._memory.summaries()}
+        summaries = {one.text_id: one for one in self._memory.summaries.all()}
         for rows in self._memory.index.rows():
-            turns = {turn.text_id: turn for turn in self._memory.turns([row.text_id for row in rows])}
+            turns = {
+                turn.text_id: turn for turn in self._memory.messages.with_ids([row.text_id for row in rows])
+            }
             told = [_of_turn(row, turns[row.text_id]) for row in rows if row.text_id in turns]
             for row in rows:
                 if one := summaries.get(row.text_id):
@@ -143,16 +145,19 @@ def _write_json(path: Path, told: Iterable[MemoryUnit | SessionMemory | LongTerm
 
 def forest_of(memory: Memory, chatbot_id: str, ltm_id: str) -> Forest:
     """The whole memory in MemForest's shapes."""
-    nodes = {node.text_id: node for node in memory.tree.nodes()}
-    sessions = list(reversed(memory.recent_sessions(-1)))
-    said = {one.session_id: list(_units_said(memory.turns_of(one.session_id), nodes)) for one in sessions}
+    nodes = {node.text_id: node for node in memory.chapters.nodes()}
+    sessions = list(reversed(memory.sessions.recent(None)))
+    said = {
+        one.session_id: list(_units_said(memory.messages.of_session(one.session_id), nodes))
+        for one in sessions
+    }
     told = [one for one in sessions if said[one.session_id]]
     above = _units_above(memory, nodes, ltm_id)
     renamed = {old: new.id for old, new in above.items()}
     units = [*above.values(), *(unit for one in told for unit in said[one.session_id])]
     joined = _joined([replace(unit, parent_id=renamed.get(unit.parent_id or "")) for unit in units])
     return Forest(tuple(joined), tuple(_session(one, said) for one in told), _life(
-        told, joined, chatbot_id, ltm_id, memory.tree.rounds_told()
+        told, joined, chatbot_id, ltm_id, memory.chapters.rounds_counted()
     ))  # fmt: skip
 
 
@@ -166,9 +171,9 @@ def _units_said(turns: Sequence[Turn], nodes: Mapping[str, Node]) -> Iterator[Me
 
 def _units_above(memory: Memory, nodes: Mapping[str, Node], ltm_id: str) -> dict[str, MemoryUnit]:
     """What sessions and chapters came to, the life above them all: units by the id of their node."""
-    texts = {one.text_id: one.summary for one in memory.summaries()}
-    texts |= {one.text_id: one.text for one in memory.tree.chapters() if one.text}
-    names = {one.session_id for one in memory.recent_sessions(-1)}
+    texts = {one.text_id: one.summary for one in memory.summaries.all()}
+    texts |= {one.text_id: one.text for one in memory.chapters.all() if one.text}
+    names = {one.session_id for one in memory.sessions.recent(None)}
     found = {
         node.text_id: _unit_above(node, texts[node.text_id], node.name if node.name in names else "", ltm_id)
         for node in sorted(nodes.values(), key=lambda node: (-node.rank, node.place or 0))

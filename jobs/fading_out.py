@@ -20,7 +20,7 @@ class Fading:
     """Lets memories of one person fade, or erases them with proof, as the settings say."""
 
     def __init__(self, memory: Memory, limit: ForgetLimit) -> None:
-        self._fading = memory.fading
+        self._archive, self._erasure = memory.archive, memory.erasure
         self._memory = memory
         self._limit = limit
 
@@ -32,22 +32,22 @@ class Fading:
     def run(self, stop: Stop) -> list[Notice]:
         """Let go of what has to. Raises StorageError, Interrupted."""
         gone = 0
-        while leaves := self._fading.next(self._limit) if self._limit.most else []:
+        while leaves := self._archive.next(self._limit) if self._limit.most else []:
             stop.check()
             if not (taken := self._let_go(leaves)):
                 break
             gone += taken
         if self._limit.mode == "delete":
-            self._memory.finish_erasing()
+            self._memory.erasure.finish()
         return [Notice(f"fading.{self._limit.mode}", {"memories": gone})] if gone else []
 
     def _let_go(self, leaves: list[Leaf]) -> int:
         """Returns how many went."""
         if self._limit.mode == "fade":
             for start in range(0, len(leaves), _AT_ONCE):
-                self._fading.fade(leaves[start : start + _AT_ONCE])
+                self._archive.archive(leaves[start : start + _AT_ONCE])
             return len(leaves)
-        scopes = self._fading.scopes_of(leaves)
+        scopes = self._erasure.leaves(leaves)
         for chosen in scopes:
-            self._fading.take_out(chosen)
+            self._erasure.take_out(chosen)
         return sum(len(chosen.turns) + len(chosen.sessions) for chosen in scopes)

@@ -54,7 +54,7 @@ class Folding:
 
     def _due(self, session_id: str) -> tuple[Round, ...]:
         """The rounds to fold now."""
-        rounds = self._memory.context(session_id)
+        rounds = self._memory.messages.context(session_id)
         step = self._settings.refresh_every_conv_num
         if len(rounds) > self._settings.max_conv_num or (self.wanted and len(rounds) > 1):
             return rounds[: min(step, len(rounds) - 1)]
@@ -66,15 +66,15 @@ class Folding:
             self._fold(session_id, rounds, stop)
 
     def _fold(self, session_id: str, rounds: tuple[Round, ...], stop: Stop) -> None:
-        before = self._memory.summary(session_id)
+        before = self._memory.summaries.of(session_id)
         text = before.summary if before else ""
         refused: list[Round] = []
-        following = not_withheld(self._memory.context(session_id)[len(rounds) :])
+        following = not_withheld(self._memory.messages.context(session_id)[len(rounds) :])
         if told := not_withheld(rounds):
             language, names = spoken_language(told), self._memory.names()
             text = self._llm.summarise(text, told, language, stop, refused.append, following, names)
         stop.check()
-        self._memory.fold(session_id, rounds[-1].user.round, text)
+        self._memory.rounds.compact(session_id, rounds[-1].user.round, text)
         if refused:
             self.notices.append(left_out(refused))
 

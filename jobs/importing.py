@@ -146,7 +146,7 @@ class Importing:
     """Brings files along into one memory."""
 
     def __init__(self, memory: Memory, at_once: int = _AT_ONCE) -> None:
-        self._past = memory.past
+        self._past = memory.imports
         self._at_once = at_once
 
     def run(

@@ -26,7 +26,7 @@ from llm import Llm
 from memory import Memory
 
 if TYPE_CHECKING:
-    from jobs.chapters import Chapters
+    from jobs.chapters import WritingChapters
     from jobs.fading_out import Fading
     from jobs.noting import Noting
     from jobs.reading_up import ReadingUp
@@ -38,15 +38,15 @@ class _Work:
 
     noting: Noting
     reading: ReadingUp
-    chapters: Chapters
+    chapters: WritingChapters
     fading: Fading
 
 
 def session_to_open(memory: Memory, settings: Settings, now: datetime) -> tuple[Session, bool]:
     """The session to go on in and whether it was there before; a new one when the newest is due to be saved."""
-    session, resumed = memory.resume_or_start()
+    session, resumed = memory.sessions.resume_or_start()
     if resumed and memory.fell_silent(session.session_id, now, settings.idle_limit(session)):
-        return memory.start_session(), False
+        return memory.sessions.start(), False
     return session, resumed
 
 
@@ -84,14 +84,14 @@ class Keeping:
 
     @cached_property
     def _work(self) -> _Work:
-        from jobs.chapters import Chapters
+        from jobs.chapters import WritingChapters
         from jobs.fading_out import Fading
         from jobs.noting import Noting
         from jobs.reading_up import ReadingUp
 
         memory, llm = self._memory, self._llm
         fading = Fading(memory, self._settings.forget_limit)
-        return _Work(Noting(memory, llm), ReadingUp(memory, llm), Chapters(memory, llm), fading)
+        return _Work(Noting(memory, llm), ReadingUp(memory, llm), WritingChapters(memory, llm), fading)
 
     def due(self) -> tuple[Session, ...]:
         """The active sessions but the present one that are to be saved, oldest first."""
@@ -137,10 +137,12 @@ class Keeping:
         if self._llm.describe().standin:
             return
         for session in self._memory.silent_sessions(self._clock(), self._extracted_after, besides=()):
-            unread = self._memory.unread(session.session_id)
+            unread = self._memory.messages.unread(session.session_id)
             if unread and unread[-1].text_id not in self._left:
                 self._extract(session.session_id, stop, all_of_it=True)
-                self._left.update(turn.text_id for turn in self._memory.unread(session.session_id)[-1:])
+                self._left.update(
+                    turn.text_id for turn in self._memory.messages.unread(session.session_id)[-1:]
+                )
 
     def _extracted_after(self, session: Session) -> timedelta:
         """How long a session is idle before its facts are extracted; those of other programs wait to be saved."""

@@ -136,7 +136,9 @@ class Noting:
     def _next(self, session_id: str, *, all_of_it: bool, only: Container[str] | None = None) -> list[Turn]:
         """The turns of the next window; none when it is not full and need not be read yet."""
         size = self._llm.settings.window_size
-        unread = [turn for turn in self._memory.unread(session_id) if only is None or turn.text_id in only]
+        unread = [
+            turn for turn in self._memory.messages.unread(session_id) if only is None or turn.text_id in only
+        ]
         if all_of_it:
             return unread[:size]
         window = [turn for turn in unread[:size] if turn.folded]
@@ -144,7 +146,7 @@ class Noting:
 
     def _read(self, turns: list[Turn], stop: Stop) -> Generator[Notice, None, Noted | None]:
         """One window, from its turns to what is learned of it; None when its turns went meanwhile."""
-        known = self._memory.facts(current=True)
+        known = self._memory.facts.all(current=True)
         work = _Work(turns, self._before(turns[0]), known, names_of_both(known, self._llm.settings))
         try:
             checked = self._checked(work, stop)
@@ -158,7 +160,7 @@ class Noting:
         relations = tuple(one for one in checked.relations if one.fact in kept)
         learned = Learned(work.window, checked.notes, outcome.facts, relations, outcome.changes)
         contradicted = tuple(self._contradicted(learned))
-        if not self._memory.learn(learned):
+        if not self._memory.facts.learn(learned):
             return None
         self._log.info(
             "window %s: %d notes, %d facts, %d changes; rejected: %s; ignored: %s",
@@ -171,7 +173,7 @@ class Noting:
 
     def _before(self, first: Turn) -> list[Turn]:
         """The turns right before a window, as far as a model may be told of them."""
-        said = self._memory.turns_of(first.session_id)
+        said = self._memory.messages.of_session(first.session_id)
         told = [turn for turn in said if not turn.withheld and not turn.standin]
         return [turn for turn in told if turn.position < first.position][-_BEFORE:]
 
@@ -198,16 +200,16 @@ class Noting:
                 raise _HopelessError(_UNREADABLE) from fault
             raise
         told = _with_own_subjects(work, drafts.notes)
-        checked = grounded(told, work.turns, work.before, work.names, self._memory.new_text_id)
-        if self._memory.past.was_imported(work.turns[0].session_id):
+        checked = grounded(told, work.turns, work.before, work.names, self._memory.facts.new_text_id)
+        if self._memory.imports.was_imported(work.turns[0].session_id):
             checked = _of_others_assistant(checked)
         checked.rejected.update(drafts.rejected)
         return checked
 
     def _is_hopeless(self, work: _Work) -> bool:
         """Count a reply without any JSON; whether there were too many of them."""
-        tries = 1 + int(self._memory.kept_reply(work.window.name, "unreadable", work.digest) or 0)
-        self._memory.keep_reply(work.window.name, "unreadable", work.digest, str(tries))
+        tries = 1 + int(self._memory.facts.kept_reply(work.window.name, "unreadable", work.digest) or 0)
+        self._memory.facts.keep_reply(work.window.name, "unreadable", work.digest, str(tries))
         return tries >= _MOST_TRIES
 
     def _compared(self, work: _Work, checked: Checked, stop: Stop) -> Outcome:
@@ -234,27 +236,27 @@ class Noting:
         """All that holds now, and what once stood in the slots of new facts."""
         if not new:
             return []
-        found = [*work.known, *self._memory.facts_in_slots(fact.slot for fact in new)]
+        found = [*work.known, *self._memory.facts.in_slots(fact.slot for fact in new)]
         return list({fact.text_id: fact for fact in found}.values())
 
     def _asked(
         self, work: _Work, stage: str, base: str, ask: Callable[[], str], read: Callable[[str], _Read]
     ) -> _Read:
         """What a reply says: the one that is kept, or a new one, which is kept before anything is done with it."""
-        kept = self._memory.kept_reply(work.window.name, stage, base)
+        kept = self._memory.facts.kept_reply(work.window.name, stage, base)
         if kept is not None:
             return read(kept)
         self.calls += 1
         reply = ask()
         found = read(reply)
-        self._memory.keep_reply(work.window.name, stage, base, reply)
+        self._memory.facts.keep_reply(work.window.name, stage, base, reply)
         return found
 
     def _contradicted(self, learned: Learned) -> Iterator[Notice]:
         """The companion's own statements that a new one takes back, with both."""
         new = {fact.text_id: fact for fact in learned.facts}
         taken = [one for one in learned.changes if one.verdict in _TAKES_BACK and one.by in new]
-        known = {fact.text_id: fact for fact in self._memory.facts_with_ids([one.fact for one in taken])}
+        known = {fact.text_id: fact for fact in self._memory.facts.with_ids([one.fact for one in taken])}
         for one in taken:
             before = known.get(one.fact)
             if before is not None and before.about == "companion":

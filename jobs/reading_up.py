@@ -24,7 +24,7 @@ from jobs.noting import Noted, Noting
 from jobs.renewing import Renewed, Renewing, renew
 from llm import Llm
 from memory import Memory
-from storage.past import Past
+from storage.imports import Imports
 
 #: So many tokens of talk go into one call for a summary.
 _TOKENS_A_CALL = 8_000
@@ -46,7 +46,7 @@ class ReadingUp:
     def __init__(self, memory: Memory, llm: Llm) -> None:
         self._memory = memory
         self._llm = llm
-        self._past = memory.past
+        self._past = memory.imports
 
     def run(self, stop: Stop) -> Iterator[Notice | ReadUp]:
         """Read one session after another, as far as the calls of today reach. Raises Interrupted, StorageError."""
@@ -88,7 +88,7 @@ class ReadingUp:
             try:
                 event = next(reading)
             except StopIteration as end:
-                return bool(end.value) or not self._memory.unread(session_id)
+                return bool(end.value) or not self._memory.messages.unread(session_id)
             finally:
                 self._past.count_calls(noting.calls - counted)
                 counted = noting.calls
@@ -112,11 +112,11 @@ class ReadingUp:
 
     def _put_into_image(self, session_id: str, stop: Stop) -> Generator[Notice, None, bool]:
         """What of the session belongs into the image of the person."""
-        if not self._memory.notes_of(session_id):
+        if not self._memory.facts.notes_of(session_id):
             return True
         if self._allowed < 1:
             return False
-        self._past.ask_for_image(session_id)
+        self._past.ask_for_persona(session_id)
         self._past.count_calls(1)
         for event in renew(self._memory, self._llm, stop):
             if isinstance(event, Notice):
@@ -127,7 +127,7 @@ class ReadingUp:
 
 
 def summarise_next(
-    past: Past,
+    past: Imports,
     llm: Llm,
     session_id: str,
     stop: Stop,

@@ -47,7 +47,7 @@ def renew(memory: Memory, llm: Llm, stop: Stop) -> Iterator[RenewEvent]:
 
     Nothing is done, and no model is asked, where nothing is noted. Raises StorageError.
     """
-    waiting = memory.renewals()
+    waiting = memory.rebuilds.due()
     summaries = [noted for noted in waiting if noted.what == "summary"]
     parts = [part for image in IMAGES for part in _by_session(image, waiting)]
     of = len(summaries) + len(parts)
@@ -80,11 +80,11 @@ def _by_session(image: Image, waiting: Sequence[Renewal]) -> list[tuple[Image, s
 
 def _summary_anew(memory: Memory, llm: Llm, noted: Renewal, stop: Stop) -> Iterator[RenewEvent]:
     """A summary of the rounds of a session that have left its context, as far as they are still there."""
-    folded = [spoken for spoken in memory.rounds(noted.session_id) if spoken.user.folded]
+    folded = [spoken for spoken in memory.messages.rounds(noted.session_id) if spoken.user.folded]
     text = ""
     if told := not_withheld(folded):
         text = yield from _summary_of(llm, told, memory.names(), stop)
-    if memory.make_summary_anew(noted, text, folded[-1].user.round if folded else 0) and text:
+    if memory.rounds.rebuild_summary(noted, text, folded[-1].user.round if folded else 0) and text:
         yield Renewed("summary")
 
 
@@ -109,13 +109,13 @@ def _image_anew(
     """
     if not (yield from Noting(memory, llm).run(session_id, stop, all_of_it=True)):
         return False
-    waiting = [one for one in memory.renewals() if (one.what, one.session_id) == (image, session_id)]
-    base = memory.newest_image(image)
-    made = before = ImageDraft(base.text if base else "", tuple(memory.line_evidence(image)))
+    waiting = [one for one in memory.rebuilds.due() if (one.what, one.session_id) == (image, session_id)]
+    base = memory.personas.newest(image)
+    made = before = ImageDraft(base.text if base else "", tuple(memory.personas.line_evidence(image)))
     updating = Updating(memory, llm)
     if material := updating.material(image, session_id):
         made = yield from updating.updated(made, material, stop)
     stop.check()
-    if memory.make_image_anew(waiting, base, made) and made.text != before.text:
+    if memory.personas.rebuild(waiting, base, made) and made.text != before.text:
         yield Renewed(image)
     return True

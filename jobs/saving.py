@@ -74,7 +74,7 @@ class Saving:
 
         Raises ModelError or Interrupted: the session stays active and the stages that are done are kept.
         """
-        if not self._memory.turns_of(session.session_id):
+        if not self._memory.messages.of_session(session.session_id):
             yield NothingToSave()
             return
         yield from self._made_anew(stop)
@@ -84,14 +84,14 @@ class Saving:
         yield Stage("archive", done=False)
         stop.check()
         changes = tuple(self._changes(session.session_id, made))
-        opened = self._memory.archive(
+        opened = self._memory.rounds.save(
             session.session_id,
             summary,
             {change.image: draft for change, draft in changes},
             waiting=[image for image in IMAGES if image not in made],
             open_next=open_next,
         )
-        archived = self._memory.session(session.session_id)
+        archived = self._memory.sessions.find(session.session_id)
         assert archived is not None
         yield Stage("archive", done=True)
         yield from contradicted
@@ -106,8 +106,8 @@ class Saving:
 
     def _summary(self, session_id: str, stop: Stop) -> Generator[SaveEvent, None, str]:
         yield Stage("summary", done=False)
-        context = not_withheld(self._memory.context(session_id))
-        before = self._memory.summary(session_id)
+        context = not_withheld(self._memory.messages.context(session_id))
+        before = self._memory.summaries.of(session_id)
         so_far = before.summary if before else ""
         base = _digest(so_far, *(turn.text for spoken in context for turn in (spoken.user, spoken.assistant)))
         summary = self._kept(session_id, "summary", base)
@@ -135,7 +135,7 @@ class Saving:
             else:
                 yield event
         yield Stage("notes", done=True)
-        return not self._memory.unread(session_id), contradicted
+        return not self._memory.messages.unread(session_id), contradicted
 
     def _images(
         self, session_id: str, stop: Stop, *, all_noted: bool
@@ -154,7 +154,7 @@ class Saving:
         self, session_id: str, image: Image, updating: Updating, stop: Stop
     ) -> Generator[SaveEvent, None, bool]:
         """Keep what an image becomes. Returns whether that could be done."""
-        text, lines = self._memory.image(image), self._memory.line_evidence(image)
+        text, lines = self._memory.personas.read(image), self._memory.personas.line_evidence(image)
         draft, material = ImageDraft(text, tuple(lines)), updating.material(image, session_id)
         base = _digest(text, *material.told)
         if self._kept(session_id, image, base) is not None:
@@ -171,15 +171,15 @@ class Saving:
 
     def _changes(self, session_id: str, made: Sequence[Image]) -> Iterator[tuple[ImageChange, ImageDraft]]:
         """What these images become; one that was edited since its stage keeps the edit."""
-        stages = self._memory.stages(session_id)
+        stages = self._memory.rounds.steps(session_id)
         for image in made:
-            before, kept = self._memory.image(image), json.loads(stages[image])
+            before, kept = self._memory.personas.read(image), json.loads(stages[image])
             draft = _draft(json.loads(kept["text"]))
             if kept["of"] == _digest(before) and draft.text != before:
                 yield ImageChange(image, before, draft.text), draft
 
     def _kept(self, session_id: str, stage: str, base: str) -> str | None:
-        raw = self._memory.stages(session_id).get(stage)
+        raw = self._memory.rounds.steps(session_id).get(stage)
         if raw is None:
             return None
         kept = json.loads(raw)
@@ -188,7 +188,7 @@ class Saving:
     def _keep(self, session_id: str, stage: str, base: str, result: str, of: str = "") -> None:
         """Keep what a stage made. ``of`` tells the image that it was made of."""
         kept = {"base": base, "text": result, "of": of}
-        self._memory.keep_stage(session_id, stage, json.dumps(kept, ensure_ascii=False))
+        self._memory.rounds.keep_step(session_id, stage, json.dumps(kept, ensure_ascii=False))
 
 
 def _draft(kept: Mapping[str, Any]) -> ImageDraft:

@@ -64,12 +64,12 @@ class Undoing:
 
     def put_right(self, fact: str, new: NewFact | None) -> None:
         """Let a person decide about a fact: it never was, and ``new`` is so instead, or nothing."""
-        if self._memory.put_right(fact, new):
+        if self._memory.facts.put_right(fact, new):
             self.done.append(Decision(fact))
 
     def keep_fact(self, fact: str, kept: bool) -> None:
         """Let a person decide whether a fact is kept."""
-        if self._memory.keep_fact(fact, kept):
+        if self._memory.facts.keep(fact, kept):
             self.done.append(Decision(fact))
 
     def reset(self, session_id: str, unwritten: list[Round] | None) -> int:
@@ -79,7 +79,7 @@ class Undoing:
             gone = len(unwritten)
             unwritten.clear()
             return gone
-        removed = self._memory.reset(session_id)
+        removed = self._memory.rounds.reset(session_id)
         self.done += [removed] if removed.turns else []
         return len(removed.rounds)
 
@@ -98,10 +98,9 @@ class Undoing:
             return len(rounds)
         if (saved := self._undo_save(session_id)) is not None:
             return saved
-        rounds = self._memory.context(session_id)[-count:]
-        gone = self._memory.undo(session_id, count)
+        rounds = self._memory.rounds.undo(session_id, count)
         self._keep(rounds)
-        return gone
+        return len(rounds)
 
     def _keep(self, rounds: tuple[Round, ...]) -> None:
         """Keep what was taken back; where nothing was, what was taken back before is still the last."""
@@ -114,27 +113,29 @@ class Undoing:
         if unwritten is not None:
             unwritten.extend(rounds)
         elif rounds:
-            self._memory.redo(rounds)
+            self._memory.rounds.redo(rounds)
         return rounds
 
     def _undo_done(self, done: Removed | Decision) -> Undone | None:
         """Take back a reset or a decision; None for a decision about a fact that is gone since."""
         if isinstance(done, Removed):
-            self._memory.put_back(done)
+            self._memory.rounds.put_back(done)
             return len(done.rounds)
-        facts = self._memory.facts_with_ids([done.fact]) if self._memory.undo_decision(done.fact) else []
+        facts = (
+            self._memory.facts.with_ids([done.fact]) if self._memory.facts.undo_decision(done.fact) else []
+        )
         return DecisionUndone(facts[0]) if facts else None
 
     def _undo_save(self, present: str) -> SaveUndone | None:
         """Take back the save that opened this session; None when there is none, or anything was said or done since."""
         memory = self._memory
-        saved = memory.last_save(present)
+        saved = memory.saves.last(present)
         if saved is None:
             return None
-        known, images = memory.known_counts(), {image: memory.image(image) for image in IMAGES}
-        session = memory.undo_save(saved, present)
+        known, images = memory.facts.counts(), {image: memory.personas.read(image) for image in IMAGES}
+        session = memory.rounds.undo_save(saved, present)
         if session is None:
             return None
-        left = memory.known_counts()
-        changed = tuple(image for image in IMAGES if memory.image(image) != images[image])
+        left = memory.facts.counts()
+        changed = tuple(image for image in IMAGES if memory.personas.read(image) != images[image])
         return SaveUndone(session, changed, known.notes - left.notes, known.facts - left.facts)

@@ -73,17 +73,17 @@ class Updating:
 
     @cached_property
     def _known(self) -> list[Fact]:
-        return self._memory.facts()
+        return self._memory.facts.all()
 
     def material(self, image: Image, session_id: str) -> Material:
         """What of a session concerns an image and holds still."""
-        found = self._memory.notes_of(session_id)
-        facts = _by_note(self._memory.facts_of_turns(_turns_of(found)).values())
+        found = self._memory.facts.notes_of(session_id)
+        facts = _by_note(self._memory.facts.of_turns(_turns_of(found)).values())
         notes = [note for note in found if image in self._concerned(note, facts[note.text_id])]
         own = [fact for each in facts.values() for fact in each]
         changes = [one for one in self._changed(own) if _BELONGS[one.known.about] == image]
         rests = [*_turns_of(notes), *(turn for one in changes if one.by for turn in one.by.turns)]
-        turns = self._memory.turns(list(dict.fromkeys(rests)))
+        turns = self._memory.messages.with_ids(list(dict.fromkeys(rests)))
         return Material(image, tuple(notes), tuple(changes), tuple(turns), tuple(own))
 
     def _concerned(self, note: Note, own: Sequence[Fact]) -> set[Image]:
@@ -94,18 +94,18 @@ class Updating:
         """
         if told := own or self._said_again(note):
             return {_BELONGS[fact.about] for fact in told if fact.current}
-        roles = {turn.role for turn in self._memory.turns(note.turns)}
+        roles = {turn.role for turn in self._memory.messages.with_ids(note.turns)}
         return {"self" if roles == {"assistant"} else "user"}
 
     def _said_again(self, note: Note) -> list[Fact]:
-        times = {turn.timestamp for turn in self._memory.turns(note.turns)}
+        times = {turn.timestamp for turn in self._memory.messages.with_ids(note.turns)}
         return [fact for when, fact in self._confirmed if when in times]
 
     @cached_property
     def _confirmed(self) -> list[tuple[str, Fact]]:
         """The known facts that were said again, each with the time of the turn that did."""
         again = [fact for fact in self._known if fact.seen != fact.said]
-        history = [(event, fact) for fact in again for event in self._memory.history(fact.text_id)]
+        history = [(event, fact) for fact in again for event in self._memory.facts.history(fact.text_id)]
         return [(event.when, fact) for event, fact in history if event.what == "confirmed"]
 
     def _changed(self, by: Sequence[Fact]) -> Iterable[Changed]:
@@ -119,12 +119,12 @@ class Updating:
 
     def _change(self, known: Fact) -> Change:
         """What the fact that took its place did to a known one."""
-        done = [event for event in self._memory.history(known.text_id) if event.by == known.replaced_by]
+        done = [event for event in self._memory.facts.history(known.text_id) if event.by == known.replaced_by]
         verdict = _DONE.get(done[-1].what, "changes") if done else "changes"
         return Change(known.text_id, verdict, known.until or known.seen, known.replaced_by)
 
     def _doubted(self, known: Fact, new: Mapping[str, Fact]) -> Iterable[Changed]:
-        for event in self._memory.history(known.text_id):
+        for event in self._memory.facts.history(known.text_id):
             if event.what == "doubted" and event.by in new:
                 change = Change(known.text_id, "doubts", event.when, event.by)
                 yield Changed(change, known, new[event.by])
@@ -167,7 +167,7 @@ class Updating:
             current.lines,
             found.operations,
             material.turns,
-            self._memory.pins(material.image),
+            self._memory.personas.pins(material.image),
             language,
             self._llm.settings.image_tokens,
             self._llm.clock().date(),
@@ -190,7 +190,7 @@ class Updating:
         own = telling(" ".join((*names.person, *names.companion)))
         return concerned(
             current.lines,
-            self._memory.facts_of_turns(rests),
+            self._memory.facts.of_turns(rests),
             (*material.facts, *(by for _, by in changes)),
             changes,
             own,

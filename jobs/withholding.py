@@ -28,11 +28,11 @@ def meant_by(memory: Memory, plea: Plea, session_id: str, before: Sequence[Round
 
 def _older(memory: Memory, part: str, session_id: str) -> tuple[Round, ...]:
     """The rounds of older sessions that hold what was named; none where it is too many."""
-    most = max(_FEW, memory.session_counts()[1] // _ONE_IN)
+    most = max(_FEW, memory.sessions.counts()[1] // _ONE_IN)
     # A round has two turns, and one more than all of them tells that there are too many.
     found = memory.search(part, RecallLimits(0, 2 * most + 1, 0)).turns
     told = sorted({turn.session_id for turn in found} - {session_id})
     if len(found) > 2 * most:
         return ()
-    rounds = tuple(one for each in told for one in holding(part, not_withheld(memory.rounds(each))))
+    rounds = tuple(one for each in told for one in holding(part, not_withheld(memory.messages.rounds(each))))
     return rounds if len(rounds) <= most else ()

@@ -16,7 +16,7 @@ from recall.weights import SENTENCE_MODEL
 
 if TYPE_CHECKING:
     from domain.vectors import Vector
-    from storage.store import SessionStore
+    from storage.repositories import Repositories
 
 #: The built-in embedder's vectors have this many dimensions.
 DIMENSION = 1024
@@ -174,12 +174,12 @@ def summary_key(summary: Summary) -> str:
     return f"{_date(summary.timestamp, summary.summary)}: {_cut(summary.summary, _OWN)}"
 
 
-def key_in(store: SessionStore, text_id: str, model: str) -> str | None:
+def key_in(store: Repositories, text_id: str, model: str) -> str | None:
     """The text that is embedded for what is stored under this id; None where nothing is, or it is withheld."""
-    if turns := store.turns_with_ids([text_id]):
-        before = store.before(turns[0], TURNS_BEFORE)[::-1]
+    if turns := store.messages.with_ids([text_id]):
+        before = store.messages.before(turns[0], TURNS_BEFORE)[::-1]
         return None if turns[0].withheld else turn_key(turns[0], before, style_for(model))
-    summaries = store.summaries_with_ids([text_id])
+    summaries = store.summaries.with_ids([text_id])
     return summary_key(summaries[0]) if summaries else None
 
 

@@ -13,9 +13,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from domain.fading import FadedText
 from domain.languages import estimate, is_unspaced
 from domain.recollection import RecalledTurn, RecallLimits, Recollection, Why
 from domain.records import PREFIX, Turn
@@ -29,7 +28,8 @@ from recall.selection import ENTRY, FRAME, RECORD
 if TYPE_CHECKING:
     import numpy as np
 
-    from storage.store import Postings, WordStore
+    from storage.repositories import Repositories
+    from storage.sqlite.words import Postings
 
 #: A word is rare while so few turns hold it, or this share of all.
 _RARE, _RARE_SHARE = 12, 0.02
@@ -44,18 +44,6 @@ _LONGEST, MARK, LEGEND = 400, 14, 60
 #: So many turns that seem to fit are read word by word.
 _READ_CLOSELY = 100
 _OF_THAT_DAY = "@day"
-
-
-class FadedStore(Protocol):
-    """What has faded."""
-
-    def faded_texts(self) -> Iterator[list[FadedText]]:
-        """The texts of all archived messages, in batches."""
-        ...
-
-    def turns(self, seqs: Sequence[int]) -> list[Turn]:
-        """The messages with these numbers."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +72,9 @@ class FadedMemories:
     >>> faded.beside(found, ["Where did we see the zeppelin?"], now, limits, session_id)
     """
 
-    def __init__(self, store: FadedStore, lexicon: WordStore) -> None:
-        self._store = store
-        self._lexicon = lexicon
+    def __init__(self, of: Repositories) -> None:
+        self._of = of
+        self._words = of.index.words
 
     def beside(
         self,
@@ -130,14 +118,14 @@ class FadedMemories:
 
     def _rare(self, terms: Sequence[str]) -> list[str]:
         """Those that stand in few turns, or in none that can be found."""
-        total = self._lexicon.rows("turn")
+        total = self._words.rows("turn")
         cap = max(_RARE, int(total * _RARE_SHARE))
-        postings = self._lexicon.postings("turn", terms, cap) if terms else {}
+        postings = self._words.postings("turn", terms, cap) if terms else {}
         return [term for term in terms if term in postings and len(postings[term].seqs) <= cap]
 
     def _weights(self, terms: Sequence[str]) -> dict[str, float]:
-        total = self._lexicon.rows("turn")
-        postings = self._lexicon.postings("turn", terms, total + 1) if terms else {}
+        total = self._words.rows("turn")
+        postings = self._words.postings("turn", terms, total + 1) if terms else {}
         return dict(zip(terms, rarity(_sizes(terms, postings), max(total, 1)).tolist(), strict=True))
 
     def _hits(self, sought: _Sought, session_id: str, most: int = _MOST) -> list[RecalledTurn]:
@@ -152,7 +140,7 @@ class FadedMemories:
         pieces = {term: words.beginnings(term) for term in sought.rare}
         alike: dict[frozenset[str], deque[int]] = defaultdict(lambda: deque(maxlen=_READ_CLOSELY))
         counts = Counter[str]()
-        for texts in self._store.faded_texts():
+        for texts in self._of.archive.texts():
             for one in texts:
                 folded = words.folded(one.text)
                 seems = {term for term, each in pieces.items() if any(piece in folded for piece in each)}
@@ -161,7 +149,7 @@ class FadedMemories:
                     counts.update(seems)
                     alike[frozenset(seems)].append(one.seq)
         best = sorted(alike, key=lambda seems: -sum(1.0 / counts[one] for one in seems))
-        return self._store.turns([seq for seems in best for seq in alike[seems]][:_READ_CLOSELY])
+        return self._of.messages.numbered([seq for seems in best for seq in alike[seems]][:_READ_CLOSELY])
 
 
 def _days(read: questions.Question) -> Period | None:

@@ -33,7 +33,7 @@ from recall.turn_table import TurnTable
 
 if TYPE_CHECKING:
     from domain.vectors import Embed, Vector, VectorIndex
-    from storage.store import Archive, WordStore
+    from storage.repositories import Repositories
 
 #: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
 _FEW = 150
@@ -227,21 +227,19 @@ class Finder:
 
     def __init__(
         self,
-        lexicon: WordStore,
+        archive: Repositories,
         vectors: VectorIndex | None,
-        archive: Archive,
         log: logging.Logger,
         weigh: ranking.Weigh = ranking.weigh,
         slots_asked: SlotsAsked = lambda _: (),
     ) -> None:
         self.weigh = weigh
         self._slots_asked = slots_asked
-        self._lexicon = lexicon
         self._vectors = vectors
         self._archive = archive
         self._log = log
         self._table: TurnTable | None = None
-        self._fadings = 0
+        self._generation = 0
         self._background: dict[bool, list[Vector]] = {}
         self._vector_of = lru_cache(_HELD)(HashedEmbedder().vector)
         self._lock = Lock()
@@ -273,7 +271,7 @@ class Finder:
             return Recollection(queries=tuple(queries))
         asked = _apart(said, recent, now.date()) if apart else _asked(said, recent, now.date())
         table, unseen = self._known(), Hidden(session_id, hidden)
-        search = Search(self._lexicon, self._vectors, self._archive, table, unseen, self._log)
+        search = Search(self._archive, self._vectors, table, unseen, self._log)
         vectors = self._embedded([each.text for each in asked], embed, search.missing)
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
         ranked = [
@@ -290,7 +288,7 @@ class Finder:
         parts = (self._archive, table, search, self.weigh, limits.tokens)
         if stretch := Stretches(*parts).asked(said[-1], now.date()) if asked[-1].of_a_whole else None:
             kept, limits = stretch.within(ranked), stretch.left(limits)
-        present = self._archive.session_number(session_id)
+        present = self._archive.sessions.number_of(session_id)
         known = KnownFacts(self._archive, session_id, hidden, self._slots_asked, now.date().isoformat())
         held = [(each.searched.asked.text, each.searched.facts) for each in kept]
         facts = known.answering(said if apart else said[-1:], held)
@@ -302,7 +300,7 @@ class Finder:
 
     def search(self, text: str, limits: RecallLimits) -> Recollection:
         """The memories that hold the words of ``text``, and no others; empty when nobody ever said them."""
-        return word_search.search(self._lexicon, self._archive, text, limits)
+        return word_search.search(self._archive, text, limits)
 
     def warm(self) -> None:
         """Read where all turns stand, so that the first question does not wait for it."""
@@ -311,10 +309,10 @@ class Finder:
     def _known(self) -> TurnTable:
         """The table, with what was stored since the last question."""
         with self._lock:
-            if self._fadings != self._archive.fadings():
-                self._table, self._fadings = None, self._archive.fadings()
+            if self._generation != self._archive.messages.generation():
+                self._table, self._generation = None, self._archive.messages.generation()
             table = self._table = self._table or TurnTable()
-            while new := self._archive.after(table.last_seq, _AT_ONCE):
+            while new := self._archive.messages.rows_after(table.last_seq, _AT_ONCE):
                 table.extend(new)
             return table.snapshot()
 
@@ -332,7 +330,7 @@ class Finder:
         """Whether the likeliest turns are like the question at all."""
         asked, evidence = found.searched.asked, found.searched.evidence
         best = found.ranked.turns.argsort()[::-1][:_LOOKED_AT]
-        likely = self._archive.turns(evidence.seqs[best].tolist())
+        likely = self._archive.messages.numbered(evidence.seqs[best].tolist())
         mine = self._vector_of(asked.text[-_CONTEXT:])
         others = [self._vector_of(turn_key(turn, ())[:_READ]) for turn in likely]
         alike = [float(mine @ other) for other in others if mine is not None and other is not None]

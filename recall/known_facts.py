@@ -22,8 +22,8 @@ from recall.words import terms
 from storage.image_lines import pieces
 
 if TYPE_CHECKING:
-    from storage.fact_store import FactStore
-    from storage.store import Archive
+    from storage.facts import Facts
+    from storage.repositories import Repositories
 
 #: A fact answers when it holds so much of a question's weight in rare words, and so much of what the best one holds.
 _ANSWERS, _OF_BEST = 0.45, 0.7
@@ -51,7 +51,7 @@ class KnownFacts:
 
     def __init__(
         self,
-        archive: Archive,
+        archive: Repositories,
         session_id: str,
         hidden: Collection[int] | None,
         slots_asked: SlotsAsked,
@@ -62,7 +62,7 @@ class KnownFacts:
         self._hidden = hidden
         self._slots_asked = slots_asked
         self._today = today
-        self._any = archive.rows("fact") > 0
+        self._any = archive.index.words.rows("fact") > 0
         self._in_context: frozenset[str] = frozenset()
         self.newer: frozenset[str] = frozenset()
 
@@ -78,11 +78,11 @@ class KnownFacts:
             return []
         held = _held(searches)
         slots = {slot for question in questions for slot in self._slots_asked(question)}
-        asked_for = {fact.number: fact for fact in self._archive.facts_in_slots(slots)}
+        asked_for = {fact.number: fact for fact in self._archive.facts.in_slots(slots)}
         best = max((why.score for why in held.values()), default=0.0)
         enough = [number for number, why in held.items() if why.score >= max(_ANSWERS, best * _OF_BEST)]
         others = [number for number in enough if number not in asked_for]
-        facts = [*asked_for.values(), *self._archive.facts_numbered(others[:_LOOKED_AT])]
+        facts = [*asked_for.values(), *self._archive.facts.numbered(others[:_LOOKED_AT])]
         self._in_context = self._standing_in_context(facts)
         current = [fact for fact in facts if fact.current and not self.is_told(fact, ())]
         current.sort(key=lambda fact: _rank(fact, fact.number in asked_for, held), reverse=True)
@@ -104,7 +104,7 @@ class KnownFacts:
         """
         if not self._any or not turns:
             return {}
-        resting = self._archive.facts_of_turns(sorted({*(one.text_id for one in turns), *answered.values()}))
+        resting = self._archive.facts.of_turns(sorted({*(one.text_id for one in turns), *answered.values()}))
         told_again = {
             one.text_id: repeated(one.words, resting.get(answered[one.text_id], ()))
             for one in turns
@@ -124,9 +124,15 @@ class KnownFacts:
             if len(fact.turns) > 1 and not touches(one.words, fact)
         }
         seqs = (
-            self._archive.seqs_of(sorted({turn for _, fact in named for turn in fact.turns})) if named else {}
+            self._archive.messages.numbers_of(sorted({turn for _, fact in named for turn in fact.turns}))
+            if named
+            else {}
         )
-        said = {one.text_id: one.words for one in self._archive.turns(list(seqs.values()))} if seqs else {}
+        said = (
+            {one.text_id: one.words for one in self._archive.messages.numbered(list(seqs.values()))}
+            if seqs
+            else {}
+        )
         left = {
             (one, fact)
             for one, fact in named
@@ -141,7 +147,7 @@ class KnownFacts:
         """What became of what is repeated of their sessions in these texts, by session."""
         if not self._any or not summaries:
             return {}
-        told = self._archive.facts_of_sessions(sorted(summaries))
+        told = self._archive.facts.of_sessions(sorted(summaries))
         return self._marked({one: ([], repeated(summaries[one], facts)) for one, facts in told.items()})
 
     def _marked(
@@ -150,7 +156,9 @@ class KnownFacts:
         """The marks of texts of which facts were drawn, and that repeat others; which fact is meant is told where a
         text has several, or need not be about the one alone.
         """
-        later = took_over(self._archive, [fact for own, others in told.values() for fact in (*own, *others)])
+        later = took_over(
+            self._archive.facts, [fact for own, others in told.values() for fact in (*own, *others)]
+        )
         found = {
             name: marks_of(
                 dict.fromkeys((*own, *others)), later, self._today, named=len(own) > 1 or bool(others)
@@ -161,15 +169,17 @@ class KnownFacts:
 
     def _standing_in_context(self, facts: Sequence[Fact]) -> frozenset[str]:
         """The turns of these facts that stand in the context anyway."""
-        seqs = self._archive.seqs_of(list(dict.fromkeys(turn for fact in facts for turn in fact.turns)))
+        seqs = self._archive.messages.numbers_of(
+            list(dict.fromkeys(turn for fact in facts for turn in fact.turns))
+        )
         if self._hidden is not None:
             return frozenset(turn for turn, seq in seqs.items() if seq in self._hidden)
-        said = self._archive.turns(list(seqs.values()))
+        said = self._archive.messages.numbered(list(seqs.values()))
         return frozenset(turn.text_id for turn in said if turn.session_id == self._session_id)
 
     def _newer(self, facts: Sequence[Fact]) -> frozenset[str]:
         """The ids of those that took the place of another."""
-        told = self._archive.facts_in_slots({fact.slot for fact in facts})
+        told = self._archive.facts.in_slots({fact.slot for fact in facts})
         return frozenset(fact.replaced_by for fact in told if fact.replaced_by)
 
 
@@ -240,12 +250,12 @@ def touches(text: str, fact: Fact) -> bool:
     return not _words(text).isdisjoint(_words(fact.value))
 
 
-def took_over(store: FactStore, facts: Iterable[Fact]) -> dict[str, Fact]:
+def took_over(store: Facts, facts: Iterable[Fact]) -> dict[str, Fact]:
     """By its id each fact that took the place of another, as it is called now."""
     found: dict[str, Fact] = {}
     for _ in range(_REPLACED):
         wanted = {fact.replaced_by for fact in (*facts, *found.values())} - found.keys() - {""}
-        new = store.facts_with_ids(sorted(wanted)) if wanted else []
+        new = store.with_ids(sorted(wanted)) if wanted else []
         if not new:
             break
         found |= {fact.text_id: fact for fact in new}
@@ -293,9 +303,9 @@ def planned_for(fact: Fact, today: str) -> str:
     return (fact.start or fact.end) if over else ""
 
 
-def marks_of_lines(lines: Sequence[LineEvidence], store: FactStore) -> dict[str, tuple[FactMark, ...]]:
+def marks_of_lines(lines: Sequence[LineEvidence], store: Facts) -> dict[str, tuple[FactMark, ...]]:
     """What became of what lines of an image tell, by line; one of which all still holds is left out."""
-    resting = store.facts_of_turns(sorted({turn for line in lines for turn in line.turns}))
+    resting = store.of_turns(sorted({turn for line in lines for turn in line.turns}))
     past = {fact: _words(fact.value) for each in resting.values() for fact in each if _is_past(fact)}
     told = {line: _told_in(line, resting, past) for line in lines}
     later = took_over(store, {fact for facts in told.values() for fact in facts})
@@ -337,7 +347,7 @@ def _born(text: str) -> frozenset[str]:
     return frozenset(year for found in _BORN.findall(text) for year in found if year)
 
 
-def _is_known_to(line: LineEvidence, fact: Fact, later: Mapping[str, Fact], store: FactStore) -> bool:
+def _is_known_to(line: LineEvidence, fact: Fact, later: Mapping[str, Fact], store: Facts) -> bool:
     """Whether a line was written knowing what became of a fact: told as over, or resting on what did it as well."""
     if fact.until and not (fact.replaced_by or fact.corrected):
         return fact.until == fact.end
@@ -352,10 +362,10 @@ def _is_told(cause: Fact, line: LineEvidence) -> bool:
     return not set(cause.turns).isdisjoint(line.turns)
 
 
-def _doubting(fact: Fact, store: FactStore) -> list[Fact]:
+def _doubting(fact: Fact, store: Facts) -> list[Fact]:
     """The facts that made one doubtful."""
     events = store.history(fact.text_id) if fact.doubtful_since else []
-    return store.facts_with_ids([event.by for event in events if event.what == "doubted"])
+    return store.with_ids([event.by for event in events if event.what == "doubted"])
 
 
 def _last(fact: Fact, later: Mapping[str, Fact]) -> Fact | None:

@@ -143,7 +143,7 @@ class Others:
         if self._thread:
             self._thread.join(patience)
         if self._held and not (self._thread and self._thread.is_alive()):
-            self._held.store.close()
+            self._held.of.database.close()
 
     def _run(self) -> None:
         try:
@@ -165,8 +165,7 @@ class Others:
 
         embedder = self._own_embedder()
         self._held = HeldTexts(embedder, tokens, lambda one, of: key_in(of, one, embedder.model), self._log)
-        store = self._held.store
-        self._finder = Finder(store, self._held, store, self._log, weigher(lambda: embedder.model))
+        self._finder = Finder(self._held.of, self._held, self._log, weigher(lambda: embedder.model))
         for source in self._sources:
             if not self._stopped.is_set():
                 self._read_one(source, self._held)

@@ -23,8 +23,8 @@ from recall.turn_table import FoundTurns, Pool, TurnTable
 if TYPE_CHECKING:
     from domain.records import Kind
     from domain.vectors import Vector, VectorIndex
-    from storage.sqlite.schema import WordTable
-    from storage.store import Archive, Postings, WordStore
+    from storage.repositories import Repositories
+    from storage.sqlite.words import Postings, WordTable
 
 #: Similarity by id.
 Similarities = Mapping[str, float]
@@ -80,23 +80,22 @@ class Search:
 
     def __init__(
         self,
-        lexicon: WordStore,
+        archive: Repositories,
         vectors: VectorIndex | None,
-        archive: Archive,
         table: TurnTable,
         hidden: Hidden,
         log: logging.Logger,
     ) -> None:
         self.missing: list[MissingPart] = []
-        self._lexicon = lexicon
+        self._words = archive.index.words
         self._vectors = vectors
         self._archive = archive
         self._table = table
         self._hidden = hidden
-        self._present = archive.session_number(hidden.session_id)
+        self._present = archive.sessions.number_of(hidden.session_id)
         self._hidden_rows = self._rows_of(hidden)
         self._read: dict[WordTable, dict[str, Postings]] = {}
-        self._totals = {table: lexicon.rows(table) for table in _SUMMED}
+        self._totals = {table: self._words.rows(table) for table in _SUMMED}
         self._seqs: dict[str, int] = {}
         self._little: dict[int, bool] = {}
         self._log = log
@@ -219,7 +218,7 @@ class Search:
         cap, read = self._cap(len(terms)), self._read.setdefault(table, {})
         try:
             if new := [term for term in terms if term not in read]:
-                read.update(self._lexicon.postings(table, new, cap))
+                read.update(self._words.postings(table, new, cap))
         except errors.StorageError:
             self._fails("words")
             return {}
@@ -240,7 +239,7 @@ class Search:
         seqs, scored = _fitting(self._postings("summary", asked.terms), self._totals["summary"])
         if not len(seqs):
             return None
-        session_of = self._archive.sessions_of_summaries(seqs=seqs.tolist())
+        session_of = self._archive.summaries.sessions_of(seqs=seqs.tolist())
         fits = {session_of.get(seq, -1): score for seq, score in zip(seqs.tolist(), scored, strict=True)}
         fits.pop(-1 if self._present is None else self._present, None)
         return _placed(fits, sessions)
@@ -250,7 +249,7 @@ class Search:
         if not found:
             return None
         return turn_table.best_fact_of_turns(
-            found, self._archive.turns_of_facts(list(found)), self._table.seq[rows]
+            found, self._archive.facts.turns_of(list(found)), self._table.seq[rows]
         )
 
     def _fact_words(self, asked: Question) -> dict[int, float]:
@@ -274,7 +273,7 @@ class Search:
     def _numbered(self, hits: Similarities) -> dict[int, float]:
         """Similarity of the nearest turns by number."""
         new = [text_id for text_id in hits if text_id not in self._seqs]
-        self._seqs |= dict.fromkeys(new, _GONE) | self._archive.seqs_of(new)
+        self._seqs |= dict.fromkeys(new, _GONE) | self._archive.messages.numbers_of(new)
         found = {self._seqs[text_id]: similarity for text_id, similarity in hits.items()}
         found.pop(_GONE, None)
         return found
@@ -283,7 +282,7 @@ class Search:
         """(S,) similarity of each session's summary; the least of those returned for the others."""
         if not hits:
             return None
-        session_of = self._archive.sessions_of_summaries(text_ids=list(hits))
+        session_of = self._archive.summaries.sessions_of(text_ids=list(hits))
         known = {session_of[text_id]: hits[text_id] for text_id in hits if text_id in session_of}
         return _placed(known, sessions, min(hits.values()))
 
@@ -307,7 +306,7 @@ class Search:
         most, length = min(self._table.mean_length, turn_table.LITTLE), self._table.length
         new = [row for row in rows if row not in self._little and length[row] <= most]
         row_of = {int(self._table.seq[row]): row for row in new}
-        for turn in self._archive.turns(list(row_of)) if row_of else ():
+        for turn in self._archive.messages.numbered(list(row_of)) if row_of else ():
             self._little[row_of[turn.seq]] = embedding.says_little(own_words(turn))
         return {row for row in rows if self._little.get(row)}
 

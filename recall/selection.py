@@ -19,7 +19,7 @@ from recall.ranking import Floats, Ranked
 from recall.searching import Searched
 from recall.turn_table import TurnTable
 from recall.words import LONG, excerpt, forms, size_of
-from storage.store import TurnStore
+from storage.repositories import Repositories
 
 #: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
 #: text of one turn in it, or of its summary, and of what stands around all records.
@@ -119,7 +119,7 @@ class Selector:
 
     def __init__(
         self,
-        archive: TurnStore,
+        archive: Repositories,
         table: TurnTable,
         limits: RecallLimits,
         known: KnownFacts,
@@ -220,7 +220,9 @@ class Selector:
     def _read(self, rows: Iterable[int]) -> dict[int, Turn]:
         """The turns of rows, as far as they are still there and say anything."""
         numbers = {row: int(self._table.seq[row]) for row in rows}
-        read = {turn.seq: as_memory(turn) for turn in self._archive.turns(sorted(numbers.values()))}
+        read = {
+            turn.seq: as_memory(turn) for turn in self._archive.messages.numbered(sorted(numbers.values()))
+        }
         return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
 
     def _company(self, row: int, turn: Turn) -> list[int]:
@@ -253,7 +255,7 @@ class Selector:
                 _keep_best(best, int(sessions[at]), _Best(float(scores[at]), found, at))
         best.pop(-1 if self._present is None else self._present, None)
         order = sorted(best, key=lambda session: (-best[session].score, session))[:most]
-        texts = self._archive.summaries(order)
+        texts = self._archive.summaries.of_sessions(order)
         known = [(texts[session], best[session]) for session in order if session in texts]
         read = [_summarised(one, where, searches) for one, where in known[: self._limits.sessions]]
         marks = self._known.marks_of_summaries({one.session_id: one.text for one in read})

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from recall.ranking import Flags, Weigh
     from recall.searching import Search
     from recall.turn_table import TurnTable
-    from storage.store import Archive
+    from storage.repositories import Repositories
 
 #: The share of the budget that chapters may take; tokens around one in a prompt, and of what explains them.
 _SHARE, _CHAPTER, LEGEND = 0.45, 25, 60
@@ -94,7 +94,9 @@ class _Node:
 class Stretches:
     """Finds what covers a stretch in one archive, for one question."""
 
-    def __init__(self, archive: Archive, table: TurnTable, search: Search, weigh: Weigh, tokens: int) -> None:
+    def __init__(
+        self, archive: Repositories, table: TurnTable, search: Search, weigh: Weigh, tokens: int
+    ) -> None:
         self._archive = archive
         self._table = table
         self._search = search
@@ -105,7 +107,7 @@ class Stretches:
         """The stretch that a question wants told; None where it wants none, or nothing covers it."""
         wanted = asked_periods.asked(question, today)
         chapters = (
-            [one for one in self._archive.chapters() if one.text and not one.session_id] if wanted else []
+            [one for one in self._archive.chapters.all() if one.text and not one.session_id] if wanted else []
         )
         if wanted is None or not chapters:
             return None
@@ -148,7 +150,7 @@ class Stretches:
             if np.isin(one.sessions, touched).any():
                 yield _Node(np.isin(session, one.sessions), one)
         if len(touched) <= _MOST * _MOST:
-            with_summary = self._archive.summaries(touched.tolist())
+            with_summary = self._archive.summaries.of_sessions(touched.tolist())
             yield from (_Node(session == number, session=number) for number in with_summary)
 
     # -- when something was ---------------------------------------------------------------------------------------
@@ -167,7 +169,7 @@ class Stretches:
         slots = [
             Slot(_PERSON, name) for pattern, name in _BEGINNINGS if re.search(pattern, event, re.IGNORECASE)
         ]
-        told = self._archive.facts_in_slots(slots) if slots else []
+        told = self._archive.facts.in_slots(slots) if slots else []
         newer = {fact.replaced_by for fact in told if fact.replaced_by}
         return [fact for fact in told if fact.current and fact.text_id in newer]
 

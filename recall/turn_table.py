@@ -24,7 +24,8 @@ from recall.periods import Period, nearest
 from recall.ranking import Flags, Floats, Numbers, from_neighbours, rarity
 
 if TYPE_CHECKING:
-    from storage.store import Postings, TurnRow
+    from storage.messages import TurnRow
+    from storage.sqlite.words import Postings
 
 #: A history of so many turns is looked at whole.
 WHOLE = 3000

@@ -20,8 +20,8 @@ from recall import words
 from recall.ranking import rarity
 
 if TYPE_CHECKING:
-    from storage.sqlite.schema import WordTable
-    from storage.store import Postings, TurnStore, WordStore
+    from storage.repositories import Repositories
+    from storage.sqlite.words import Postings, WordIndex, WordTable
 
 #: The share of what was asked for, by rarity, that a memory must hold.
 _MOST = 0.6
@@ -38,12 +38,12 @@ class _Holding:
     terms: frozenset[str]
 
 
-def search(lexicon: WordStore, archive: TurnStore, text: str, limits: RecallLimits) -> Recollection:
+def search(archive: Repositories, text: str, limits: RecallLimits) -> Recollection:
     """The turns and summaries that hold the words of a text; ``why.words`` has the words as they stand there."""
     terms = _terms(text)
-    by_turn = _holding(lexicon, "turn", terms)
+    by_turn = _holding(archive.index.words, "turn", terms)
     kept = by_turn[: limits.turns]
-    found = {turn.seq: as_memory(turn) for turn in archive.turns(sorted(one.seq for one in kept))}
+    found = {turn.seq: as_memory(turn) for turn in archive.messages.numbered(sorted(one.seq for one in kept))}
     turns = [
         RecalledTurn(
             turn.text_id,
@@ -61,7 +61,7 @@ def search(lexicon: WordStore, archive: TurnStore, text: str, limits: RecallLimi
     ]
     ranked = tuple(turn.text_id for turn in turns)
     oldest_first = tuple(sorted(turns, key=lambda turn: turn.timestamp))
-    summaries = _summaries(lexicon, archive, text, terms, limits.sessions)
+    summaries = _summaries(archive, text, terms, limits.sessions)
     return Recollection(summaries, oldest_first, ranked, (text,), (text,))
 
 
@@ -72,7 +72,7 @@ def _terms(text: str) -> tuple[str, ...]:
     return tuple(pairs) or terms
 
 
-def _holding(lexicon: WordStore, table: WordTable, terms: Sequence[str]) -> list[_Holding]:
+def _holding(lexicon: WordIndex, table: WordTable, terms: Sequence[str]) -> list[_Holding]:
     """The rows that hold what is looked for, best first."""
     total = lexicon.rows(table)
     postings = lexicon.postings(table, terms, total + 1) if terms and total else {}
@@ -101,11 +101,11 @@ def _held(postings: Mapping[str, Postings]) -> dict[int, list[str]]:
 
 
 def _summaries(
-    lexicon: WordStore, archive: TurnStore, text: str, terms: Sequence[str], most: int
+    archive: Repositories, text: str, terms: Sequence[str], most: int
 ) -> tuple[RecalledSummary, ...]:
-    kept = _holding(lexicon, "summary", terms)[:most]
-    session_of = archive.sessions_of_summaries(seqs=[one.seq for one in kept])
-    known = archive.summaries([session_of[one.seq] for one in kept if one.seq in session_of])
+    kept = _holding(archive.index.words, "summary", terms)[:most]
+    session_of = archive.summaries.sessions_of(seqs=[one.seq for one in kept])
+    known = archive.summaries.of_sessions([session_of[one.seq] for one in kept if one.seq in session_of])
     return tuple(
         RecalledSummary(
             summary.text_id,

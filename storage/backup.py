@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -18,9 +17,8 @@ from pathlib import Path
 from domain import errors
 from domain.files import make_private, put_in_place
 from storage.owner import Owner
+from storage.sqlite.copies import copy_database, examine
 from storage.sqlite.database import as_ours
-from storage.sqlite.migrations import refuse_unknown
-from storage.sqlite.shape import refuse_misshapen
 
 _DATABASE = "memory.db"
 
@@ -51,8 +49,8 @@ def copy_of(folder: Path, target: Path, copy: Path) -> None:
     copy.unlink(missing_ok=True)
     make_private(copy)
     with as_ours(source):
-        _copy(source, copy)
-        _examine(copy)
+        copy_database(source, copy)
+        examine(copy)
 
 
 def restore(backup: Path, folder: Path, clock: Callable[[], datetime]) -> Path | None:
@@ -63,7 +61,7 @@ def restore(backup: Path, folder: Path, clock: Callable[[], datetime]) -> Path |
     if not backup.exists():
         raise errors.StorageError("backup.missing", path=str(backup))
     with as_ours(backup):
-        _examine(backup)
+        examine(backup)
     with Owner(folder, clock):
         unfinished = folder / f".{_DATABASE}.restored"
         shutil.copyfile(backup, unfinished)
@@ -98,27 +96,3 @@ def _set_aside(folder: Path) -> Path | None:
         if beside.exists():
             beside.rename(former.with_name(former.name + end))
     return former
-
-
-def _copy(source: Path, target: Path) -> None:
-    connection = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
-    try:
-        refuse_unknown(connection, source)
-        target.unlink()
-        connection.execute("VACUUM INTO ?", (str(target),))
-        make_private(target)
-    finally:
-        connection.close()
-
-
-def _examine(path: Path) -> None:
-    """Refuse what is no whole memory. Raises Damaged or NewerSchema."""
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    try:
-        refuse_unknown(connection, path)
-        found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
-        if found != ["ok"] or not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
-            raise errors.Damaged(path=str(path), reason=found[0] if found != ["ok"] else "empty")
-        refuse_misshapen(connection, path, whole=True)
-    finally:
-        connection.close()

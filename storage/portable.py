@@ -24,8 +24,8 @@ from domain import errors
 from domain.files import make_private, put_in_place, storage_error, write_file
 from storage.backup import copy_of, lay_in_place
 from storage.owner import Owner
-from storage.sqlite import migrations
-from storage.sqlite.database import as_ours, newborn
+from storage.sqlite import schema
+from storage.sqlite.database import as_ours
 from storage.sqlite.plain_rows import PlainRow, fill, plain_rows, tables_told
 
 FORMAT, VERSION = "old-friend", 1
@@ -57,7 +57,7 @@ def write_portable(folder: Path, target: Path, clock: Callable[[], datetime]) ->
 
 
 def _write(connection: sqlite3.Connection, file: TextIO, now: datetime) -> int:
-    head = {"format": FORMAT, "version": VERSION, "schema": migrations.version_of(connection)}
+    head = {"format": FORMAT, "version": VERSION, "schema": schema.version_of(connection)}
     head["written"] = now.isoformat(timespec="seconds")
     file.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "tables": {')
     written = 0
@@ -72,21 +72,21 @@ def _write(connection: sqlite3.Connection, file: TextIO, now: datetime) -> int:
 
 
 def restore_portable(
-    schema: int, rows: Iterable[tuple[str, PlainRow]], folder: Path, clock: Callable[[], datetime]
+    version: int, rows: Iterable[tuple[str, PlainRow]], folder: Path, clock: Callable[[], datetime]
 ) -> Path | None:
     """Make a memory from rows, each with the name of its table, and put it in the place of what is there.
 
-    ``schema`` is that of the document. Returns where the former database lies now, None where there was none. Words are
-    made anew when it is first opened. Raises DataInUse, Damaged, NewerSchema, DiskFull.
+    ``version`` is that of the document's schema. Returns where the former database lies now, None where there was none.
+    Words are made anew when it is first opened. Raises DataInUse, Damaged, NewerSchema, DiskFull.
     """
-    if not 0 < schema <= len(migrations.STEPS):
-        raise errors.NewerSchema(path=FORMAT, found=schema, known=len(migrations.STEPS))
+    if version != schema.VERSION:
+        raise errors.NewerSchema(path=FORMAT, found=version, known=schema.VERSION)
     with Owner(folder, clock):
         unfinished = folder / ".memory.db.restored"
         try:
             unfinished.unlink(missing_ok=True)
             make_private(unfinished)
-            write_file(unfinished, newborn(migrations.STEPS[:schema]))
+            write_file(unfinished, schema.newborn())
             with as_ours(unfinished):
                 fill(unfinished, rows)
             return lay_in_place(unfinished, folder)

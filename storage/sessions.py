@@ -1,107 +1,236 @@
-"""A session from its beginning to its end, for ``Memory``.
+"""Sessions: which there are, which are active, where each is among the others; and what is in flight in each.
 
-    start_session -> (rounds) -> fold, set_summary -> keep_stage, ... -> archive -> undo_save, or resume, or it stays
-
-Promises: each verb is one commit or nothing; what a save replaced is kept until anything is said or decided after it.
+Order is by ``position``, never by clock: a session may be started before others that there are. Positions are spaced,
+so that something can be put between two of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection
 
-from domain.facts import ImageDraft
-from domain.records import Image, Session
-from storage.forgetting import Forgetting
-from storage.images import image_draft
-from storage.store import NewSummary
+from domain.records import InFlight, Session
+from storage.sqlite.database import Database, Row, Transaction, instant
+from storage.stamp import Stamp
+
+#: Between the positions of two sessions as they are stored one after another.
+SESSION_SPACE = 1 << 20
+#: Sessions that are put between two others one after another are so far apart.
+CLOSE = 1 << 10
+
+_SESSION = (
+    "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position,"
+    " door, door_key FROM session"
+)
+_IN_FLIGHT = "SELECT session_id, timestamp, text, partial FROM in_flight"
 
 
-class SessionVerbs(Forgetting):
-    """The verbs of ``Memory`` for whole sessions."""
+class Sessions:
+    """Reads and writes the tables ``session`` and ``in_flight``. Several sessions may be active.
 
-    def resume_or_start(self) -> tuple[Session, bool]:
-        """The newest active session and whether it was there before; a new one where none is active."""
-        session = self._store.newest_active()
-        return (self.start_session(), False) if session is None else (session, True)
+    >>> session, resumed = sessions.resume_or_start()
+    >>> sessions.recent(10)[0].session_id == session.session_id
+    True
+    """
 
-    def start_session(self, began: str | None = None, *, before: str | None = None) -> Session:
-        """A new active session beside those there are: the last of all, or of an older time, in its place there.
+    def __init__(self, database: Database, stamp: Stamp) -> None:
+        self._database = database
+        self._stamp = stamp
 
-        One right ``before`` another is never gone on with as the newest.
-        """
-        return self._store.start_session(self._session_id(), self._now(), began, before=before)
+    # -- reading -------------------------------------------------------------------------------------------------
 
-    def drop_in_flight(self, session_id: str) -> None:
-        """Forget what was typed in a session and not answered."""
-        self._store.drop_in_flight(session_id)
+    def find(self, session_id: str) -> Session | None:
+        """One session by its id."""
+        return self._first("WHERE session_id = ?", session_id)
 
-    def fold(self, session_id: str, upto: int, summary: str) -> None:
-        """Let the rounds up to ``upto`` leave the context into ``summary``."""
-        self._tell_index(self._store.fold(session_id, upto, self._new_summary(summary)))
+    def number_of(self, session_id: str) -> int | None:
+        """The number of a session; None when there is none."""
+        rows = self._database.run("SELECT number FROM session WHERE session_id = ?", session_id)
+        return int(rows[0][0]) if rows else None
 
-    def set_summary(self, session_id: str, summary: str) -> None:
-        """Put a person's own wording in place of a session's summary."""
-        self._tell_index(self._store.set_summary(session_id, self._new_summary(summary)))
-
-    def keep_stage(self, session_id: str, stage: str, result: str) -> None:
-        """Keep the result of a stage of ``/save``."""
-        self._store.keep_stage(session_id, stage, self._now(), result)
-
-    def archive(
-        self,
-        session_id: str,
-        summary: str,
-        images: Mapping[Image, ImageDraft | str],
-        *,
-        waiting: Sequence[Image] = (),
-        open_next: bool = True,
-    ) -> Session:
-        """Archive a session with its final summary and new images, and open the next one, in one commit.
-
-        Those that are ``waiting`` could not be brought up to date now, and are to be made anew.
-        Of quotations that were found in a memory a reference to it stays. Returns the session that is open.
-        """
-        following = self._session_id() if open_next else None
-        drafts = {image: image_draft(made) for image, made in images.items()}
-        gone = self._store.archive(session_id, self._new_summary(summary), drafts, following, waiting)
-        self._images.publish()
-        self._tell_index(gone)
-        return self._known(following or session_id)
-
-    def resume(self, session_id: str, present: str) -> Session:
-        """Make an archived session active again in place of the present one, which goes if it is empty."""
-        self._store.resume(session_id, present, self._now())
-        return self._known(session_id)
-
-    def undo_save(self, session_id: str, present: str) -> Session | None:
-        """Take a ``/save`` back right after it. Returns the session, active again in place of the empty ``present``.
-
-        Its windows are unlearned, its images are again what they were unless one was edited since, and its context and
-        summary are as before. None, and nothing, when anything was said, or is gone, since.
-        """
-        self._images.publish()
-        gone = self._store.undo_save(session_id, present, self._now())
-        if gone is None:
-            return None
-        self._images.publish()
-        self._tell_index(gone)
-        return self._store.session(session_id)
-
-    def last_save(self, present: str) -> str | None:
-        """The session whose ``/save`` opened the session ``present``, in whatever run of the program.
-
-        None when anything was said, or decided about a fact, since, or what it came to is gone.
-        """
-        return self._store.last_save(present)
-
-    def _session_id(self) -> str:
-        minute = self._clock().isoformat()[:16].replace("-", "").replace(":", "").replace("T", "-")
-        return f"{minute}-{self._new_id()[-6:]}"
-
-    def _known(self, session_id: str) -> Session:
-        session = self._store.session(session_id)
+    def known(self, session_id: str) -> Session:
+        """One session that there is."""
+        session = self.find(session_id)
         assert session is not None
         return session
 
-    def _new_summary(self, text: str) -> NewSummary:
-        return NewSummary(self._new_id(), self._now(), text)
+    def recent(self, limit: int | None = 20, offset: int = 0) -> list[Session]:
+        """Sessions, newest first; all of them without a limit."""
+        if limit is None:
+            return self._all("ORDER BY position DESC")[offset:]
+        return self._all("ORDER BY position DESC LIMIT ? OFFSET ?", limit, offset)
+
+    def counts(self) -> tuple[int, int]:
+        """How many archived sessions, and how many rounds, are remembered."""
+        query = (
+            "SELECT (SELECT count(*) FROM session WHERE status = 'archived'),"
+            " (SELECT count(*) FROM conversation WHERE role = 'user')"
+        )
+        sessions, rounds = self._database.run(query)[0]
+        return int(sessions), int(rounds)
+
+    def newest_active(self) -> Session | None:
+        """The active session of the terminal that comes last; those of clients are none of it."""
+        return self._first("WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1")
+
+    def active(self, door: str | None = None, *, besides: Collection[str] = ()) -> list[Session]:
+        """Every active session, or those of one client, oldest first.
+
+        One of a client that has an ``end_timestamp`` waits to be archived.
+        """
+        found = self._all("WHERE status = 'active' ORDER BY position")
+        return [one for one in found if door in (None, one.door) and one.session_id not in besides]
+
+    def of_door(self, door: str, key: str | None = None) -> list[Session]:
+        """Every session of a client, or those of one of its keys, oldest first."""
+        if key is None:
+            return self._all("WHERE door = ? AND door <> '' ORDER BY position", door)
+        return self._all("WHERE door = ? AND door <> '' AND door_key = ? ORDER BY position", door, key)
+
+    # -- starting and ending -------------------------------------------------------------------------------------
+
+    def resume_or_start(self) -> tuple[Session, bool]:
+        """The newest active session and whether it was there before; a new one where none is active."""
+        session = self.newest_active()
+        return (self.start(), False) if session is None else (session, True)
+
+    def start(
+        self,
+        began: str | None = None,
+        *,
+        before: str | None = None,
+        door: str = "",
+        door_key: str | None = None,
+    ) -> Session:
+        """A new active session: the last of all, or right ``before`` one, or before the first that ``began`` later.
+
+        One of a client, or right before another, is never gone on with as the newest.
+        """
+        with self._database.write() as tx:
+            return self.add(
+                tx,
+                self._stamp.new_session_id(),
+                self._stamp.now(),
+                began,
+                before=before,
+                door=door,
+                door_key=door_key,
+            )
+
+    def start_for(self, door: str, key: str) -> Session:
+        """A new active session that a client has under a key; the terminal never goes on with it on its own."""
+        return self.start(door=door, door_key=key)
+
+    def add(
+        self,
+        tx: Transaction,
+        session_id: str,
+        now: str,
+        began: str | None = None,
+        *,
+        before: str | None = None,
+        door: str = "",
+        door_key: str | None = None,
+    ) -> Session:
+        """The same under a given id, stored at ``now``."""
+        place = None
+        if before:
+            place = self._place_before(tx, "session_id = ?", before)
+        elif began:
+            place = self._place_before(tx, "instant > ?", instant(began))
+        number, start = tx.next("session"), began or now
+        position = self.end_of_all() if place is None else place
+        columns = "session_id, number, start_timestamp, instant, status, stored_at, position, door, door_key"
+        values = (session_id, number, start, instant(start), "active", now, position, door, door_key)
+        tx.do(f"INSERT INTO session ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *values)
+        return Session(session_id, number, start, None, "active", 0, now, position, door, door_key)
+
+    def end(self, session_id: str, ended: str) -> None:
+        """Note that an active session has ended: nobody goes on in it, and it waits to be archived."""
+        with self._database.write() as tx:
+            sql = "UPDATE session SET end_timestamp = ? WHERE session_id = ? AND end_timestamp IS NULL"
+            tx.do(sql, ended, session_id)
+
+    def close(self, tx: Transaction, session_id: str, now: str) -> None:
+        """Archive a session as it is."""
+        tx.do(
+            "UPDATE session SET status = 'archived', end_timestamp = coalesce(end_timestamp, ?) WHERE session_id = ?",
+            now, session_id,
+        )  # fmt: skip
+
+    def reopen(self, tx: Transaction, session_id: str) -> None:
+        """Make a session the terminal's own, and active."""
+        sql = "UPDATE session SET status = 'active', end_timestamp = NULL, door = '' WHERE session_id = ?"
+        tx.do(sql, session_id)
+
+    def count(self, tx: Transaction, session_id: str) -> None:
+        """Note how many rounds of a session are in its context."""
+        tx.do(
+            "UPDATE session SET current_conv_count = (SELECT count(*) FROM conversation c"
+            " WHERE c.session_id = session.session_id AND c.folded = 0 AND c.role = 'user') WHERE session_id = ?",
+            session_id,
+        )
+
+    def end_of_all(self) -> int:
+        """The position behind every session."""
+        return int(self._database.run("SELECT coalesce(max(position), 0) FROM session")[0][0]) + SESSION_SPACE
+
+    def make_room(self, tx: Transaction) -> None:
+        """Space the sessions again, in their order."""
+        rows = self._database.run("SELECT number FROM session ORDER BY position")
+        spaced = [(place * SESSION_SPACE, row["number"]) for place, row in enumerate(rows, start=1)]
+        tx.many("UPDATE session SET position = ? WHERE number = ?", spaced)
+
+    def _place_before(self, tx: Transaction, which: str, value: object) -> int | None:
+        """A free position before the first session of which something is so; None when there is none."""
+        first = f"SELECT min(position) FROM session WHERE {which}"
+        while (after := self._database.run(first, value)[0][0]) is not None:
+            before = self._database.run("SELECT max(position) FROM session WHERE position < ?", after)[0][0]
+            if before is None:
+                return int(after) - SESSION_SPACE
+            if after - before > 1:
+                return int(before + min(CLOSE, (after - before) // 2))
+            self.make_room(tx)
+        return None
+
+    # -- in flight -----------------------------------------------------------------------------------------------
+
+    def in_flight(self, session_id: str) -> InFlight | None:
+        """What was typed in a session and never got its reply."""
+        rows = self._database.run(f"{_IN_FLIGHT} WHERE session_id = ?", session_id)
+        return InFlight(*rows[0]) if rows else None
+
+    def every_in_flight(self) -> list[InFlight]:
+        """The same of all sessions."""
+        return [InFlight(*row) for row in self._database.run(_IN_FLIGHT)]
+
+    def note_in_flight(self, session_id: str, text: str) -> None:
+        """Store what was typed, before anything else is done with it."""
+        with self._database.write() as tx:
+            tx.do(
+                "INSERT INTO in_flight (session_id, timestamp, text, partial) VALUES (?, ?, ?, '')"
+                " ON CONFLICT (session_id) DO UPDATE SET timestamp = excluded.timestamp, text = excluded.text,"
+                " partial = ''",
+                session_id, self._stamp.now(), text,
+            )  # fmt: skip
+
+    def keep_partial(self, session_id: str, partial: str) -> None:
+        """Store how much of the reply to what is in flight has arrived."""
+        with self._database.write() as tx:
+            tx.do("UPDATE in_flight SET partial = ? WHERE session_id = ?", partial, session_id)
+
+    def drop_in_flight(self, session_id: str) -> None:
+        """Remove what is in flight in a session."""
+        with self._database.write() as tx:
+            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    def _all(self, which: str, *values: object) -> list[Session]:
+        return [_session_of(row) for row in self._database.run(f"{_SESSION} {which}", *values)]
+
+    def _first(self, which: str, *values: object) -> Session | None:
+        return next(iter(self._all(which, *values)), None)
+
+
+def _session_of(row: Row) -> Session:
+    return Session(*row)

@@ -84,8 +84,8 @@ def bring(
 def told(memory: Memory) -> list[list[str]]:
     """What was said in each session, in their order in life."""
     found = []
-    for session in reversed(memory.recent_sessions(-1)):
-        if turns := memory.turns_of(session.session_id):
+    for session in reversed(memory.sessions.recent(None)):
+        if turns := memory.messages.of_session(session.session_id):
             found.append([_line(turn) for turn in turns])
     return found
 

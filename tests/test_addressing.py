@@ -36,7 +36,7 @@ def named(home: House, said: str, person: str, companion: str) -> None:
             "n2", spoken, companion, slot=Slot("companion", "name"), attribute="name", about="companion"
         ),
     )
-    assert home.memory.learn(Learned(window_of(spoken), tuple(map(new_note, names)), names))
+    assert home.memory.facts.learn(Learned(window_of(spoken), tuple(map(new_note, names)), names))
 
 
 def shown(server: ScriptedServer) -> str:
@@ -52,10 +52,10 @@ def shown(server: ScriptedServer) -> str:
 )
 def test_once_names_are_known_every_prompt_uses_them(home, server, said, person, companion, language, asked):
     named(home, said, person, companion)
-    home.memory.write_image("user", f"{person}: {said}", "hand")
-    home.memory.write_image("self", f"{companion}.", "hand")
-    home.memory.archive(home.talk.session.session_id, said, {})
-    home.talk.switch_to(home.memory.resume_or_start()[0], resumed=False)
+    home.memory.personas.write("user", f"{person}: {said}", "hand")
+    home.memory.personas.write("self", f"{companion}.", "hand")
+    home.memory.rounds.save(home.talk.session.session_id, said, {})
+    home.talk.switch_to(home.memory.sessions.resume_or_start()[0], resumed=False)
     home.say(asked)
     prompt = shown(server)
     assert f"# {'你所了解的' if language == 'zh' else 'What you know of '}{person}" in prompt
@@ -92,8 +92,8 @@ def test_one_line_in_english_does_not_change_how_a_chinese_speaker_is_addressed(
 
 def test_a_new_session_keeps_the_language_of_the_one_before(home, server):
     home.say("今天我去了海边，晒了一下午太阳。")
-    home.memory.archive(home.talk.session.session_id, "海边。", {})
-    home.talk.switch_to(home.memory.resume_or_start()[0], resumed=False)
+    home.memory.rounds.save(home.talk.session.session_id, "海边。", {})
+    home.talk.switch_to(home.memory.sessions.resume_or_start()[0], resumed=False)
     home.say("Hello there, how are you doing today, my old friend?")
     assert "你是老友，用户的老朋友" in shown(server)
 
@@ -145,8 +145,8 @@ def test_a_reply_of_our_own_export_stays_that_of_the_companion(home):
 def test_what_a_program_stored_is_not_told_as_words_of_the_person(
     home, server, said, asked, speaker, through
 ):
-    session = home.memory.doors.start_door_session(EVENT_DOOR, "")
-    home.memory.doors.store_alone(session.session_id, said, "event")
+    session = home.memory.sessions.start_for(EVENT_DOOR, "")
+    home.memory.rounds.store_alone(session.session_id, said, "event")
     home.say(asked)
     (record,) = [one for one in records(server) if "turns" in one]
     assert record["through"] == through
@@ -155,8 +155,8 @@ def test_what_a_program_stored_is_not_told_as_words_of_the_person(
 
 
 def test_a_chat_in_another_program_says_so_and_its_words_stay_those_of_the_person(home, server):
-    session = home.memory.doors.start_door_session("openai", "k")
-    home.memory.store_round(
+    session = home.memory.sessions.start_for("openai", "k")
+    home.memory.rounds.store(
         session.session_id, "My parrot Kiwi sings opera.", "Lovely.", home.llm.clock().isoformat(), "stop"
     )
     home.say("Which opera does my parrot Kiwi sing?")
@@ -167,8 +167,8 @@ def test_a_chat_in_another_program_says_so_and_its_words_stay_those_of_the_perso
 
 def test_our_own_talk_says_nothing_of_programs(home, server):
     home.say("My parrot Kiwi sings opera.")
-    home.memory.archive(home.talk.session.session_id, "Kiwi.", {})
-    home.talk.switch_to(home.memory.resume_or_start()[0], resumed=False)
+    home.memory.rounds.save(home.talk.session.session_id, "Kiwi.", {})
+    home.talk.switch_to(home.memory.sessions.resume_or_start()[0], resumed=False)
     home.say("Which opera does my parrot Kiwi sing?")
     assert "Kiwi" in shown(server)
     assert "through" not in shown(server)

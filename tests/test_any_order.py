@@ -138,7 +138,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(word=st.sampled_from(WORDS))
     def erase(self, word: str) -> None:
-        list(self.house.talk.erase(self.house.memory.scope_of_words(word), Stop()))
+        list(self.house.talk.erase(self.house.memory.erasure.words(word), Stop()))
         for session in self.sessions:
             session.replies_alone += session.words.count(word)
             session.said = [said for said in session.said if said[0] != word]
@@ -150,9 +150,13 @@ class AnyOrder(RuleBasedStateMachine):
         if not hasattr(self, "house"):
             return
         memory = self.house.memory
-        sessions = memory.recent_sessions(1000)[::-1]
+        sessions = memory.sessions.recent(1000)[::-1]
         said = [
-            [row.words.split()[2] for row in memory.turns_of(session.session_id) if row.role == "user"]
+            [
+                row.words.split()[2]
+                for row in memory.messages.of_session(session.session_id)
+                if row.role == "user"
+            ]
             for session in sessions
         ]
         assert said == [listed.words for listed in self.sessions]
@@ -163,7 +167,7 @@ class AnyOrder(RuleBasedStateMachine):
         context = [spoken.user.words.split()[2] for spoken in self.house.talk.rounds_in_context()]
         assert context == present[len(present) - len(context) :]
         assert len(context) <= 3
-        summary = memory.summary(sessions[-1].session_id)
+        summary = memory.summaries.of(sessions[-1].session_id)
         folded = present[: len(present) - len(context)]
         assert [part.split()[2] for part in summary.summary.split(" | ")] == folded if summary else not folded
         assert memory.problems() == []

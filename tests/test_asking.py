@@ -318,7 +318,7 @@ def test_a_wish_to_stop_ends_a_planned_turn_and_what_was_said_is_kept(
     with pytest.raises(errors.Interrupted):
         list(home.talk.turn(SEVERAL, stop))
     assert tasks(server) == ["plan"]
-    assert home.memory.in_flight(home.talk.session.session_id).text == SEVERAL
+    assert home.memory.sessions.in_flight(home.talk.session.session_id).text == SEVERAL
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_many_long_rounds_never_make_a_prompt_without_bound(tmp_path, clock, new
     with ScriptedServer() as server, house(tmp_path, server, clock, new_id, log) as full:
         session_id = full.talk.session.session_id
         for _ in range(4):
-            full.memory.store_round(session_id, "w" * 900_000, "Noted.", clock().isoformat(), "stop")
+            full.memory.rounds.store(session_id, "w" * 900_000, "Noted.", clock().isoformat(), "stop")
         server.script("Noted.")
         list(full.talk.turn("w" * 900_000, Stop()))
         sent = [sum(len(message["content"]) for message in chat["messages"]) for chat in server.chats]

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from storage.sqlite.store import SqliteStore
+from storage.store import Store
 
 from domain.facts import Change, ImageDraft, LineEvidence, NewRelation
 from domain.records import ErasureScope, Round
 from recall.words import tokens
-from storage.sqlite.store import SqliteStore
-from storage.store import Store
 from tests.contract.stores import Teller, at
 from tests.contract.test_knowing import finds, learn, learned, new_fact
 from tests.torture.kills import scratch

@@ -28,8 +28,8 @@ def memory(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) 
 
 
 def say(memory: Memory, words: str, session_id: str = "") -> Round:
-    session_id = session_id or memory.resume_or_start()[0].session_id
-    return memory.store_round(session_id, words, "I see.", "2026-03-01T09:00:00+00:00", "stop")
+    session_id = session_id or memory.sessions.resume_or_start()[0].session_id
+    return memory.rounds.store(session_id, words, "I see.", "2026-03-01T09:00:00+00:00", "stop")
 
 
 def live(memory: Memory) -> tuple[Round, Round]:
@@ -44,15 +44,15 @@ def live(memory: Memory) -> tuple[Round, Round]:
     notes = (new_note(home), new_note(kettle))
     relations = (NewRelation("Ann", "met", "Quollish", "secret"),)
     window = window_of(secret, plain)
-    memory.keep_reply(window.name, "notes", "base", "Quokkaberg")
-    assert memory.learn(Learned(window, notes, (home, kettle), relations))
-    memory.keep_reply("of another session", "compare", "base", "Ann met Numbatov.")
+    memory.facts.keep_reply(window.name, "notes", "base", "Quokkaberg")
+    assert memory.facts.learn(Learned(window, notes, (home, kettle), relations))
+    memory.facts.keep_reply("of another session", "compare", "base", "Ann met Numbatov.")
     lines = (
         LineEvidence("Guards a Zyxquint.", (secret.user.text_id, plain.user.text_id)),
         LineEvidence("Has a red kettle.", (plain.user.text_id,)),
     )
     text = "Loves Mondays.\nGuards a Zyxquint.\nHas a red kettle."
-    memory.archive(secret.user.session_id, "They talked of a kettle.", {"user": ImageDraft(text, lines)})
+    memory.rounds.save(secret.user.session_id, "They talked of a kettle.", {"user": ImageDraft(text, lines)})
     return secret, plain
 
 
@@ -68,21 +68,21 @@ def test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file(
     tmp_path: Path, memory: Memory
 ) -> None:
     secret, _ = live(memory)
-    memory.write_image("user", "Loves Mondays.\nGuards a Zyxquint.", "hand")
+    memory.personas.write("user", "Loves Mondays.\nGuards a Zyxquint.", "hand")
     assert traces(tmp_path)
-    scope = memory.scope_of_turn(secret.user.text_id)
+    scope = memory.erasure.turn(secret.user.text_id)
     assert [note.text_id for note in scope.notes] == ["n1"]
     assert [fact.text_id for fact in scope.facts] == ["secret"]
     assert [relation.target for relation in scope.relations] == ["Quollish"]
     assert scope.lines == ("Guards a Zyxquint.",)
     told = {"Of Wombatine.", "Ann met Numbatov.", "Wombatine", "Numbatov", "Quollish", "Guards a Zyxquint."}
     assert told <= set(scope.texts)
-    found = memory.erase(scope)
+    found = memory.erasure.erase(scope)
     assert found.traces == ()
     assert found.searched >= len(told)
     assert traces(tmp_path) == []
-    assert [fact.text_id for fact in memory.facts()] == ["kettle"]
-    assert [version.text for version in memory.image_versions("user")] == [
+    assert [fact.text_id for fact in memory.facts.all()] == ["kettle"]
+    assert [version.text for version in memory.personas.history("user")] == [
         "Loves Mondays.\nHas a red kettle.",
         "Loves Mondays.",
     ]
@@ -91,11 +91,11 @@ def test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file(
 def test_words_that_only_notes_and_facts_hold_are_found_and_go(tmp_path: Path, memory: Memory) -> None:
     secret, _ = live(memory)
     for word, facts in (("quollish", ["secret"]), ("numbatov", []), ("WOMBATINE", [])):
-        scope = memory.scope_of_words(word)
+        scope = memory.erasure.words(word)
         assert (scope.turns, [fact.text_id for fact in scope.facts]) == ((), facts)
-        assert memory.erase(scope).traces == ()
-    assert memory.facts() != []
-    assert memory.notes_of(secret.user.session_id) != []
+        assert memory.erasure.erase(scope).traces == ()
+    assert memory.facts.all() != []
+    assert memory.facts.notes_of(secret.user.session_id) != []
     for word in ("Quollish", "Numbatov", "Wombatine"):
         assert proof.traces([tmp_path], proof.forms(word) | proof.forms(word.lower())) == []
 
@@ -106,33 +106,33 @@ def test_what_others_say_too_is_not_claimed_to_be_gone(memory: Memory) -> None:
         new_fact(name, spoken, "Numbatov", single=False, restatement=f"Ann met Numbatov {name}.", note="")
         for name, spoken in (("once", one), ("twice", two))
     ]
-    assert memory.learn(Learned(window_of(one, two), (), tuple(facts)))
-    found = memory.erase(memory.scope_of_turn(one.user.text_id))
+    assert memory.facts.learn(Learned(window_of(one, two), (), tuple(facts)))
+    found = memory.erasure.erase(memory.erasure.turn(one.user.text_id))
     assert found.traces == ()
     assert found.skipped == 1
 
 
 def test_a_line_that_a_person_pinned_stays_when_what_it_rests_on_goes(memory: Memory) -> None:
     secret, _ = live(memory)
-    memory.pin("user", "Guards a Zyxquint.")
-    memory.erase(memory.scope_of_turn(secret.user.text_id))
-    assert "Guards a Zyxquint." in memory.image("user")
+    memory.personas.pin("user", "Guards a Zyxquint.")
+    memory.erasure.erase(memory.erasure.turn(secret.user.text_id))
+    assert "Guards a Zyxquint." in memory.personas.read("user")
 
 
 def test_a_line_that_rests_on_what_stays_is_not_taken_for_its_words(memory: Memory) -> None:
     one, two = say(memory, "Momo sleeps in the kitchen."), say(memory, "My cat is Momo.")
     lines = (LineEvidence("Momo is the cat.", (two.user.text_id,)),)
-    memory.archive(one.user.session_id, "", {"user": ImageDraft("Momo is the cat.", lines)})
-    memory.erase(memory.scope_of_turn(one.user.text_id))
-    assert memory.image("user") == "Momo is the cat."
+    memory.rounds.save(one.user.session_id, "", {"user": ImageDraft("Momo is the cat.", lines)})
+    memory.erasure.erase(memory.erasure.turn(one.user.text_id))
+    assert memory.personas.read("user") == "Momo is the cat."
 
 
 def withhold(memory: Memory, secret: Round) -> None:
-    memory.withhold([secret.user.text_id])
+    memory.rounds.hide([secret.user.text_id])
 
 
 def reset(memory: Memory, secret: Round) -> None:
-    memory.reset(secret.user.session_id)
+    memory.rounds.reset(secret.user.session_id)
 
 
 @pytest.mark.parametrize("go", [withhold, reset])
@@ -140,11 +140,11 @@ def test_lines_that_rest_on_what_is_withheld_or_cleared_leave_the_image_and_an_e
     memory: Memory, go: Callable[[Memory, Round], None]
 ) -> None:
     secret, plain = live(memory)
-    memory.resume(secret.user.session_id, memory.resume_or_start()[0].session_id)
-    path = memory.image_path("user")
+    memory.rounds.resume(secret.user.session_id, memory.sessions.resume_or_start()[0].session_id)
+    path = memory.personas.path("user")
     path.write_text(path.read_text(encoding="utf-8") + "By hand.\n", encoding="utf-8")
     go(memory, secret)
-    left = memory.image("user").split("\n")
+    left = memory.personas.read("user").split("\n")
     assert "Guards a Zyxquint." not in left
     assert ("Has a red kettle." in left) == (go is withhold)
     assert {"Loves Mondays.", "By hand."} <= set(left)
@@ -153,39 +153,39 @@ def test_lines_that_rest_on_what_is_withheld_or_cleared_leave_the_image_and_an_e
 
 
 def test_lines_of_a_round_that_gets_another_reply_leave_the_image(memory: Memory) -> None:
-    session_id = memory.resume_or_start()[0].session_id
+    session_id = memory.sessions.resume_or_start()[0].session_id
     spoken = say(memory, "I sing.", session_id)
-    memory.archive(
+    memory.rounds.save(
         session_id,
         "",
         {"self": ImageDraft("Sings.\nIs old.", (LineEvidence("Sings.", (spoken.user.text_id,)),))},
     )
-    memory.resume(session_id, memory.resume_or_start()[0].session_id)
-    memory.store_round(session_id, "I dance.", "Ah.", "2026-03-01T09:00:00+00:00", "stop", instead_of=spoken)
-    assert memory.image("self") == "Is old."
+    memory.rounds.resume(session_id, memory.sessions.resume_or_start()[0].session_id)
+    memory.rounds.store(session_id, "I dance.", "Ah.", "2026-03-01T09:00:00+00:00", "stop", instead_of=spoken)
+    assert memory.personas.read("self") == "Is old."
 
 
 def test_a_kept_reply_counts_only_for_what_it_was_made_from(memory: Memory) -> None:
-    memory.keep_reply("window", "notes", "base", "reply")
-    assert memory.kept_replies("window") == {"notes": KeptReply("base", "reply")}
-    assert memory.kept_reply("window", "notes", "base") == "reply"
-    assert memory.kept_reply("window", "notes", "other") is None
-    assert memory.kept_reply("window", "compare", "base") is None
+    memory.facts.keep_reply("window", "notes", "base", "reply")
+    assert memory.facts.kept_replies("window") == {"notes": KeptReply("base", "reply")}
+    assert memory.facts.kept_reply("window", "notes", "base") == "reply"
+    assert memory.facts.kept_reply("window", "notes", "other") is None
+    assert memory.facts.kept_reply("window", "compare", "base") is None
 
 
 def test_a_save_is_taken_back_in_the_files_too_but_never_over_an_edit_by_hand(memory: Memory) -> None:
-    memory.write_image("self", "Old.", "setup")
-    memory.write_image("user", "Ann.", "setup")
-    session_id = memory.resume_or_start()[0].session_id
+    memory.personas.write("self", "Old.", "setup")
+    memory.personas.write("user", "Ann.", "setup")
+    session_id = memory.sessions.resume_or_start()[0].session_id
     say(memory, "Hello.", session_id)
-    opened = memory.archive(session_id, "A greeting.", {"self": "Old. New.", "user": "Ann. New."})
-    memory.image_path("user").write_text("Ann, by hand.", encoding="utf-8")
-    back = memory.undo_save(session_id, opened.session_id)
+    opened = memory.rounds.save(session_id, "A greeting.", {"self": "Old. New.", "user": "Ann. New."})
+    memory.personas.path("user").write_text("Ann, by hand.", encoding="utf-8")
+    back = memory.rounds.undo_save(session_id, opened.session_id)
     assert back is not None
     assert (back.session_id, back.status) == (session_id, "active")
-    assert memory.resume_or_start() == (back, True)
-    assert (memory.image("self"), memory.image("user")) == ("Old.", "Ann, by hand.")
-    assert memory.image_path("self").read_text(encoding="utf-8") == "Old.\n"
-    assert len(memory.context(session_id)) == 1
-    assert memory.summary(session_id) is None
-    assert memory.undo_save(session_id, opened.session_id) is None
+    assert memory.sessions.resume_or_start() == (back, True)
+    assert (memory.personas.read("self"), memory.personas.read("user")) == ("Old.", "Ann, by hand.")
+    assert memory.personas.path("self").read_text(encoding="utf-8") == "Old.\n"
+    assert len(memory.messages.context(session_id)) == 1
+    assert memory.summaries.of(session_id) is None
+    assert memory.rounds.undo_save(session_id, opened.session_id) is None

@@ -82,13 +82,15 @@ def town(tmp_path, clock, new_id) -> Iterator[Town]:
 
 
 def tell(companion: Companion, text: str) -> None:
-    session, _ = companion.memory.resume_or_start()
-    companion.memory.store_round(session.session_id, text, "I see.", session.start_timestamp, "stop")
+    session, _ = companion.memory.sessions.resume_or_start()
+    companion.memory.rounds.store(session.session_id, text, "I see.", session.start_timestamp, "stop")
 
 
 def told(companion: Companion) -> list[str]:
-    session, _ = companion.memory.resume_or_start()
-    return [turn.words for turn in companion.memory.turns_of(session.session_id) if turn.role == "user"]
+    session, _ = companion.memory.sessions.resume_or_start()
+    return [
+        turn.words for turn in companion.memory.messages.of_session(session.session_id) if turn.role == "user"
+    ]
 
 
 def test_what_one_person_said_is_in_no_other_persons_memory(town):
@@ -228,7 +230,7 @@ def test_erasing_in_the_memory_of_me_neither_searches_nor_touches_those_of_other
     town.registry.add_instruction("ann", "Word", "Say Quintessenz often.")
     with town.people.companion(ME) as me:
         tell(me, "My word is Quintessenz.")
-        assert me.memory.erase(me.memory.scope_of_words("Quintessenz")).traces == ()
+        assert me.memory.erasure.erase(me.memory.erasure.words("Quintessenz")).traces == ()
         assert told(me) == []
     with town.people.companion("ann") as ann:
         assert told(ann) == ["The word is Quintessenz."]
@@ -241,7 +243,7 @@ def test_what_erasing_cleans_of_logs_and_histories_is_cleaned_for_every_person(t
     (logs / "debug.log").write_text("The word is Quintessenz.")
     with town.people.companion("ann") as ann:
         tell(ann, "The word is Quintessenz.")
-        proof = ann.memory.erase(ann.memory.scope_of_words("Quintessenz"))
+        proof = ann.memory.erasure.erase(ann.memory.erasure.words("Quintessenz"))
     ((folder, gone),) = town.scrubbing.cleaned
     assert folder == folder_of(town.data_dir, "ann")
     assert gone.held_by(logs / "debug.log")
@@ -264,14 +266,14 @@ def test_an_erasure_that_was_cut_short_is_finished_when_the_memory_is_next_opene
     with town.people.companion("ann") as ann:
         tell(ann, "The word is Quintessenz.")
         until(lambda: not ann.busy)  # a start that is under way would finish it, and keep the memory open
-        ann.memory.eraser.take_out(ann.memory.scope_of_words("Quintessenz"))
-        assert ann.memory.eraser.unfinished()
+        ann.memory.erasure.take_out(ann.memory.erasure.words("Quintessenz"))
+        assert ann.memory.erasure.unfinished()
     for number in range(4):
         with town.people.companion(f"p{number}"):
             pass
     until(lambda: not town.is_open("ann"))
     with town.people.companion("ann") as ann:
-        until(lambda: not ann.memory.eraser.unfinished())
+        until(lambda: not ann.memory.erasure.unfinished())
     assert len(town.scrubbing.cleaned) >= 1
 
 
@@ -288,7 +290,7 @@ def served(tmp_path, clock, new_id) -> Iterator[Town]:
 
 def test_a_conversation_is_kept_with_what_only_it_knows_and_folds_in_the_threads_of_all(served, clock):
     with served.people.companion("ann") as ann:
-        session = ann.memory.start_session()
+        session = ann.memory.sessions.start()
         for number in range(6):
             conversation = ann.conversation(session)
             with ann.turns:
@@ -299,22 +301,22 @@ def test_a_conversation_is_kept_with_what_only_it_knows_and_folds_in_the_threads
         until(lambda: not ann.busy)
         assert len(conversation.rounds_in_context()) <= 4
         assert conversation.redo()
-        sessions = [ann.memory.start_session() for _ in range(40)]
+        sessions = [ann.memory.sessions.start() for _ in range(40)]
         assert [ann.conversation(one).session for one in sessions] == sessions
         assert len(ann._conversations) <= 9
 
 
 def test_a_session_that_fell_silent_is_saved_by_itself_and_one_that_is_talked_in_is_not(served, clock):
     with served.people.companion("ann") as ann:
-        silent, talked_in = ann.memory.start_session(), ann.memory.start_session()
+        silent, talked_in = ann.memory.sessions.start(), ann.memory.sessions.start()
         for one in (silent, talked_in):
             list(ann.conversation(one).turn("I keep bees.", Stop()))
         clock.pass_by(hours=9)
         list(ann.conversation(talked_in).turn("The bees are well.", Stop()))
         ann.keep_silent()
         until(lambda: not ann.busy)
-        assert ann.memory.session(silent.session_id).status == "archived"
-        assert ann.memory.session(talked_in.session_id).status == "active"
+        assert ann.memory.sessions.find(silent.session_id).status == "archived"
+        assert ann.memory.sessions.find(talked_in.session_id).status == "active"
 
 
 def test_a_fault_of_the_disk_in_the_background_keeps_nobody_from_talking(served, clock, monkeypatch) -> None:
@@ -322,15 +324,15 @@ def test_a_fault_of_the_disk_in_the_background_keeps_nobody_from_talking(served,
         raise StorageError
 
     with served.people.companion("ann") as ann, served.people.companion("ben") as ben:
-        session = ann.memory.start_session()
+        session = ann.memory.sessions.start()
         list(ann.conversation(session).turn("I keep bees.", Stop()))
-        silent = ben.memory.start_session()
+        silent = ben.memory.sessions.start()
         list(ben.conversation(silent).turn("I keep hens.", Stop()))
         clock.pass_by(hours=9)
         monkeypatch.setattr(ann.memory, "fell_silent", fail)
         served.people._keep_at = 0.0
         served.people._upkeep.wake()
-        until(lambda: ben.memory.session(silent.session_id).status == "archived")
+        until(lambda: ben.memory.sessions.find(silent.session_id).status == "archived")
         monkeypatch.undo()
         free: list[bool] = []
         another = threading.Thread(target=lambda: free.append(ann.turns.acquire(blocking=False)))

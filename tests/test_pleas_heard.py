@@ -82,7 +82,9 @@ def test_after_the_plea_no_request_of_any_session_holds_what_was_to_be_forgotten
         first.save()
         assert told_since(server, asked) == []
         assert SECRET.search(str(first.rows("conversation")))
-        found = str([first.memory.image(image) for image in ("self", "user")]) + str(first.rows("summary"))
+        found = str([first.memory.personas.read(image) for image in ("self", "user")]) + str(
+            first.rows("summary")
+        )
         assert "Josef borrowed" not in found
         assert "patellar" in found
 
@@ -103,7 +105,7 @@ def test_a_plea_that_stands_alone_withholds_what_was_said_before_it(tmp_path, se
         asked = len(sent(server))
         said(first, "How are you?")
         assert told_since(server, asked) == []
-        assert len(first.memory.withheld()) == 4
+        assert len(first.memory.messages.hidden()) == 4
 
 
 def test_a_plea_that_names_what_it_means_withholds_that_wherever_it_stands_in_the_context(
@@ -148,7 +150,10 @@ def test_a_plea_that_names_its_matter_withholds_what_holds_it_and_leaves_the_rou
         before = first.rows("summary")
         assert bool(before) is folded
         assert said(first, plea)[0].details == {"rounds": 2, "matter": (matter,)}
-        assert [turn.words for turn in first.memory.withheld() if turn.role == "user"] == [secret, plea]
+        assert [turn.words for turn in first.memory.messages.hidden() if turn.role == "user"] == [
+            secret,
+            plea,
+        ]
         assert "gambling" not in str(first.rows("summary"))
         asked = len(sent(server))
         said(first, "How are you?")
@@ -187,7 +192,10 @@ def test_a_plea_that_names_its_matter_withholds_what_older_sessions_hold_of_it_a
         first.save()
         said(first, "I cook lentils every Friday.")
         assert said(first, plea)[0].details == {"rounds": 2, "matter": (matter,)}
-        assert [turn.words for turn in first.memory.withheld() if turn.role == "user"] == [secret, plea]
+        assert [turn.words for turn in first.memory.messages.hidden() if turn.role == "user"] == [
+            secret,
+            plea,
+        ]
         asked = len(sent(server))
         said(first, asked_again)
         first.save()
@@ -206,7 +214,7 @@ def test_a_plea_for_what_was_just_said_leaves_older_sessions_alone(
         first.save()
         said(first, "Josef gave up gambling.")
         assert said(first, f"Please forget what I {lately} about Josef, I mean it.")[0].details["rounds"] == 2
-        told = [turn.words for turn in first.memory.withheld() if turn.role == "user"]
+        told = [turn.words for turn in first.memory.messages.hidden() if turn.role == "user"]
         assert told[0] == "Josef gave up gambling."
 
 
@@ -217,9 +225,9 @@ def test_a_plea_never_takes_what_a_good_part_of_a_life_holds(tmp_path, server, c
         first.save()
         said(first, "Work was grim.")
         said(first, "Please forget everything I told you about work, I mean it.")
-        assert len(first.memory.withheld()) == 4
+        assert len(first.memory.messages.hidden()) == 4
         said(first, "Please forget what I told you about work on day 3, I mean it.")
-        assert 4 < len(first.memory.withheld()) <= 8
+        assert 4 < len(first.memory.messages.hidden()) <= 8
 
 
 def test_what_nobody_asked_to_have_forgotten_is_told_on(tmp_path, server, clock, new_id, log):
@@ -234,7 +242,7 @@ def test_what_is_withheld_can_be_released_and_is_told_and_found_again(tmp_path, 
     with house(tmp_path, server, clock, new_id, log) as first:
         said(first, "My brother Josef has gambling debts.")
         said(first, "Please forget that, I mean it.")
-        first.memory.release([turn.text_id for turn in first.memory.withheld()])
+        first.memory.rounds.unhide([turn.text_id for turn in first.memory.messages.hidden()])
         said(first, "How are you?")
         assert SECRET.search(sent(server)[-1])
         first.save()
@@ -258,11 +266,11 @@ def test_what_is_released_is_told_again_in_the_summary_and_the_chapter_that_were
         first.talk.keep_silent()
         first.talk.background.wait()
         turns = [one["text_id"] for one in first.rows("conversation") if "gambling" in one["text"]]
-        first.memory.withhold(turns)
+        first.memory.rounds.hide(turns)
         first.talk.keep_silent()
         first.talk.background.wait()
         assert not any(SECRET.search(one) for one in drawn(first))
-        first.memory.release(turns)
+        first.memory.rounds.unhide(turns)
         first.talk.keep_silent()
         first.talk.background.wait()
         assert [bool(SECRET.search(one)) for one in drawn(first)].count(True) == 2, "summary and chapter"
@@ -277,12 +285,12 @@ def test_what_is_withheld_can_be_erased_for_good_with_proof(tmp_path, server, cl
         for line in EVENING:
             said(first, line)
         first.save()
-        chosen = first.memory.scope_of_withheld()
+        chosen = first.memory.erasure.hidden()
         assert len(chosen.turns) == 2
         events = list(first.talk.erase(chosen, Stop()))
         assert events[-1].proof.traces == ()
         assert not SECRET.search(str(first.rows("conversation")))
-        assert first.memory.withheld() == []
+        assert first.memory.messages.hidden() == []
 
 
 def test_a_plea_whose_reply_fails_withholds_nothing_and_is_heard_when_it_is_said_again(
@@ -293,10 +301,10 @@ def test_a_plea_whose_reply_fails_withholds_nothing_and_is_heard_when_it_is_said
         server.script(*[status(401)] * 3)
         with pytest.raises(Exception, match="401"):
             said(first, "Please forget that, I mean it.")
-        assert first.memory.withheld() == []
+        assert first.memory.messages.hidden() == []
         server._chats.clear()
         said(first, "Please forget that, I mean it.")
-        assert len(first.memory.withheld()) == 4
+        assert len(first.memory.messages.hidden()) == 4
 
 
 def test_a_plea_is_heard_while_nothing_is_written(tmp_path, server, clock, new_id, log):
@@ -312,10 +320,10 @@ def test_a_plea_is_heard_while_nothing_is_written(tmp_path, server, clock, new_i
 def test_a_plea_and_its_round_are_one_commit(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         said(first, "My brother Josef has gambling debts.")
-        first.memory.withhold = lambda text_ids: 1 / 0
+        first.memory.rounds.hide = lambda text_ids: 1 / 0
         with pytest.raises(ZeroDivisionError):
             said(first, "Please forget that, I mean it.")
-        assert len(not_withheld(first.memory.rounds(first.talk.session.session_id))) == 1
+        assert len(not_withheld(first.memory.messages.rounds(first.talk.session.session_id))) == 1
 
 
 def test_a_session_of_which_all_is_withheld_can_be_saved_and_resumed(tmp_path, server, clock, new_id, log):
@@ -327,7 +335,7 @@ def test_a_session_of_which_all_is_withheld_can_be_saved_and_resumed(tmp_path, s
         archived = first.save().archived
         assert first.rows("summary") == []
         first.talk.switch_to(
-            first.memory.resume(archived.session_id, first.talk.session.session_id), resumed=True
+            first.memory.rounds.resume(archived.session_id, first.talk.session.session_id), resumed=True
         )
         said(first, "How are you?")
         assert told_since(server, asked) == []

@@ -82,9 +82,9 @@ def test_p4_a_failed_model_call_changes_nothing(tmp_path, server, clock, new_id,
             list(first.talk.turn("two", Stop()))
         first.settle()
         assert remembered(first) == before
-        assert first.memory.in_flight(first.talk.session.session_id).text == "two"
+        assert first.memory.sessions.in_flight(first.talk.session.session_id).text == "two"
         assert first.say("two") == "Reply to: two"
-        assert first.memory.in_flight(first.talk.session.session_id) is None
+        assert first.memory.sessions.in_flight(first.talk.session.session_id) is None
 
 
 def test_p4_who_stops_during_recall_is_not_told_what_was_recalled_and_no_model_is_asked(
@@ -117,7 +117,7 @@ def test_p4_who_stops_a_save_before_its_last_step_keeps_the_session_open(
             for event in first.talk.save(stop):
                 if event == Stage("archive", done=False):
                     stop.set()
-        assert first.memory.session(session.session_id).status == "active"
+        assert first.memory.sessions.find(session.session_id).status == "active"
         assert first.save().archived.session_id == session.session_id
 
 
@@ -153,7 +153,7 @@ def test_p3_what_came_before_a_connection_broke_is_kept_as_interrupted_where_som
         assert (notice.key, notice.details["error"].key) == ("turn.broke_off", "model.cut_reply")
         assert (last.reply.text, last.reply.finish) == ("one two", "interrupted")
         assert [row["finish"] for row in first.rows("conversation")] == ["interrupted"] * 2
-        assert first.memory.in_flight(first.talk.session.session_id) is None
+        assert first.memory.sessions.in_flight(first.talk.session.session_id) is None
         list(first.talk.turn("go on", Stop(), again=True, watched=True))
         assert [row["text"] for row in first.rows("conversation")] == ["User: go on", "Assistant: Three."]
 
@@ -207,21 +207,21 @@ def test_p5_a_hand_edit_between_two_tries_of_a_save_wins(tmp_path, server, clock
         mind.answers("user", lambda exchange: (stop.set(), exchange.pause(30)))
         with pytest.raises(errors.Interrupted):
             list(first.talk.save(stop))
-        first.memory.image_path("self").write_text("Edited by hand.", encoding="utf-8")
+        first.memory.personas.path("self").write_text("Edited by hand.", encoding="utf-8")
         mind.answers("user", '{"operations": []}')
         first.save()
-        assert first.memory.image("self") == "Edited by hand.\nself: “I planted a pear tree.”"
+        assert first.memory.personas.read("self") == "Edited by hand.\nself: “I planted a pear tree.”"
 
 
 @pytest.mark.parametrize("reply", ["Ann sings.", "", '{"operations": [{"operation": "drop", "line": 1}]}'])
 def test_p6_no_answer_of_a_model_loses_what_stands_in_an_image(tmp_path, server, clock, new_id, log, reply):
     with house(tmp_path, server, clock, new_id, log) as first:
         long = "Ann has a sister in Lund.\nAnn fears heights.\nAnn sings alto on Thursdays."
-        first.memory.write_image("user", long, "hand")
+        first.memory.personas.write("user", long, "hand")
         first.say("I planted a pear tree.")
         Mind(server).answers("user", reply)
         first.save()
-        assert first.memory.image("user") == long
+        assert first.memory.personas.read("user") == long
 
 
 def test_p9_words_serve_while_the_embedding_server_is_away(tmp_path, server, clock, new_id, log):

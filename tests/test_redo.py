@@ -28,7 +28,7 @@ def home(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) ->
 
 def said(home: House) -> list[str]:
     """What the person said in the present session."""
-    return [spoken.user.words for spoken in home.memory.rounds(home.talk.session.session_id)]
+    return [spoken.user.words for spoken in home.memory.messages.rounds(home.talk.session.session_id)]
 
 
 def test_rounds_summary_words_and_vectors_are_what_they_were(home: House) -> None:
@@ -64,7 +64,7 @@ def test_nothing_comes_back_after_something_else_was_done(home: House, then: str
     if then == "said":
         home.say("it rains")
     elif then == "erased":
-        list(home.talk.erase(home.memory.scope_of_words("bees"), Stop()))
+        list(home.talk.erase(home.memory.erasure.words("bees"), Stop()))
     elif then == "reset":
         home.talk.reset()
     else:

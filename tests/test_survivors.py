@@ -12,6 +12,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from storage.sqlite.store import SqliteStore
+from storage.store import NewTurn
 
 from domain import errors
 from domain.events import TextDelta
@@ -20,8 +22,6 @@ from domain.workers import Stop
 from jobs.renewing import renew
 from jobs.saving import Stage
 from recall.words import tokens
-from storage.sqlite.store import SqliteStore
-from storage.store import NewTurn
 from tests.house import House, Mind, friend, house
 from tests.program import connected, run, stored
 from tests.server import ScriptedServer, redirect, say, status
@@ -91,7 +91,7 @@ def test_p10_what_was_erased_after_a_reset_is_not_brought_back_by_undo(tmp_path,
         first.save()
         first.say(f"Again: {MARKER}.")
         first.talk.reset()
-        list(first.talk.erase(first.memory.scope_of_words(MARKER), Stop()))
+        list(first.talk.erase(first.memory.erasure.words(MARKER), Stop()))
         first.talk.undo()
         assert MARKER not in str(spoken(first))
 
@@ -212,7 +212,7 @@ def test_p18_no_key_is_sent_to_another_port_of_the_same_host(server):
 def test_nothing_of_a_reply_is_written_while_nothing_may_be_written(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         session_id = first.talk.session.session_id
-        first.memory.note_in_flight(session_id, "from before")
+        first.memory.sessions.note_in_flight(session_id, "from before")
         first.talk.set_incognito(True)
         server.script(say("", pieces=[f"{MARKER} ", "one ", "two ", "three."], pause=0.7))
         shown = [each.text for each in first.talk.turn("go on", Stop()) if isinstance(each, TextDelta)]
@@ -225,8 +225,8 @@ def test_p7_an_edit_that_is_made_while_a_save_archives_wins(tmp_path, server, cl
         first.say("I planted a pear tree.")
         for event in first.talk.save(Stop()):
             if event == Stage("archive", done=False):
-                first.memory.image_path("user").write_text("Edited by hand.", encoding="utf-8")
-        assert first.memory.image("user") == "Edited by hand."
+                first.memory.personas.path("user").write_text("Edited by hand.", encoding="utf-8")
+        assert first.memory.personas.read("user") == "Edited by hand."
 
 
 def test_p21_a_save_that_archived_leaves_no_stage_behind(tmp_path, server, clock, new_id, log):
@@ -259,12 +259,12 @@ def test_p20_a_line_of_an_image_goes_with_the_turns_it_was_made_from(tmp_path, s
         first.say(f"My word is {MARKER}.")
         first.say("I planted a pear tree.")
         first.save()
-        assert first.memory.image("user") == "There is a word that counts.\nPlanted a pear tree."
-        chosen = first.memory.scope_of_words(MARKER)
+        assert first.memory.personas.read("user") == "There is a word that counts.\nPlanted a pear tree."
+        chosen = first.memory.erasure.words(MARKER)
         assert "There is a word that counts." in chosen.lines
-        first.memory.erase(first.memory.refreshed_scope(chosen))
-        assert first.memory.image("user") == "Planted a pear tree."
-        assert first.memory.image("self") == "self: “I planted a pear tree.”"
-        assert [noted.what for noted in first.memory.renewals()] == ["summary"]
+        first.memory.erasure.erase(first.memory.erasure.refreshed(chosen))
+        assert first.memory.personas.read("user") == "Planted a pear tree."
+        assert first.memory.personas.read("self") == "self: “I planted a pear tree.”"
+        assert [noted.what for noted in first.memory.rebuilds.due()] == ["summary"]
         list(renew(first.memory, first.llm, Stop()))
-        assert first.memory.renewals() == []
+        assert first.memory.rebuilds.due() == []

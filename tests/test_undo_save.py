@@ -38,14 +38,14 @@ def home(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) ->
 def learn_while_saving(home: House, value: str, *changes: Change) -> None:
     """What a save learns, before its commit."""
     session_id = home.talk.session.session_id
-    home.memory.keep_stage(session_id, "summary", json.dumps({"base": "", "text": ""}))
-    (spoken,) = home.memory.rounds(session_id)
+    home.memory.rounds.keep_step(session_id, "summary", json.dumps({"base": "", "text": ""}))
+    (spoken,) = home.memory.messages.rounds(session_id)
     fact = new_fact(value, spoken, value)
-    assert home.memory.learn(Learned(window_of(spoken), (new_note(fact),), (fact,), (), changes))
+    assert home.memory.facts.learn(Learned(window_of(spoken), (new_note(fact),), (fact,), (), changes))
 
 
 def current(home: House) -> list[str]:
-    return [fact.value for fact in home.memory.facts(current=True)]
+    return [fact.value for fact in home.memory.facts.all(current=True)]
 
 
 def two_evenings(home: House) -> str:
@@ -62,9 +62,9 @@ def test_undo_right_after_a_save_takes_all_of_it_back(home: House) -> None:
     home.say("I live in Oslo")
     learn_while_saving(home, "Oslo")
     home.save()
-    images = home.memory.image("self"), home.memory.image("user")
+    images = home.memory.personas.read("self"), home.memory.personas.read("user")
     home.say("I moved to Bergen")
-    before = home.memory.rounds(home.talk.session.session_id)
+    before = home.memory.messages.rounds(home.talk.session.session_id)
     learn_while_saving(home, "Bergen", Change("Oslo", "changes", "2026-03-01", "Bergen"))
     saved = home.save()
     changed = tuple(change.image for change in saved.changes)
@@ -76,7 +76,7 @@ def test_undo_right_after_a_save_takes_all_of_it_back(home: House) -> None:
     assert (undone.images, undone.notes, undone.facts) == (changed, 1, 1)
     assert home.talk.session == undone.session
     assert home.talk.rounds_in_context() == before
-    assert (home.memory.image("self"), home.memory.image("user")) == images
+    assert (home.memory.personas.read("self"), home.memory.personas.read("user")) == images
     assert current(home) == ["Oslo"]
     assert home.talk.redo() == ()
     assert home.save().archived.session_id == saved.archived.session_id, "it can be saved again"
@@ -107,7 +107,7 @@ def test_a_save_is_not_taken_back_by_the_next_run_when_something_else_was_done(
     with opened(tmp_path, clock, new_id, log) as first:
         archived = two_evenings(first)
         memory = first.memory
-        (bergen,) = memory.facts(current=True)
+        (bergen,) = memory.facts.all(current=True)
         if then == "said and taken back":
             first.say("it rains")
             assert first.talk.undo() == 1
@@ -116,16 +116,16 @@ def test_a_save_is_not_taken_back_by_the_next_run_when_something_else_was_done(
         elif then == "kept":
             first.talk.undoing.keep_fact(bergen.text_id, kept=True)
         elif then == "erased":
-            list(first.talk.erase(memory.scope_of_words("Oslo"), Stop()))
+            list(first.talk.erase(memory.erasure.words("Oslo"), Stop()))
         elif then == "resumed":
-            oldest = memory.recent_sessions(-1)[-1].session_id
-            memory.resume(oldest, first.talk.session.session_id)
+            oldest = memory.sessions.recent(None)[-1].session_id
+            memory.rounds.resume(oldest, first.talk.session.session_id)
         else:
             first.say("it rains")
             first.save()
     with opened(tmp_path, clock, new_id, log) as later:
         undone = later.talk.undo()
-        kept = later.memory.session(archived)
+        kept = later.memory.sessions.find(archived)
         assert isinstance(undone, SaveUndone) is (then == "saved again")
         assert kept is not None
         assert kept.status == "archived"
@@ -141,7 +141,7 @@ def test_a_save_that_ran_by_itself_is_not_what_undo_takes_back(
     with opened(tmp_path, clock, new_id, log) as later:
         later.talk.keep_silent()
         later.talk._keeping.wait()
-        archived = later.memory.session(silent)
+        archived = later.memory.sessions.find(silent)
         assert archived is not None
         assert archived.status == "archived"
         assert later.talk.undo() == 0
@@ -153,15 +153,15 @@ def test_a_save_is_not_taken_back_after_something_else_was_done(home: House, the
     if then in ("said", "reset"):
         home.say("it rains")
     elif then == "erased":
-        list(home.talk.erase(home.memory.scope_of_words("Oslo"), Stop()))
+        list(home.talk.erase(home.memory.erasure.words("Oslo"), Stop()))
     elif then == "switched":
-        home.talk.switch_to(home.memory.start_session(), resumed=False)
+        home.talk.switch_to(home.memory.sessions.start(), resumed=False)
     else:
-        home.memory.note_in_flight(home.talk.session.session_id, "it")
+        home.memory.sessions.note_in_flight(home.talk.session.session_id, "it")
     if then == "reset":
         assert home.talk.reset() == 1
     assert home.talk.undo() == (1 if then in ("said", "reset") else 0)
-    kept = home.memory.session(archived)
+    kept = home.memory.sessions.find(archived)
     assert kept is not None
     assert kept.status == "archived"
     assert "Bergen" in current(home)
@@ -171,22 +171,22 @@ def test_a_session_tells_what_it_changed_in_what_is_known(home: House) -> None:
     home.say("I live in Oslo")
     learn_while_saving(home, "Oslo")
     first = home.save().archived.session_id
-    assert home.memory.news_of(first) == News(new=1)
+    assert home.memory.facts.news_of(first) == News(new=1)
     assert home.talk.open().news == News(new=1)
     home.say("I moved to Bergen")
     assert not home.talk.open().news, "something was said since"
     learn_while_saving(home, "Bergen", Change("Oslo", "changes", "2026-03-01", "Bergen"))
     second = home.save().archived.session_id
-    assert home.memory.news_of(second) == News(changed=1)
+    assert home.memory.facts.news_of(second) == News(changed=1)
     home.say("I left Bergen for good")
     learn_while_saving(home, "nowhere", Change("Bergen", "ends", "2026-03-02", "nowhere"))
-    assert home.memory.news_of(home.save().archived.session_id) == News(ended=1)
-    assert home.memory.news_of("nobody") == News()
+    assert home.memory.facts.news_of(home.save().archived.session_id) == News(ended=1)
+    assert home.memory.facts.news_of("nobody") == News()
 
 
 def test_counts_are_of_what_is_known_and_of_what_nobody_has_read(home: House) -> None:
     two_evenings(home)
     home.say("it rains")
-    counts = home.memory.known_counts()
+    counts = home.memory.facts.counts()
     assert (counts.notes, counts.current, counts.past, counts.unread) == (2, 1, 1, 2)
     assert counts.facts == 2

@@ -67,7 +67,7 @@ def check(open_house: House, session_id: str, spoken: int) -> None:
     """What must hold after every step."""
     memory = open_house.memory
     turns = [row for row in open_house.rows("conversation") if row["session_id"] == session_id]
-    session = memory.session(session_id)
+    session = memory.sessions.find(session_id)
     assert session is not None
     assert len(turns) == spoken * 2
     assert all(row["text"].startswith(PREFIX[row["role"]]) for row in turns)
@@ -125,12 +125,12 @@ def test_a_week(tmp_path, server, clock, new_id, log):
         assert any("茅以升" in turn.text for turn in sunday.talk.last.recollection.turns)
         present = sunday.talk.session.session_id
         before = {row["text_id"] for row in sunday.rows("conversation") if row["session_id"] != present}
-        images = {image: sunday.memory.image(image) for image in ("self", "user")}
+        images = {image: sunday.memory.personas.read(image) for image in ("self", "user")}
         assert sunday.talk.reset() == 2
         sunday.settle()
         assert {row["text_id"] for row in sunday.rows("conversation")} == before
         assert set(sunday.indexed()) == before | {row["text_id"] for row in sunday.rows("summary")}
-        assert {image: sunday.memory.image(image) for image in ("self", "user")} == images
+        assert {image: sunday.memory.personas.read(image) for image in ("self", "user")} == images
         assert isinstance(list(sunday.talk.save(Stop()))[-1], NothingToSave)
         sunday.say("I am still here.")
     with house(tmp_path, server, clock, new_id, log, **few) as monday:

@@ -69,7 +69,7 @@ def test_a_memory_that_was_written_under_a_wrong_clock_opens_and_finds_it(
         home.say("你还记得昨天和上周我说过什么吗？")
     clock.now = NOW
     with house(tmp_path, server, clock, new_id, log) as home:
-        began = [one.start_timestamp[:4] for one in home.memory.recent_sessions(-1)]
+        began = [one.start_timestamp[:4] for one in home.memory.sessions.recent(None)]
         assert began.count(f"{wrong.year:04}") == 2
         home.say("What is my zeppelin called?")
         found = home.memory.recall(["What is my zeppelin called?"], "other", NOW, RecallLimits(3, 30, 2000))
@@ -90,7 +90,9 @@ def test_a_clock_that_jumps_leaves_everything_in_the_order_in_which_it_was_said(
         for number, clock.now in enumerate(jumps):
             home.say(f"Remark {number} about the zeppelin.")
         said = [
-            turn.words for turn in home.memory.turns_of(home.talk.session.session_id) if turn.role == "user"
+            turn.words
+            for turn in home.memory.messages.of_session(home.talk.session.session_id)
+            if turn.role == "user"
         ]
         assert said == [f"Remark {number} about the zeppelin." for number in range(len(jumps))]
         for number, clock.now in enumerate(jumps):

@@ -170,10 +170,9 @@ def _modules_of_ours() -> Iterator[str]:
 def _make_what_every_run_makes() -> None:
     """The file of a new database, which a process makes once and copies, and the compiled patterns."""
     from domain.text import pattern_of
-    from storage.sqlite.database import newborn
-    from storage.sqlite.migrations import STEPS
+    from storage.sqlite.schema import newborn
 
-    newborn(STEPS)
+    newborn()
     late = type(pattern_of(""))
     for pattern in [one for one in gc.get_objects() if type(one) is late]:
         pattern.search  # noqa: B018

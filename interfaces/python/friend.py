@@ -144,25 +144,21 @@ class Friend:
         memory = self._companion.memory
         with self._companion.turns:
             session = self._open_dialogue()
-            memory.doors.store_alone(session.session_id, told, self._new_id(), said=said)
+            memory.rounds.store_alone(session.session_id, told, self._new_id(), said=said)
 
     def finalize(self) -> None:
         """Draw facts from all dialogues that were added, and archive them. Raises ModelError; it can be done again."""
         companion = self._companion
         with companion.turns, companion.background.paused():
-            for session in companion.memory.doors.active_sessions_of_door(_DIALOGUES):
-                companion.memory.doors.end_session(
-                    session.session_id, self._clock().isoformat(timespec="seconds")
-                )
+            for session in companion.memory.sessions.active(_DIALOGUES):
+                companion.memory.sessions.end(session.session_id, self._clock().isoformat(timespec="seconds"))
             for _ in consolidate(companion.memory, companion.llm, _DIALOGUES, Stop()):
                 pass
 
     def _open_dialogue(self) -> Session:
         memory = self._companion.memory
-        going_on = [
-            one for one in memory.doors.active_sessions_of_door(_DIALOGUES) if one.end_timestamp is None
-        ]
-        return going_on[-1] if going_on else memory.doors.start_door_session(_DIALOGUES, "")
+        going_on = [one for one in memory.sessions.active(_DIALOGUES) if one.end_timestamp is None]
+        return going_on[-1] if going_on else memory.sessions.start_for(_DIALOGUES, "")
 
     def _is_person(self, speaker: str) -> bool:
         return speaker.strip().casefold() in ("", "user", self.settings.user_name.casefold())

@@ -37,7 +37,7 @@ from interfaces.debug_log import DebugLog
 from interfaces.python.embedding_handlers import EmbeddingHandler, ForeignHandler, embedder_of
 from interfaces.python.unit_filters import UnitFilter, passes
 from jobs import exporting
-from jobs.chapters import Chapters
+from jobs.chapters import WritingChapters
 from jobs.importing import READER, YEARS, Brought, Importing, digest_of, teller
 from jobs.reading_up import summarise_next
 from llm import Llm
@@ -127,7 +127,7 @@ class MemorySystem:
             if auto_summarize and self._context:
                 self.summarize_session(self._session)
             if self._number is not None:
-                self._memory.past.end(self._number, 1)
+                self._memory.imports.end(self._number, 1)
         finally:
             self._number = None
             self._opened.close()
@@ -138,7 +138,7 @@ class MemorySystem:
         """Go on in a session, or begin one. Returns its id."""
         wanted = session_id or self._new_id()
         if not _NAME.fullmatch(wanted) or (
-            self._memory.session(wanted) and not self._memory.past.was_imported(wanted)
+            self._memory.sessions.find(wanted) and not self._memory.imports.was_imported(wanted)
         ):
             raise errors.UsageError("memforest.session", given=wanted)
         self.flush_context()
@@ -147,21 +147,21 @@ class MemorySystem:
 
     def remove_session(self, session_id: str) -> None:
         """Erase a session, with all that was made from it, out of every file."""
-        gone = {turn.text_id for turn in self._memory.turns_of(session_id)}
-        self._memory.erase(self._memory.scope_of_session(session_id))
+        gone = {turn.text_id for turn in self._memory.messages.of_session(session_id)}
+        self._memory.erasure.erase(self._memory.erasure.session(session_id))
         self._context = deque(one for one in self._context if one not in gone)
         for one in gone & set(self._stm or ()):
             del self._in_mind[one]
 
     def summarize_session(self, session_id: str) -> MemoryUnit | None:
         """Let the model say what a session came to. Raises ModelError; None where nothing was said in it."""
-        while summarise_next(self._memory.past, self._llm, session_id, Stop()):
+        while summarise_next(self._memory.imports, self._llm, session_id, Stop()):
             pass
         return self._unit(session_id)
 
     def summarize_long_term_memory(self) -> MemoryUnit | None:
         """Let the model make the chapters that are due; the unit above them all, None while there is none."""
-        for _ in Chapters(self._memory, self._llm, all_at_once=True).run(Stop()):
+        for _ in WritingChapters(self._memory, self._llm, all_at_once=True).run(Stop()):
             pass
         return self._unit(self.ltm_id)
 
@@ -196,20 +196,20 @@ class MemorySystem:
 
     def _id_for(self, wanted: str) -> str:
         """That id where it is a plain one, and nothing else has it or had it and is gone; else a new one."""
-        if any(one.session_id == self._session for one in self._memory.turns([wanted])):
+        if any(one.session_id == self._session for one in self._memory.messages.with_ids([wanted])):
             return wanted
         turn = PastTurn(wanted, "user", "", "", 0)
-        gone = self._memory.past.known(PastPiece(f"{_KIND}\n{self._session}", "", False, (turn,)))
-        free = _UNIT.fullmatch(wanted) and not gone and self._memory.tree.node(wanted) is None
+        gone = self._memory.imports.known(PastPiece(f"{_KIND}\n{self._session}", "", False, (turn,)))
+        free = _UNIT.fullmatch(wanted) and not gone and self._memory.chapters.node(wanted) is None
         return wanted if free else self._new_id()
 
     def _store(self, turn: PastTurn) -> None:
-        past = self._memory.past
+        past = self._memory.imports
         if self._number is None:
             name = hashlib.sha256(f"{self.chatbot_id}\n{self.ltm_id}".encode()).hexdigest()
             self._number = past.begin(self.chatbot_id, _KIND, name, READER)
             past.end(self._number, 1)
-        last = [_as_past(one) for one in self._memory.turns_of(self._session)[-1:]]
+        last = [_as_past(one) for one in self._memory.messages.of_session(self._session)[-1:]]
         replies = turn.role == "assistant" and bool(last) and last[0].role == "user"
         told = PastTurn(
             turn.key, turn.role, turn.words, turn.timestamp, 0, turn.speaker, False, replies, turn.text_id
@@ -240,10 +240,10 @@ class MemorySystem:
         self._stm, self._capacity = OrderedDict(), max(1, capacity)
         session_id = restore_session_id
         if session_id == _LATEST:
-            recent = self._memory.recent_sessions(1)
+            recent = self._memory.sessions.recent(1)
             session_id = recent[0].session_id if recent else None
         if session_id:
-            self._keep_in_mind(turn.text_id for turn in self._memory.turns_of(session_id))
+            self._keep_in_mind(turn.text_id for turn in self._memory.messages.of_session(session_id))
 
     def disable_stm(self) -> None:
         """Keep nothing in mind."""
@@ -342,19 +342,19 @@ class MemorySystem:
     def _units(self, ids: Iterable[str]) -> Iterator[MemoryUnit]:
         """The units with these ids that may be told, in this order."""
         for text_id in ids:
-            for turn in self._memory.turns([text_id]):
-                told = [one for one in self._memory.turns_of(turn.session_id) if not one.withheld]
+            for turn in self._memory.messages.with_ids([text_id]):
+                told = [one for one in self._memory.messages.of_session(turn.session_id) if not one.withheld]
                 names = [None, *(one.text_id for one in told), None]
                 if turn.text_id in names:
                     at = names.index(turn.text_id)
-                    node = self._memory.tree.node(turn.text_id)
+                    node = self._memory.chapters.node(turn.text_id)
                     unit = unit_of_turn(turn, node, names[at - 1], names[at + 1])
                     yield replace(unit, parent_id=self._parent(unit))
 
     def _parent(self, unit: MemoryUnit) -> str | None:
         """A session's summary goes by the id of the session, and is no unit while there is none."""
         session_id = unit.group_id or ""
-        summary = self._memory.summary(session_id)
+        summary = self._memory.summaries.of(session_id)
         if summary and unit.parent_id == summary.text_id:
             return session_id
         return unit.parent_id if unit.parent_id != session_id else None

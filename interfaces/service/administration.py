@@ -88,13 +88,13 @@ class Administration:
 
 
 def _stored(memory: Memory) -> Iterator[StoredMemory]:
-    for fact in reversed(memory.facts()):
+    for fact in reversed(memory.facts.all()):
         yield StoredMemory(id=fact.text_id, kind="fact", date=moment(fact.said), text=fact.restatement)
     offset = 0
-    while sessions := memory.recent_sessions(_SESSIONS, offset):
+    while sessions := memory.sessions.recent(_SESSIONS, offset):
         offset += len(sessions)
         for session in sessions:
-            for turn in reversed(memory.turns_of(session.session_id)):
+            for turn in reversed(memory.messages.of_session(session.session_id)):
                 yield StoredMemory(
                     id=turn.text_id, kind=turn.role, date=moment(turn.timestamp), text=turn.words
                 )

@@ -144,9 +144,9 @@ class ChatMemory:
                 asked.named, asked.messages, reply.text, reply.finish, started,
                 standin=companion.llm.describe().standin,
             )  # fmt: skip
-            memory.doors.name_owner(person, asked.instruction)
+            memory.clients.name_owner(person, asked.instruction)
             due = due_rounds(kept.rounds, kept.messages, kept.key)
-            if sum(memory.doors.owe_cleaning(one) for one in due):
+            if sum(memory.clients.owe_cleaning(one) for one in due):
                 self._people.registry.owe(person, asked.instruction)
         return kept.messages
 
@@ -218,7 +218,7 @@ class ChatMemory:
         if instruction not in self._instructions(person, instruction):
             return False
         with self._people.companion(person, instruction) as companion, companion.turns:
-            return companion.memory.doors.hide_memory(number)
+            return companion.memory.clients.hide(number)
 
     def purge(self, person: str, public: int, stop: Stop) -> Erased | None:
         """Erase a memory, the turns it rests on and all that was drawn from them; None when there is none."""
@@ -230,7 +230,7 @@ class ChatMemory:
             companion.turns,
             companion.background.paused(),
         ):
-            chosen = companion.memory.doors.scope_of_memory(number)
+            chosen = companion.memory.erasure.turns(companion.memory.clients.turns_of(number))
             if not chosen:
                 return None
             events = Erasing(companion.memory, companion.llm).run(chosen, stop)
@@ -241,12 +241,12 @@ class ChatMemory:
         before, count = months_before(self._people.clock(), months), 0
         for number in self._instructions(person, instruction):
             with self._people.companion(person, number) as companion:
-                count += companion.memory.doors.hide_memories_before(before)
+                count += companion.memory.clients.hide_before(before)
         return count
 
     def _kept(self, person: str, instruction: int | None) -> list[KeptMemory]:
         with self._people.companion(person, instruction) as companion:
-            return companion.memory.doors.kept_memories()
+            return companion.memory.clients.memories()
 
     def _instructions(self, person: str, instruction: int | None) -> list[int | None]:
         """The companions of a person that have a memory: the one that is named, or all."""
@@ -262,4 +262,4 @@ def _called(companion: Companion, language: Language) -> dict[str, str]:
 
 def _language(companion: Companion, messages: Sequence[Said]) -> Language:
     *before, text = [one.text for one in messages if one.role == "user"] or [""]
-    return language_of_address(companion.memory.image("user"), before[-3:], text)
+    return language_of_address(companion.memory.personas.read("user"), before[-3:], text)

@@ -199,8 +199,8 @@ class HeldHistory:
         key = key_of(named, messages)
         asked, leading = self._read(key, messages)
         digests = {one.digest for one in asked} | {one.reply for one in asked[-2:-1]} | {leading}
-        stored = self._memory.doors.held_rounds(sorted(digests - {""}))
-        ours = self._memory.doors.sessions_of_door(self._door, key) if named else []
+        stored = self._memory.clients.held_rounds(sorted(digests - {""}))
+        ours = self._memory.sessions.of_door(self._door, key) if named else []
         given = bool(ours) or key.startswith("id:")
         sessions = [one.session_id for one in ours][-_SESSIONS:] if given else _likeliest(stored)
         every = self._places(sessions)
@@ -239,19 +239,17 @@ class HeldHistory:
                 raise ValueError("nothing was said")
             for number, known in place.known.items():
                 self._hold(known, place.asked[number].digest)
-            session_id = (
-                place.session_id or self._memory.doors.start_door_session(self._door, place.key).session_id
-            )
+            session_id = place.session_id or self._memory.sessions.start_for(self._door, place.key).session_id
             for one in place.before:
-                spoken = self._memory.store_round(session_id, one.text, one.replies, started, "stop")
+                spoken = self._memory.rounds.store(session_id, one.text, one.replies, started, "stop")
                 self._hold_round(spoken, one.asked, one.replies, place.shift)
             there = self._there(session_id, place.replaced)
             text = there.user.words if there else place.present.text
-            spoken = self._memory.store_round(
+            spoken = self._memory.rounds.store(
                 session_id, text, whole, started, finish, instead_of=there, quoted=quoted, standin=standin
             )
             if place.replaced:
-                self._memory.doors.hold_instead(place.replaced, spoken.user.text_id)
+                self._memory.clients.hold_instead(place.replaced, spoken.user.text_id)
             self._hold_round(spoken, place.present.asked, whole, place.shift)
             self._withhold_what_is_asked(spoken)
             (places,) = self._places([session_id])
@@ -261,7 +259,7 @@ class HeldHistory:
     def withheld(self, named: str | None, messages: Sequence[Said]) -> frozenset[int]:
         """The messages of a request that the person asked to have forgotten, with what was said to them."""
         place = self.find(named, messages)
-        turns = self._memory.turns([one.text_id for one in place.known.values()])
+        turns = self._memory.messages.with_ids([one.text_id for one in place.known.values()])
         hidden = {turn.text_id for turn in turns if turn.withheld}
         starts = [*(one.message for one in place.asked), len(messages)]
         spans = (
@@ -288,20 +286,20 @@ class HeldHistory:
         found, sessions = list[Round](), dict[str, tuple[Round, ...]]()
         while row and len(found) < _ROUNDS:
             session_id, text_id = row.session_id, row.text_id
-            rounds = sessions.setdefault(session_id, self._memory.rounds(session_id))
+            rounds = sessions.setdefault(session_id, self._memory.messages.rounds(session_id))
             found[:0] = [one for one in rounds if one.user.text_id == text_id]
             if (row := self._named("before", text_id)) is None:
                 ids = [one.user.text_id for one in rounds]
                 found[:0] = rounds[: ids.index(text_id)] if text_id in ids else ()
-        session = self._memory.session(first.session_id)
+        session = self._memory.sessions.find(first.session_id)
         shown = [one for one in found if not one.user.withheld]
         return (session and session.door_key) or "", shown[-_ROUNDS:]
 
     def _hold_name(self, kind: str, name: str, session_id: str, text_id: str) -> None:
-        self._memory.doors.hold(_digest(self._door, kind, name), session_id, text_id, _REPLY)
+        self._memory.clients.hold(_digest(self._door, kind, name), session_id, text_id, _REPLY)
 
     def _named(self, kind: str, name: str) -> HeldRound | None:
-        rows = self._memory.doors.held_rounds([_digest(self._door, kind, name)]) if name else []
+        rows = self._memory.clients.held_rounds([_digest(self._door, kind, name)]) if name else []
         return rows[-1] if rows else None
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -328,7 +326,7 @@ class HeldHistory:
         """The messages of the person that were stored in each of these sessions, in their order; of empty ones none."""
         found: dict[str, dict[tuple[str, int], StoredPlace]] = {one: {} for one in sessions}
         replies = defaultdict[str, set[str]](set)
-        for row in self._memory.doors.held_in(sessions):
+        for row in self._memory.clients.held_in(sessions):
             if row.message == _REPLY:
                 replies[row.text_id].add(row.digest)
                 continue
@@ -375,7 +373,9 @@ class HeldHistory:
             return True
         if number == len(asked) - 1 or not one.reply or one.reply not in place.replies:
             return False
-        return any(_are_alike(one.text, turn.words) for turn in self._memory.turns([place.text_id]))
+        return any(
+            _are_alike(one.text, turn.words) for turn in self._memory.messages.with_ids([place.text_id])
+        )
 
     def _place(
         self, key: str, asked: Sequence[Asked], unseen: Sequence[Asked], fit: _Fit | None
@@ -384,7 +384,7 @@ class HeldHistory:
         if fit is None:
             return HistoryPlace(key, asked, None, None, {}, before, present, 0)
         last = fit.places[fit.at]
-        session = self._memory.session(last.session_id)
+        session = self._memory.sessions.find(last.session_id)
         goes_on = fit.is_end and self._is_open(last.session_id)
         again = fit.count == len(asked)
         shift = last.message + (2 if not fit.count else 0) - asked[max(fit.count - 1, 0)].message
@@ -400,7 +400,7 @@ class HeldHistory:
         )
 
     def _is_open(self, session_id: str) -> bool:
-        session = self._memory.session(session_id)
+        session = self._memory.sessions.find(session_id)
         silent = self._memory.fell_silent(session_id, self._clock(), self._archive_after)
         return session is not None and session.status == "active" and not silent
 
@@ -408,26 +408,26 @@ class HeldHistory:
 
     def _there(self, session_id: str, text_id: str | None) -> Round | None:
         """The last round of a session, if it is this one."""
-        last = self._memory.rounds(session_id, 1) if text_id else ()
+        last = self._memory.messages.rounds(session_id, 1) if text_id else ()
         return next((one for one in last if one.user.text_id == text_id), None)
 
     def _hold(self, place: StoredPlace, digest: str) -> None:
         if digest not in place.digests:
-            self._memory.doors.hold(digest, place.session_id, place.text_id, place.message)
+            self._memory.clients.hold(digest, place.session_id, place.text_id, place.message)
 
     def _hold_round(self, spoken: Round, asked: Sequence[Asked], reply: str, shift: int) -> None:
         session_id, text_id = spoken.user.session_id, spoken.user.text_id
         for one in asked:
-            self._memory.doors.hold(one.digest, session_id, text_id, one.message + shift)
+            self._memory.clients.hold(one.digest, session_id, text_id, one.message + shift)
         known_by = _digest_in(asked[-1].scope, "assistant", reply)
-        self._memory.doors.hold(known_by, session_id, text_id, _REPLY)
+        self._memory.clients.hold(known_by, session_id, text_id, _REPLY)
 
     def _withhold_what_is_asked(self, spoken: Round) -> None:
         """Let no later prompt hold what the person asks to have forgotten."""
         if plea := heard(spoken.user.words):
-            *before, present = self._memory.rounds(session_id := spoken.user.session_id)
+            *before, present = self._memory.messages.rounds(session_id := spoken.user.session_id)
             rounds = (*meant_by(self._memory, plea, session_id, before), present)
-            self._memory.withhold([turn.text_id for one in rounds for turn in one.turns])
+            self._memory.rounds.hide([turn.text_id for one in rounds for turn in one.turns])
 
 
 def _likeliest(stored: Sequence[HeldRound]) -> list[str]:

@@ -102,11 +102,11 @@ def of_day(memory: Memory, date: str) -> list[ToldMemory]:
     spoken = [
         turn
         for session in _sessions_of_day(memory, date)
-        for turn in memory.turns_of(session.session_id)
+        for turn in memory.messages.of_session(session.session_id)
         if turn.timestamp[:10] == date and turn.role == "user" and not turn.withheld
     ]
     spoken.sort(key=lambda turn: turn.timestamp)
-    holding = [fact for fact in memory.facts(current=True) if fact.since[:10] == date]
+    holding = [fact for fact in memory.facts.all(current=True) if fact.since[:10] == date]
     return [
         *(ToldMemory(one.text_id, "turn", one.timestamp, shown(as_memory(one).words), 1.0) for one in spoken),
         *map(known, holding),
@@ -114,7 +114,7 @@ def of_day(memory: Memory, date: str) -> list[ToldMemory]:
 
 
 def _sessions_of_day(memory: Memory, date: str) -> Iterator[Session]:
-    for session in memory.recent_sessions(-1):
+    for session in memory.sessions.recent(None):
         if session.start_timestamp[:10] <= date <= (session.end_timestamp or date)[:10]:
             yield session
 

@@ -149,7 +149,7 @@ class MemoryService:
         found: list[Relation] = []
         if self._knows(user_id):
             with self._people.companion(user_id) as companion:
-                found = sorted(companion.memory.relations(), key=lambda one: -one.fact.number)[:limit]
+                found = sorted(companion.memory.facts.relations(), key=lambda one: -one.fact.number)[:limit]
         relations = tuple(
             GraphRelation(
                 source=shown(one.source),
@@ -202,11 +202,11 @@ class MemoryService:
             raise UsageError("memory.unknown", given=memory_id)
         with self._people.companion(user_id) as companion:
             with companion.turns, companion.background.paused():
-                chosen = companion.memory.scope_of(memory_id)
-                proof = companion.memory.erase(chosen) if chosen else None
+                chosen = companion.memory.erasure.memory(memory_id)
+                proof = companion.memory.erasure.erase(chosen) if chosen else None
             if proof is None:
                 raise UsageError("memory.unknown", given=memory_id)
-            if companion.memory.renewals():
+            if companion.memory.rebuilds.due():
                 self._watch.listen(user_id)
             self._watch.heard(user_id, self._sessions(companion))
         return ForgetResponse(
@@ -224,7 +224,7 @@ class MemoryService:
             return ProfileResponse(user_id=user_id, image="", facts=(), truncated=False)
         with self._people.companion(user_id) as companion:
             image = companion.image("user")
-            known = companion.memory.facts(current=True, about="person")[::-1]
+            known = companion.memory.facts.all(current=True, about="person")[::-1]
         told = [*map(memories_told.known, known)]
         kept = memories_told.within(told, _MOST_MEMORIES, _MOST_CHARACTERS - _IMAGE)
         return ProfileResponse(
@@ -331,8 +331,8 @@ def _sought(text: str) -> str:
 def _related(memory: Memory, found: Recollection, text: str) -> list[Relation]:
     """What stands to each other of what was found, and of what a text names."""
     hits = [turn.text_id for turn in found.turns if turn.hit]
-    drawn = [fact.text_id for facts in memory.facts_of_turns(hits).values() for fact in facts]
-    return memory.relations_about([*(fact.text_id for fact in found.facts), *drawn], text)
+    drawn = [fact.text_id for facts in memory.facts.of_turns(hits).values() for fact in facts]
+    return memory.facts.relations_about([*(fact.text_id for fact in found.facts), *drawn], text)
 
 
 def _processed(answer: _Answer) -> ProcessResponse:

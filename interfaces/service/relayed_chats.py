@@ -189,7 +189,7 @@ class RelayedChats:
         layers = Layers(
             request.said,
             now,
-            language_of_address(companion.memory.image("user"), recent, request.said),
+            language_of_address(companion.memory.personas.read("user"), recent, request.said),
             user_image=companion.image("user"),
             recalled=found,
             companion=companion.settings.companion_name or names.companion_called,

@@ -82,7 +82,7 @@ class ServiceSessions:
 
     def waits(self) -> bool:
         """Whether something is to be drawn from sessions that have ended, or to be made anew."""
-        return bool(ended_sessions(self._memory, DOOR) or self._memory.renewals())
+        return bool(ended_sessions(self._memory, DOOR) or self._memory.rebuilds.due())
 
     def end_over(self) -> bool:
         """End the session whose time is over. Returns whether there was one."""
@@ -102,7 +102,7 @@ class ServiceSessions:
     def sent_before(self, text: str, request_id: str | None, going_on: OpenSession | None) -> Turn | None:
         """What is stored already of a request that is sent again."""
         if request_id is not None:
-            found = next(iter(self._memory.turns([_id_of(request_id)])), None)
+            found = next(iter(self._memory.messages.with_ids([_id_of(request_id)])), None)
             if found or not request_id.startswith(OF_A_DOOR):
                 return found
         last = going_on.events[-1] if going_on and going_on.events else None
@@ -122,9 +122,9 @@ class ServiceSessions:
             if found and len(found.events) >= self._most:
                 self._end(found, now)
                 found = None
-            session = found.session if found else self._memory.doors.start_door_session(DOOR, "")
+            session = found.session if found else self._memory.sessions.start_for(DOOR, "")
             text_id = self._new_id() if request_id is None else _id_of(request_id)
-            turn = self._memory.doors.store_alone(session.session_id, text, text_id)
+            turn = self._memory.rounds.store_alone(session.session_id, text, text_id)
             self._hear_plea(turn, found.events if found else ())
             return StoredEvent(turn, new=True)
 
@@ -132,14 +132,14 @@ class ServiceSessions:
         """Whoever asks to have something forgotten is heard: it is told nobody any more."""
         if plea := heard(said.words):
             meant = [*before[-1:], said] if plea.alone else [said]
-            self._memory.withhold([turn.text_id for turn in meant])
+            self._memory.rounds.hide([turn.text_id for turn in meant])
 
     def _active(self) -> OpenSession | None:
-        found = self._memory.doors.active_sessions_of_door(DOOR)
+        found = self._memory.sessions.active(DOOR)
         going_on = [session for session in found if session.end_timestamp is None]
         if not going_on:
             return None
-        return OpenSession(going_on[-1], tuple(self._memory.turns_of(going_on[-1].session_id)))
+        return OpenSession(going_on[-1], tuple(self._memory.messages.of_session(going_on[-1].session_id)))
 
     def _ended_by_clock(self, found: OpenSession, now: datetime) -> bool:
         """End a session whose time is over; it ended when that was."""
@@ -150,7 +150,7 @@ class ServiceSessions:
         return True
 
     def _end(self, found: OpenSession, moment: datetime) -> None:
-        self._memory.doors.end_session(found.session.session_id, moment.isoformat(timespec="seconds"))
+        self._memory.sessions.end(found.session.session_id, moment.isoformat(timespec="seconds"))
 
 
 def _id_of(request_id: str) -> str:

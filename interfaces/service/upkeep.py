@@ -46,5 +46,5 @@ class Upkeep:
     def _settle(self, key: _Key, companion: Companion) -> None:
         """An answer may have made something due since; that is noted before it is stored, under the same lock."""
         with companion.turns:
-            if not companion.memory.doors.due_cleanings() and key in self._people.registry.owed():
+            if not companion.memory.clients.due_cleanings() and key in self._people.registry.owed():
                 self._people.registry.settle(*key)

@@ -57,8 +57,8 @@ def ask(people: People, question: str, stop: Stop) -> Iterator[Told]:
 def _apart(companion: Companion, words: Words, incognito: bool) -> Iterator[Conversation]:
     """A conversation in a session before the present one, which is what the next start goes on with."""
     memory = companion.memory
-    present, _ = memory.resume_or_start()
-    own = memory.start_session(before=present.session_id)
+    present, _ = memory.sessions.resume_or_start()
+    own = memory.sessions.start(before=present.session_id)
     conversation = Conversation(
         companion.settings, memory, companion.llm, companion.log,
         session=own, clock=companion.clock, new_id=companion.new_id, incognito=incognito,
@@ -68,14 +68,14 @@ def _apart(companion: Companion, words: Words, incognito: bool) -> Iterator[Conv
         yield conversation
     finally:
         with memory.in_one_commit():
-            memory.drop_in_flight(own.session_id)
-            if rounds := memory.rounds(own.session_id):
+            memory.sessions.drop_in_flight(own.session_id)
+            if rounds := memory.messages.rounds(own.session_id):
                 said = one_line(rounds[0].user.words, _SUMMARY)
                 summary = words.say("batch.summary", said=said)
-                memory.archive(own.session_id, summary, {}, open_next=False)
+                memory.rounds.save(own.session_id, summary, {}, open_next=False)
             else:
-                present, _ = memory.resume_or_start()
-                memory.resume(present.session_id, own.session_id)
+                present, _ = memory.sessions.resume_or_start()
+                memory.rounds.resume(present.session_id, own.session_id)
 
 
 def _event(event: TurnEvent) -> Iterator[Told]:

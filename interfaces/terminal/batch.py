@@ -38,7 +38,7 @@ _MOST_STEPS = 4
 def run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
     """Say and do what the command line or the pipe gives. Returns the exit code."""
     _say_what_is_there(repl.context)
-    left = repl.context.memory.renewals()
+    left = repl.context.memory.rebuilds.due()
     code = _run(repl, options, streams, repl.context.wishes)
     if left and code == Exit.OK:
         _make_up(repl.context)
@@ -100,18 +100,18 @@ def _apart(context: CommandContext) -> Iterator[None]:
     leaves of it is not what the next start goes on with.
     """
     memory, present = context.memory, context.conversation.session
-    own = memory.start_session(before=present.session_id)
+    own = memory.sessions.start(before=present.session_id)
     context.conversation.switch_to(own, resumed=False)
     try:
         yield
     finally:
         with memory.in_one_commit():
             last = own
-            if rounds := memory.rounds(own.session_id):
+            if rounds := memory.messages.rounds(own.session_id):
                 said = one_line(rounds[0].user.words, _SUMMARY)
-                last = memory.archive(own.session_id, context.words.say("batch.summary", said=said), {})
-            memory.drop_in_flight(own.session_id)
-            memory.resume(present.session_id, last.session_id)
+                last = memory.rounds.save(own.session_id, context.words.say("batch.summary", said=said), {})
+            memory.sessions.drop_in_flight(own.session_id)
+            memory.rounds.resume(present.session_id, last.session_id)
         context.conversation.switch_to(present, resumed=True)
 
 

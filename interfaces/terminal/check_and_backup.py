@@ -101,7 +101,7 @@ class Check:
             raise errors.Damaged(
                 "storage.differs", path=memory.folder / "memory.db", count=len(differing), what=shown
             )
-        sessions, rounds = memory.session_counts()
+        sessions, rounds = memory.sessions.counts()
         count = self.words.count
         return self.words.say(
             "check.database_ok", sessions=count("session", sessions), rounds=count("round", rounds)
@@ -116,8 +116,8 @@ class Check:
         return self.words.say("check.index_ok", vectors=status.vectors, waiting=status.waiting)
 
     def _persona(self, memory: Memory) -> str:
-        memory.image("self")
-        memory.image("user")
+        memory.personas.read("self")
+        memory.personas.read("user")
         return self.words.say("check.persona_ok")
 
     def _bad(self, part: str, error: errors.OldFriendError) -> None:

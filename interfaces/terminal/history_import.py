@@ -123,7 +123,7 @@ class HistoryImport:
         return self._look(file, who), who
 
     def _look(self, file: HistoryFile, who: Teller) -> Look:
-        known = self.memory.past.known if self.memory else lambda piece: 0
+        known = self.memory.imports.known if self.memory else lambda piece: 0
         window, group = self.settings.window_size, self.settings.group_size
         seen = self._last(look(file, who, window, group, self.stop, known), "import.looking")
         assert isinstance(seen, Look)
@@ -253,7 +253,7 @@ def import_alone(
         asking = ask if reader else None
         work = HistoryImport(settings, memory, screen, words, stop, clock, pumped, asking)
         ended = work.run(order)
-        if memory and work.messages and memory.past.left().sessions:
+        if memory and work.messages and memory.imports.left().sessions:
             screen.line(words.say("import.later"), "quiet")
         return ended
     except errors.Interrupted:
@@ -269,5 +269,7 @@ def _holds_nothing(open_memory: Callable[[], Memory]) -> bool:
     In a talk of others a person may have no word; and who wrote an image, or pinned a line, would miss it.
     """
     with closing(open_memory()) as memory:
-        said = memory.session_counts()[1] or memory.past.imports() or memory.facts()
-        return not said and not any(memory.image(one) or memory.image_versions(one) for one in IMAGES)
+        said = memory.sessions.counts()[1] or memory.imports.all() or memory.facts.all()
+        return not said and not any(
+            memory.personas.read(one) or memory.personas.history(one) for one in IMAGES
+        )

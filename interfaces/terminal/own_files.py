@@ -54,8 +54,8 @@ def write_new(name: str, content: str) -> Path:
 
 
 def _values(session: Session, memory: Memory) -> dict[str, object]:
-    summary = memory.summary(session.session_id)
-    turns = memory.turns_of(session.session_id)
+    summary = memory.summaries.of(session.session_id)
+    turns = memory.messages.of_session(session.session_id)
     alone = _alone(session, turns)
     told = [
         {
@@ -72,7 +72,7 @@ def _values(session: Session, memory: Memory) -> dict[str, object]:
         for turn in turns
     ]
     known = {
-        "notes": [asdict(note) for note in memory.notes_of(session.session_id)],
+        "notes": [asdict(note) for note in memory.facts.notes_of(session.session_id)],
         "facts": [_fact_values(fact) for fact in _facts(memory, turns)],
     }
     return {**asdict(session), "summary": summary.summary if summary else None, "turns": told, **known}
@@ -80,7 +80,7 @@ def _values(session: Session, memory: Memory) -> dict[str, object]:
 
 def _facts(memory: Memory, turns: Sequence[Turn]) -> list[Fact]:
     """The facts that rest on these turns, in the order in which they were learned."""
-    resting = memory.facts_of_turns([turn.text_id for turn in turns])
+    resting = memory.facts.of_turns([turn.text_id for turn in turns])
     return sorted({fact.number: fact for found in resting.values() for fact in found}.values(), key=_number)
 
 
@@ -101,11 +101,11 @@ def _alone(session: Session, turns: Sequence[Turn]) -> set[str]:
 
 
 def _markdown(session: Session, memory: Memory, names: dict[str, str], words: Words) -> str:
-    summary = memory.summary(session.session_id)
+    summary = memory.summaries.of(session.session_id)
     parts = [f"# {local(session.start_timestamp)} · {session.session_id}", ""]
     if summary:
         parts += ["> " + line for line in summary.summary.splitlines()] + [""]
-    turns = memory.turns_of(session.session_id)
+    turns = memory.messages.of_session(session.session_id)
     alone = _alone(session, turns)
     for turn in turns:
         erased = f"*{words.say(f'export.alone.{turn.role}')}*"
@@ -121,7 +121,7 @@ def _markdown(session: Session, memory: Memory, names: dict[str, str], words: Wo
 
 def _known(memory: Memory, session: Session, turns: Sequence[Turn], words: Words) -> list[str]:
     """The notes of a session, each with its facts and when the words were said on which they rest."""
-    notes, facts = memory.notes_of(session.session_id), _facts(memory, turns)
+    notes, facts = memory.facts.notes_of(session.session_id), _facts(memory, turns)
     if not notes and not facts:
         return []
     when = {turn.text_id: local(turn.timestamp) for turn in turns}

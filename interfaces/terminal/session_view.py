@@ -87,7 +87,7 @@ def _kept(context: CommandContext, opening: Opening) -> str:
     """How much is remembered: evenings, where all of it was said in the evening, else conversations."""
     if not opening.rounds_kept:
         return context.words.say("open.kept_nothing")
-    ends = [moment(each.end_timestamp) for each in context.memory.recent_sessions(-1) if each.end_timestamp]
+    ends = [moment(each.end_timestamp) for each in context.memory.sessions.recent(None) if each.end_timestamp]
     ends += [moment(spoken.assistant.timestamp) for spoken in opening.rounds[-1:]]
     evenings = {end.date() for end in ends if part_of_day(end) == "evening"}
     thing = "evening" if len(evenings) == len(ends) else "conversation"

@@ -100,7 +100,7 @@ def write_rows(
 def write_markdown(target: Path, conversation: Conversation, words: Words, screen: Screen) -> Exit:
     """Write everything that can be read of a memory as Markdown."""
     memory = conversation.memory
-    sessions = list(reversed(memory.recent_sessions(-1)))
+    sessions = list(reversed(memory.sessions.recent(None)))
     path = write_new(
         str(target),
         "\n".join(
@@ -119,7 +119,7 @@ def _images(conversation: Conversation, words: Words) -> list[str]:
     """The two images with what became of what they tell, and what they were before."""
     lines = [f"# {words.say('export.images')}", ""]
     for image in IMAGES:
-        versions = conversation.memory.image_versions(image)
+        versions = conversation.memory.personas.history(image)
         lines += [f"## {words.say(f'image.{image}')}", "", conversation.image(image), ""]
         for version in versions[:-1]:
             when = words.say("export.image_version", when=local(version.timestamp))
@@ -129,7 +129,7 @@ def _images(conversation: Conversation, words: Words) -> list[str]:
 
 def _chapters(memory: Memory, words: Words) -> list[str]:
     """What several sessions came to together, the earliest first, the widest before those under it."""
-    told = [one for one in memory.tree.chapters() if one.text and not one.session_id]
+    told = [one for one in memory.chapters.all() if one.text and not one.session_id]
     lines = [f"# {words.say('export.chapters')}", ""] if told else []
     for one in sorted(told, key=lambda one: (one.start, -one.height)):
         lines += [f"## {day_here(one.start)} – {day_here(one.end)}", "", one.text, ""]

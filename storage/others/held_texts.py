@@ -9,15 +9,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from domain.records import Kind
 from domain.vectors import Embedder, Hit
+from storage.messages import NewTurn
 from storage.others.other_texts import OtherText, SourceTexts
-from storage.sqlite.store import SqliteStore
-from storage.store import NewTurn, SessionStore
+from storage.repositories import Repositories, open_repositories
+from storage.sqlite.database import Transaction
+from storage.stamp import Stamp
 from storage.vectors.table import InMemoryRows
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ _AT_ONCE, _EMBEDDED_AT_ONCE = 200, 16
 _LONG_AGO = "1970-01-01T00:00:00+00:00"
 
 #: What is embedded for a text of a store.
-KeyOf = Callable[[str, SessionStore], str | None]
+KeyOf = Callable[[str, Repositories], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class HeldTexts:
     def __init__(
         self, embedder: Embedder, tokens: Callable[[str], Sequence[str]], key_of: KeyOf, log: logging.Logger
     ) -> None:
-        self.store = SqliteStore(None, tokens, log)
+        self.of = open_repositories(None, tokens, Stamp(datetime.now, lambda: ""), log)
         self.texts: dict[str, HeldText] = {}
         self.embedder = embedder
         self._key_of = key_of
@@ -75,18 +78,19 @@ class HeldTexts:
         for start in range(0, len(read.texts), _AT_ONCE):
             if stopped():
                 return
-            with self.store.in_one_commit():
+            with self.of.database.write() as tx:
                 for text in read.texts[start : start + _AT_ONCE]:
-                    self._add(source, text)
+                    self._add(tx, source, text)
 
-    def _add(self, source: str, text: OtherText) -> None:
+    def _add(self, tx: Transaction, source: str, text: OtherText) -> None:
         text_id = f"@{source}·{len(self.texts) + 1}"
         when, session = text.timestamp or _LONG_AGO, f"@{source}:{text.group}"
         self.texts[text_id] = HeldText(source, text)
         if session not in self._sessions:
             self._sessions.add(session)
-            self.store.start_session(session, when, door="others", door_key=session)
-        self.store.store_alone(session, NewTurn(text_id, when, text.role or "user", text.text), when)
+            self.of.sessions.add(tx, session, when, door="others", door_key=session)
+        turn = NewTurn(text_id, when, text.role or "user", text.text)
+        self.of.index.add_turns(tx, self.of.messages.add_round(tx, session, (turn,), "stop", when), new=True)
 
     def embed(self, stopped: Callable[[], bool]) -> None:
         """Make the vectors of the newest texts, a few at a time."""
@@ -99,8 +103,8 @@ class HeldTexts:
             self._embed(newest[start : start + _EMBEDDED_AT_ONCE])
 
     def _embed(self, text_ids: Sequence[str]) -> None:
-        turns = self.store.turns_with_ids(text_ids)
-        made = self.embedder.embed([self._key_of(turn.text_id, self.store) or "" for turn in turns])
+        turns = self.of.messages.with_ids(text_ids)
+        made = self.embedder.embed([self._key_of(turn.text_id, self.of) or "" for turn in turns])
         rows = [(turn, vector) for turn, vector in zip(turns, made, strict=True) if vector is not None]
         if not rows:
             return

@@ -33,14 +33,13 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "persona": ("version",),
     "pin": ("number",),
     "line_evidence": ("seq",),
-    "renewal": ("number",),
+    "job": ("kind", "key"),
     "import_source": ("number",),
     "held_round": ("number",),
     "in_flight": ("session_id",),
-    "save_stage": ("session_id", "stage"),
+    "step": ("kind", "key", "step"),
     "undoable_save": ("session_id",),
     "read_window": ("name",),
-    "kept_reply": ("window", "stage"),
     "cleaning": ("chain", "conversation_round"),
     "meta": ("key",),
 }
@@ -74,7 +73,8 @@ def triggers(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def _triggers_of(table: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     new, old = (
-        f"INSERT OR IGNORE INTO changed_row VALUES ('{table}', {_key(table, row)});" for row in ("NEW", "OLD")
+        f"INSERT INTO changed_row (name, key) VALUES ('{table}', {_key(table, row)}) ON CONFLICT DO NOTHING;"
+        for row in ("NEW", "OLD")
     )
     for what, when, queued in (
         ("added", "INSERT", new),
@@ -85,45 +85,36 @@ def _triggers_of(table: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield name, f"CREATE TRIGGER {name} AFTER {when} ON {table} BEGIN {queued} END"
 
 
-def text_columns(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """The columns of text of each table whose texts have digests."""
-    query = "SELECT name FROM pragma_table_info(?) WHERE type = 'TEXT' ORDER BY name"
-    return {table: [str(row[0]) for row in connection.execute(query, (table,))] for table in KEYS}
-
-
-def queue_every_row(connection: sqlite3.Connection) -> None:
-    """Let every row get a new digest: a step of the schema may have changed its texts, or which columns it has."""
-    for table, texts in text_columns(connection).items():
-        if texts:
-            every = f"SELECT '{table}', {_key(table, 't')} FROM {table} t"
-            connection.execute(f"INSERT OR IGNORE INTO changed_row {every}")
-
-
-def digest_queued(
+def digest_changes(
     connection: sqlite3.Connection, columns: Mapping[str, Sequence[str]], read: Callable[..., Sequence[Any]]
 ) -> None:
     """Make the digests of the rows that wait for one, inside the open transaction. ``read`` reads rows."""
-    for (table,) in connection.execute("SELECT DISTINCT name FROM changed_row").fetchall():
+    changed = [str(row[0]) for row in read("SELECT DISTINCT name FROM changed_row")]
+    if "conversation" in changed:
+        _remember_messages(connection, read)
+    for table in changed:
         texts = ", ".join(f"t.{name}" for name in columns[table])
         queued = f"FROM changed_row q LEFT JOIN {table} t ON {_same(table, 'q.key')} WHERE q.name = '{table}'"
         rows = read(f"SELECT q.key, t.{KEYS[table][0]} IS NOT NULL, {texts} {queued}")
         connection.executemany(
-            "INSERT OR REPLACE INTO row_digest VALUES (?, ?, ?)",
+            "INSERT INTO row_digest (name, key, digest) VALUES (?, ?, ?) ON CONFLICT (name, key)"
+            " DO UPDATE SET digest = excluded.digest",
             [(table, key, _digest(key, values)) for key, there, *values in rows if there],
         )
         connection.executemany(
             "DELETE FROM row_digest WHERE name = ? AND key = ?",
             [(table, row[0]) for row in rows if not row[1]],
         )
-        connection.execute("DELETE FROM changed_row WHERE name = ?", (table,))
+    if changed:
+        connection.execute("DELETE FROM changed_row")
 
 
-def differing(connection: sqlite3.Connection) -> Iterator[str]:
+def differing(connection: sqlite3.Connection, columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The rows whose texts are not those that were stored, as TABLE KEY; also rows that were never stored, or are gone.
 
     A row that another program wrote, and that waits for its digest, is none of them.
     """
-    for table, texts in text_columns(connection).items():
+    for table, texts in columns.items():
         own = _key(table, "+t")
         rows = connection.execute(
             f"SELECT {own}, d.digest, {', '.join(f't.{name}' for name in texts)} FROM {table} t LEFT JOIN row_digest d"
@@ -175,7 +166,7 @@ def id_digest(salt: str, role: str, text_id: str, words: str) -> str:
     return _salted(salt, role, text_id, _normal(words))
 
 
-def remember_messages(connection: sqlite3.Connection, read: Callable[..., Sequence[Any]]) -> None:
+def _remember_messages(connection: sqlite3.Connection, read: Callable[..., Sequence[Any]]) -> None:
     """Store the digests of the messages that were written, or put in other words, inside the open transaction."""
     rows = read(
         "SELECT c.seq, c.role, c.speaker, c.text_id, c.timestamp, c.text FROM changed_row q"
@@ -189,7 +180,9 @@ def remember_messages(connection: sqlite3.Connection, read: Callable[..., Sequen
         words = text.removeprefix(PREFIX[role])
         found.append((said_digest(salt, role, speaker, timestamp, words), seq))
         found.append((id_digest(salt, role, text_id, words), seq))
-    connection.executemany("INSERT OR IGNORE INTO stored_message VALUES (?, ?)", found)
+    connection.executemany(
+        "INSERT INTO stored_message (digest, turn) VALUES (?, ?) ON CONFLICT DO NOTHING", found
+    )
 
 
 def _salt(connection: sqlite3.Connection, read: Callable[..., Sequence[Any]]) -> str:
@@ -197,7 +190,7 @@ def _salt(connection: sqlite3.Connection, read: Callable[..., Sequence[Any]]) ->
     for row in read(SALT):
         return str(row[0])
     salt = secrets.token_hex(16)
-    connection.execute("INSERT INTO meta VALUES (?, ?)", (_SALT, salt))
+    connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (_SALT, salt))
     return salt
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from domain import errors
 from domain.records import PREFIX
 from storage.others.other_texts import LARGEST_COPY, LONGEST_TEXT, MOST_TEXTS, OtherText, SourceTexts, stamp
-from storage.sqlite.migrations import APPLICATION_ID
+from storage.sqlite.schema import APPLICATION_ID
 
 #: How often a file that is being written is read again, and seconds between.
 _TRIES, _PAUSE = 20, 0.25

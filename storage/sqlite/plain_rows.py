@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
-from storage.sqlite.shape import refuse_misshapen
+from storage.sqlite.schema import bad_dates
 
 #: A row of a table, by the names of its columns.
 PlainRow = dict[str, Any]
@@ -38,8 +38,6 @@ _REFUSED = (
     OverflowError,
     UnicodeEncodeError,
 )
-#: The highest number that each table ever gave: what is gone lends its number to nothing new.
-_SEQUENCE = "sqlite_sequence"
 
 
 def tables_told(connection: sqlite3.Connection) -> list[str]:
@@ -73,18 +71,17 @@ def fill(path: Path, rows: Iterable[tuple[str, PlainRow]]) -> None:
             if table not in known or not row or not row.keys() <= known[table]:
                 raise errors.Damaged("storage.misshapen", path=str(path), what=table)
             _write(connection, path, table, row)
-        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, '1')", (UNINDEXED,))
+        connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, '1')", (UNINDEXED,))
         connection.execute("COMMIT")
         if broken := connection.execute("PRAGMA foreign_key_check").fetchone():
             raise errors.Damaged(path=str(path), reason=f"foreign key: {broken[0]}")
-        refuse_misshapen(connection, path, whole=True)
+        for what in bad_dates(connection):
+            raise errors.Damaged("storage.unreadable", path=str(path), what=what)
 
 
 def _write(connection: sqlite3.Connection, path: Path, table: str, row: PlainRow) -> None:
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
     try:
-        if table == _SEQUENCE:  # SQLite has begun to write it already
-            connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (row.get("name"),))
         connection.execute(f'INSERT INTO "{table}" ({columns}) VALUES ({marks})', list(row.values()))
     except _REFUSED as fault:
         raise errors.Damaged(path=str(path), reason=str(fault)) from fault

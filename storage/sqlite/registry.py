@@ -20,7 +20,7 @@ from pathlib import Path
 from domain.errors import UsageError
 from domain.files import make_private, make_private_folder
 from storage.owner import Owner
-from storage.sqlite.database import Row, Sql, as_ours
+from storage.sqlite.database import Row, as_ours
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
 PEOPLE, REGISTRY = "people", "registry.db"
@@ -43,6 +43,8 @@ CREATE TABLE IF NOT EXISTS owed(
 CREATE TABLE IF NOT EXISTS listened(person TEXT PRIMARY KEY) STRICT;
 CREATE TABLE IF NOT EXISTS erased_person(id INTEGER PRIMARY KEY, erased_at TEXT NOT NULL) STRICT;
 """
+#: Runs one statement inside a transaction.
+Sql = Callable[..., sqlite3.Cursor]
 #: In place of the number of an instruction: the person's own companion.
 _OWN = 0
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from domain.files import storage_error
-from storage.store import VectorStore
+from storage.embeddings import Embeddings
 
 #: The one file that LanceDB writes again and again; without it the newest version is looked for.
 _HINT = "latest_version_hint.json"
@@ -28,7 +28,7 @@ class Checksums:
     True
     """
 
-    def __init__(self, store: VectorStore, folder: Path) -> None:
+    def __init__(self, store: Embeddings, folder: Path) -> None:
         self._store = store
         self._folder = folder
         self._known: dict[str, str] = {}
@@ -42,7 +42,7 @@ class Checksums:
         written = {path: self._checksum(path) for path in present if path not in self._known}
         gone = self._known.keys() - present
         with self._store.in_one_commit():
-            self._store.keep_checksums(written, gone)
+            self._store.store_checksums(written, gone)
             also()
         self._known = {path: self._known[path] for path in self._known.keys() - gone} | written
 
@@ -50,7 +50,7 @@ class Checksums:
         """Trust nothing any more; the next ``keep`` begins anew. ``also`` is done in the same commit."""
         self._known = {}
         with self._store.in_one_commit():
-            self._store.forget_checksums()
+            self._store.remove_checksums()
             also()
 
     def are_right(self, wanted: Callable[[], bool] = lambda: True) -> bool:

@@ -26,7 +26,7 @@ from domain import errors
 from domain.records import Kind
 from domain.vectors import Embedder, Hit, VectorRow
 from domain.workers import AT_ONCE, Again, Backoff, Worker, Workers
-from storage.store import SetAside, VectorStore
+from storage.embeddings import Embeddings, SetAside
 from storage.vectors.lance import HOPELESS
 from storage.vectors.pending import PendingEmbedder
 from storage.vectors.reconcile import Reconciler
@@ -87,7 +87,7 @@ class Indexing:
 
     def __init__(
         self,
-        store: VectorStore,
+        store: Embeddings,
         vectors: Vectors,
         embedder: Embedder,
         key_of: Callable[[str], str | None],
@@ -162,7 +162,7 @@ class Indexing:
 
     def rows(self) -> Iterator[list[VectorRow]]:
         """Every text that has a vector of the present model, with it, some at a time."""
-        return self._store.vector_batches(self._embedder.model)
+        return self._store.batches(self._embedder.model)
 
     def drop(self, text_ids: Iterable[str]) -> None:
         """Take rows out of the index soon. Call it after the commit that removed their texts."""
@@ -221,7 +221,7 @@ class Indexing:
     def status(self) -> IndexStatus:
         """Everything about the index at this moment."""
         model = self._embedder.model
-        counts = self._store.embedding_counts(model)
+        counts = self._store.counts(model)
         return IndexStatus(
             doing=self._doing(),
             model=model,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.vectors import Embedder
-from storage.store import VectorStore
+from storage.embeddings import Embeddings
 from storage.vectors.table import normalised
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class PendingEmbedder:
 
     def __init__(
         self,
-        store: VectorStore,
+        store: Embeddings,
         embedder: Embedder,
         key_of: Callable[[str], str | None],
         log: logging.Logger,
@@ -64,7 +64,7 @@ class PendingEmbedder:
         gone = [text_id for text_id, key in keys.items() if key is None]
         if gone:
             with self._store.in_one_commit():
-                self._store.forget_vectors(text_id for text_id in gone if self._key_of(text_id) is None)
+                self._store.remove(text_id for text_id in gone if self._key_of(text_id) is None)
         return {text_id: key for text_id, key in keys.items() if key is not None}
 
     def _ask(self, asked: Mapping[str, str]) -> Sequence[Vector | None]:
@@ -101,7 +101,7 @@ class PendingEmbedder:
         except errors.EmbeddingError as fault:
             self._store.refuse(text_id, str(fault))
         else:
-            self._store.keep_vector(text_id, self._embedder.model, digest, sound)
+            self._store.store(text_id, self._embedder.model, digest, sound)
 
     def _dimension(self, known: int | None, vectors: Sequence[Vector | None]) -> int | None:
         """The dimension vectors must have. One that changed is an error first, and believed when it stays."""

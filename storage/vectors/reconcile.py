@@ -15,12 +15,12 @@ import numpy as np
 
 from domain import errors
 from domain.vectors import VectorRow
-from storage.store import VectorStore
+from storage.embeddings import Embeddings
 from storage.vectors.checksums import Checksums
 from storage.vectors.table import Vectors
 
 if TYPE_CHECKING:
-    from storage.store import Ids
+    from storage.embeddings import Ids
 
 #: When more than this part of the rows is missing, building anew is quicker than adding.
 _MOST_MISSING = 0.2
@@ -34,7 +34,7 @@ Proceed = Callable[[], bool]
 class Reconciler:
     """Opens, compares, repairs and rebuilds. Belongs to the worker."""
 
-    def __init__(self, store: VectorStore, vectors: Vectors, log: logging.Logger) -> None:
+    def __init__(self, store: Embeddings, vectors: Vectors, log: logging.Logger) -> None:
         self._store = store
         self._vectors = vectors
         self._log = log
@@ -63,7 +63,7 @@ class Reconciler:
         """
         dimension = self._store.dimension(model)
         self.distrust()
-        self.built, self.total = 0, self._store.embedding_counts(model).vectors
+        self.built, self.total = 0, self._store.counts(model).vectors
         if dimension is None:
             self._vectors.remove()
             self._vectors.open_empty()
@@ -83,7 +83,7 @@ class Reconciler:
 
     def put(self, model: str, text_ids: Iterable[str]) -> None:
         """Bring the rows of these texts into the index, in one commit."""
-        self._vectors.upsert(self._store.vector_rows(model, text_ids))
+        self._vectors.upsert(self._store.rows(model, text_ids))
 
     def drop(self, text_ids: Sequence[str]) -> None:
         """Take rows out of the index."""
@@ -121,12 +121,12 @@ class Reconciler:
 
     def _answers(self, model: str) -> bool:
         """Whether a search for a stored vector finds anything."""
-        row = next(iter(next(self._store.vector_batches(model, 1), [])), None)
+        row = next(iter(next(self._store.batches(model, 1), [])), None)
         if row is None:
             return True
         return bool(self._vectors.search(row.vector, kind=row.type, exclude_session=None, limit=1))
 
     def _counted(self, model: str) -> Iterator[list[VectorRow]]:
-        for batch in self._store.vector_batches(model):
+        for batch in self._store.batches(model):
             yield batch
             self.built += len(batch)

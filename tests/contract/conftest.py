@@ -1,4 +1,4 @@
-"""Every test of the contract is run with every form of a store."""
+"""Every test of the contract is run on every engine."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from storage.store import Store
-from tests.contract.stores import FORMS, Teller, at
+from tests.contract.stores import ENGINES, Store, Teller, at
 
 
-@pytest.fixture(params=FORMS.values(), ids=FORMS.keys())
+@pytest.fixture(params=ENGINES.values(), ids=ENGINES.keys())
 def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]:
-    """Opens the store of this test, again if need be."""
+    """Opens the memory of this test, again if need be."""
     return lambda: request.param(tmp_path)  # type: ignore[no-any-return]
 
 
 @pytest.fixture
 def store(reopen: Callable[[], Store]) -> Iterator[Store]:
     opened = reopen()
-    opened.start_session("s1", at(0))
+    opened.start("s1", at(0))
     yield opened
     opened.close()
 

@@ -1,25 +1,26 @@
-"""The forms of a store that must keep the contract; another form is one more line in ``FORMS``."""
+"""The engines that must keep the contract, and what its tests speak through; another is one more in ``ENGINES``."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
-from domain.records import Round
+from domain.records import Finish, Image, ImageVersion, Origin, Round, Session
 from recall.words import tokens
-from storage.sqlite.store import SqliteStore
-from storage.store import NewSummary, NewTurn, Store
+from storage.clients import Clients
+from storage.erasure import Eraser
+from storage.imports import Imports
+from storage.messages import NewTurn
+from storage.repositories import Repositories, open_repositories
+from storage.rounds import Rounds
+from storage.sqlite.database import Commit
+from storage.summaries import NewSummary
 
-Opens = Callable[[Path], Store]
-
-
-def sqlite(folder: Path) -> Store:
-    """A store in a file of its own."""
-    return SqliteStore(folder / "memory.db", tokens, logging.Logger("quiet", logging.CRITICAL))
-
-
-FORMS: dict[str, Opens] = {"sqlite": sqlite}
+QUIET = logging.Logger("quiet", logging.CRITICAL)
 
 
 def at(minute: int, year: int = 2026) -> str:
@@ -27,8 +28,158 @@ def at(minute: int, year: int = 2026) -> str:
     return f"{year}-03-01T{9 + minute // 60:02d}:{minute % 60:02d}:00+00:00"
 
 
+@dataclass
+class SetStamp:
+    """A clock that is set, and ids that count; the next session, text or persona may be given its name."""
+
+    moment: datetime = field(default_factory=lambda: datetime(2026, 3, 1, 9, tzinfo=UTC))
+    count: int = 0
+    names: list[str] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
+
+    def clock(self) -> datetime:
+        return self.moment
+
+    def now(self) -> str:
+        return self.moment.isoformat(timespec="seconds")
+
+    def today(self) -> str:
+        return self.moment.date().isoformat()
+
+    def new_id(self) -> str:
+        self.count += 1
+        return self.names.pop(0) if self.names else f"id-{self.count}"
+
+    def new_session_id(self) -> str:
+        return self.sessions.pop(0) if self.sessions else f"session-{self.new_id()}"
+
+
+@dataclass
+class Store:
+    """One memory without its index of vectors: its repositories at a set time, and what its commits removed."""
+
+    of: Repositories
+    stamp: SetStamp
+    rebuilt: int = 0
+    gone: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        of = self.of
+        self.database, self.sessions, self.messages, self.summaries = (
+            of.database,
+            of.sessions,
+            of.messages,
+            of.summaries,
+        )
+        self.facts, self.chapters, self.archive, self.personas = (
+            of.facts,
+            of.chapters,
+            of.archive,
+            of.personas,
+        )
+        self.rebuilds, self.saves, self.steps, self.words = of.rebuilds, of.saves, of.steps, of.index.words
+        self.embeddings, self.versions = of.index.embeddings, of.personas.versions
+        self.rounds = Rounds(of)
+        self.imports = Imports(of, self.rounds)
+        self.clients = Clients(of)
+        self.erasure = Eraser(of, self.rounds, self.imports, [], self._rebuild)
+        of.database.on_commit(self._follow)
+
+    def at(self, moment: str) -> Self:
+        """The same at this time."""
+        self.stamp.moment = datetime.fromisoformat(moment)
+        return self
+
+    def opening(self, session_id: str) -> Self:
+        """The same, where the next session gets this name."""
+        self.stamp.sessions.append(session_id)
+        return self
+
+    def naming(self, *text_ids: str) -> Self:
+        """The same, where the next texts get these names."""
+        self.stamp.names += text_ids
+        return self
+
+    def removed(self) -> list[str]:
+        """What commits removed from every index since this was last asked."""
+        gone, self.gone = self.gone, []
+        return gone
+
+    def start(
+        self,
+        session_id: str,
+        now: str,
+        began: str | None = None,
+        *,
+        before: str | None = None,
+        door: str = "",
+        key: str | None = None,
+    ) -> Session:
+        """A new active session of this name."""
+        with self.at(now).database.write() as tx:
+            return self.sessions.add(tx, session_id, now, began, before=before, door=door, door_key=key)
+
+    def add_version(
+        self,
+        image: Image,
+        text: str,
+        origin: Origin,
+        now: str,
+        session_id: str | None = None,
+        *,
+        laid: bool = False,
+    ) -> ImageVersion:
+        """A version of a persona; ``laid``: its file says so already."""
+        if laid:
+            path = self.personas.path(image)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(f"{text}\n", encoding="utf-8")
+        with self.database.write() as tx:
+            version = self.versions.add(tx, image, text, origin, now, session_id)
+            if laid:
+                self.versions.set_laid(image, version.version)
+        return version
+
+    def pin(self, image: Image, now: str, text: str, *, added: bool = False) -> None:
+        """A pinned line."""
+        with self.database.write() as tx:
+            self.versions.add_pin(tx, image, now, text, added=added)
+
+    def unpin(self, image: Image, text: str) -> bool:
+        """No pinned line any more; whether the pin brought it."""
+        with self.database.write() as tx:
+            return self.versions.remove_pin(tx, image, text)
+
+    def replace_summary(self, session_id: str, text: str, upto: int) -> None:
+        """A summary in place of another, made from the rounds so far."""
+        with self.database.write() as tx:
+            new = NewSummary(self.stamp.new_id(), self.stamp.now(), text)
+            self.summaries.replace(tx, session_id, new, upto)
+
+    def close(self) -> None:
+        self.of.database.close()
+
+    def _rebuild(self) -> None:
+        self.rebuilt += 1
+
+    def _follow(self, done: Commit) -> None:
+        self.gone += done.removed
+
+
+Opens = Callable[[Path], Store]
+
+
+def sqlite(folder: Path) -> Store:
+    """A memory in a SQLite file of its own."""
+    stamp = SetStamp()
+    return Store(open_repositories(folder, tokens, stamp, QUIET), stamp)  # type: ignore[arg-type]
+
+
+ENGINES: dict[str, Opens] = {"sqlite": sqlite}
+
+
 class Teller:
-    """Tells a store things, with ids and times that count."""
+    """Says things in a memory, with ids and times that count."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -43,20 +194,22 @@ class Teller:
             NewTurn(f"u{self.told}", at(self.told), "user", words),
             NewTurn(f"a{self.told}", at(self.told), "assistant", reply or f"You say {words}"),
         )
-        return self.store.store_round(session_id, turns, "stop", at(self.told), served=served, **options)
+        finish: Finish = "stop"
+        return self.store.at(at(self.told)).rounds.add(session_id, turns, finish, served=served, **options)
 
-    def summary(self, text: str) -> NewSummary:
-        """A summary that is to be stored."""
+    def summary(self, text: str) -> str:
+        """A summary that is stored next, at its time and under its name."""
         self.told += 1
-        return NewSummary(f"m{self.told}", at(self.told), text)
+        self.store.at(at(self.told)).stamp.names[:] = [f"m{self.told}"]
+        return text
 
 
 def said(store: Store, session_id: str) -> list[str]:
     """What the user said in a session, in order."""
-    return [spoken.user.words for spoken in store.rounds(session_id)]
+    return [spoken.user.words for spoken in store.messages.rounds(session_id)]
 
 
 def holding(store: Store, word: str) -> list[str]:
-    """The ids of the turns that a word finds."""
-    seqs = store.postings("turn", (word,), 1_000)[word].seqs.tolist()
-    return [turn.text_id for turn in store.turns(seqs)]
+    """The ids of the messages that a word finds."""
+    seqs = store.words.postings("turn", (word,), 1_000)[word].seqs.tolist()
+    return [turn.text_id for turn in store.messages.numbered(seqs)]

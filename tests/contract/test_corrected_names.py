@@ -8,8 +8,7 @@ import pytest
 
 from domain.facts import Change, Fact, NewRelation, Slot
 from domain.records import Round
-from storage.store import Store
-from tests.contract.stores import Teller, at
+from tests.contract.stores import Store, Teller, at
 from tests.contract.test_knowing import finds, known, learned, new_fact
 
 #: Of each language: a wrong name, the right one, and a fact of another who has the wrong one in theirs.
@@ -36,13 +35,15 @@ class Misnamed:
         friend = fact_of("friend", first, "friend", f"Ann's friend is {other}.", other)
         relation = NewRelation("Ann", "sister", wrong, "wedding")
         both = fact_of("both", first, "event", f"Ann mixes up {wrong} and {right}.", "mixed up")
-        assert store.learn(learned([first], sister, wedding, friend, both, relations=(relation,)), at(90))
+        assert store.at(at(90)).facts.learn(
+            learned([first], sister, wedding, friend, both, relations=(relation,))
+        )
         self.right = fact_of("right", later, "sibling", f"Ann's sister is {right}, not {wrong}.", right)
 
     def correct(self, *others: Any, verdict: Any = "corrects") -> str:
         change = Change("sister", verdict, self.right.said, "right")
-        assert self.store.learn(
-            learned([self.rounds["later"]], self.right, *others, changes=[change]), at(91)
+        assert self.store.at(at(91)).facts.learn(
+            learned([self.rounds["later"]], self.right, *others, changes=[change])
         )
         return self.rounds["later"].assistant.text_id
 
@@ -60,11 +61,11 @@ def test_a_corrected_name_is_right_in_what_else_was_said_of_that_one(
     assert (fact.restatement, fact.subject, fact.value) == (f"{right} marries in May.", right, "May")
     assert (fact.persons, fact.keywords) == (("Ann", right), (f"wedding of {right}",))
     assert (fact.slot, fact.first_told) == (Slot(right.casefold(), "wedding"), f"{wrong} marries in May.")
-    assert store.fact(fact.number) == fact
-    assert fact in store.facts(current=True)
-    assert store.facts_in_slots([Slot(right.casefold(), "wedding")]) == [fact]
-    assert fact in store.facts_of_turns(fact.turns)[fact.turns[0]]
-    assert [one.target for one in store.relations()] == [right]
+    assert store.facts.find(fact.number) == fact
+    assert fact in store.facts.all(current=True)
+    assert store.facts.in_slots([Slot(right.casefold(), "wedding")]) == [fact]
+    assert fact in store.facts.of_turns(fact.turns)[fact.turns[0]]
+    assert [one.target for one in store.facts.relations()] == [right]
     assert known(store, "friend").restatement == f"Ann's friend is {other}."
     assert known(store, "both").restatement == f"Ann mixes up {wrong} and {right}."
     assert known(store, "sister").restatement == f"Ann's sister is {wrong}."
@@ -76,11 +77,11 @@ def test_a_name_is_as_it_was_when_its_correction_is_taken_back(
     store: Store, teller: Teller, wrong: str, right: str, other: str
 ) -> None:
     life = Misnamed(store, teller, wrong, right, other)
-    before = store.facts()
+    before = store.facts.all()
     window = life.correct()
     assert life.wedding().subject == right
-    store.unlearn([window])
-    assert store.facts() == before
+    store.facts.unlearn([window])
+    assert store.facts.all() == before
 
 
 def test_a_name_is_as_it_was_when_a_person_says_that_the_correction_is_wrong(
@@ -88,21 +89,21 @@ def test_a_name_is_as_it_was_when_a_person_says_that_the_correction_is_wrong(
 ) -> None:
     life = Misnamed(store, teller, *NAMES[0])
     life.correct()
-    store.put_right("right", None, at(92))
+    store.at(at(92)).facts.put_right("right", None)
     assert life.wedding().restatement == "Katja marries in May."
 
 
 def test_what_a_person_puts_right_by_hand_corrects_a_name_as_well(store: Store, teller: Teller) -> None:
     life = Misnamed(store, teller, *NAMES[0])
     by_hand = fact_of("hand", life.rounds["first"], "sibling", "Ann's sister is Katya.", "Katya")
-    store.put_right("sister", by_hand, at(92))
+    store.at(at(92)).facts.put_right("sister", by_hand)
     assert life.wedding().restatement == "Katya marries in May."
 
 
 def found_by(store: Store, word: str) -> set[str]:
     """The facts that a word finds."""
     numbers = {number for number, _ in finds(store, word)}
-    return {fact.text_id for fact in store.facts() if fact.number in numbers}
+    return {fact.text_id for fact in store.facts.all() if fact.number in numbers}
 
 
 def test_a_fact_is_found_by_the_right_name_and_no_longer_by_the_wrong_one_until_that_is_taken_back(
@@ -114,7 +115,7 @@ def test_a_fact_is_found_by_the_right_name_and_no_longer_by_the_wrong_one_until_
     # What was corrected in talk still finds its turn, which is then marked as untrue.
     assert found_by(store, "katya") == {"wedding", "both", "right"}
     assert found_by(store, "katja") == {"sister", "both", "right"}
-    store.unlearn([window])
+    store.facts.unlearn([window])
     assert found_by(store, "katja") == {"sister", "wedding", "both"}
     assert found_by(store, "katya") == {"both"}
 
@@ -124,13 +125,13 @@ def test_what_a_person_puts_right_is_found_by_its_new_words_alone_until_that_is_
 ) -> None:
     life = Misnamed(store, teller, *NAMES[0])
     by_hand = fact_of("hand", life.rounds["first"], "sibling", "Ann's sister is Katya.", "Katya")
-    store.put_right("sister", by_hand, at(92))
+    store.at(at(92)).facts.put_right("sister", by_hand)
     assert found_by(store, "katja") == {"both"}
     assert found_by(store, "katya") == {"wedding", "both", "hand"}
-    store.put_right("wedding", None, at(93))
+    store.at(at(93)).facts.put_right("wedding", None)
     assert found_by(store, "katya") == {"both", "hand"}
-    assert store.undo_decision("wedding")
-    assert store.undo_decision("sister")
+    assert store.facts.undo_decision("wedding")
+    assert store.facts.undo_decision("sister")
     assert found_by(store, "katja") == {"sister", "wedding", "both"}
     assert found_by(store, "katya") == {"both"}
 
@@ -161,10 +162,10 @@ def test_a_correction_that_is_more_than_a_name_leaves_everything_else_as_it_was_
         fact_of("known", first, attribute, f"Ann: {wrong}.", wrong),
         fact_of("else", first, "event", f"Ann spoke of {wrong}.", wrong),
     )
-    assert store.learn(learned([first], *facts), at(90))
+    assert store.at(at(90)).facts.learn(learned([first], *facts))
     new = fact_of("right", later, attribute, told, right)
     change = Change("known", "corrects", new.said, "right")
-    assert store.learn(learned([later], new, changes=[change]), at(91))
+    assert store.at(at(91)).facts.learn(learned([later], new, changes=[change]))
     assert known(store, "else").restatement == f"Ann spoke of {wrong}."
 
 
@@ -186,6 +187,6 @@ def test_who_is_spoken_of_after_the_correction_may_have_that_name(store: Store, 
     life.correct()
     after = teller.say("s1", "Katja from the gym rang.")
     gym = fact_of("gym", after, "event", "Katja from the gym rang.", "rang", subject="Katja")
-    assert store.learn(learned([after], gym), at(93))
+    assert store.at(at(93)).facts.learn(learned([after], gym))
     assert known(store, "gym").restatement == "Katja from the gym rang."
     assert life.wedding().restatement == "Katya marries in May."

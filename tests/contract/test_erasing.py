@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from domain.records import ErasureScope, Image, ImageVersion, Removed, Round, Summary
-from storage.store import NewSummary, Store
-from tests.contract.stores import FORMS, Opens, Teller, at, holding, said
+from tests.contract.stores import ENGINES, Opens, Store, Teller, at, holding, said
 from tests.contract.test_finding import embed_all, kept
 from tests.torture.kills import scratch
 
@@ -23,79 +22,82 @@ def test_what_was_chosen_goes_with_its_words_vectors_and_drafts_and_a_note_stays
     store: Store, teller: Teller, reopen: Callable[[], Store]
 ) -> None:
     secret, plain = teller.say("s1", "a secret quokka"), teller.say("s1", "plain words")
-    store.fold("s1", 1, teller.summary("of a quokka"))
+    store.rounds.compact("s1", 1, teller.summary("of a quokka"))
     embed_all(store)
     store.pin("user", at(1), "keep the quokka")
     version = store.add_version("user", "likes quokkas", "model", at(1), "s1")
-    store.keep_stage("s1", "summary", at(2), "quokka")
-    store.note_in_flight("s1", at(3), "quokka?")
-    summary = store.summary("s1")
+    store.at(at(2)).rounds.keep_step("s1", "summary", "quokka")
+    store.at(at(3)).sessions.note_in_flight("s1", "quokka?")
+    summary = store.summaries.of("s1")
     assert summary is not None
     chosen = ErasureScope(
         secret.turns, (summary,), (version,), ("likes animals",), ("likes quokkas",),
         pins=("keep the quokka",), in_flight=("s1",), words="quokka",
     )  # fmt: skip
-    store.take_out(chosen)
+    store.erasure.commit(chosen)
     store.close()
     again = reopen()
     assert said(again, "s1") == ["plain words"]
     assert holding(again, "quokka") == []
-    assert (again.summary("s1"), again.pins("user"), again.in_flight("s1")) == (None, (), None)
-    assert again.stages("s1") == {}
-    assert [one.text for one in again.versions("user")] == ["likes animals"]
+    assert (again.summaries.of("s1"), again.versions.pins("user"), again.sessions.in_flight("s1")) == (
+        None,
+        (),
+        None,
+    )
+    assert again.rounds.steps("s1") == {}
+    assert [one.text for one in again.versions.all("user")] == ["likes animals"]
     assert not {turn.text_id for turn in secret.turns} & set(kept(again))
-    assert {turn.text_id for turn in plain.turns} <= set(again.waiting(9))
-    assert not again.holds("quokka")
-    note = again.erasure_note()
+    assert {turn.text_id for turn in plain.turns} <= set(again.embeddings.waiting(9))
+    assert not again.erasure._holds("quokka")
+    note = again.erasure._note()
     assert note is not None
     assert set(chosen.texts) == set(note.texts)
     assert len(note.vectors) == 6
-    again.end_erasure()
-    assert again.erasure_note() is None
-    assert again.problems() == []
+    again.erasure._end()
+    assert again.erasure._note() is None
+    assert again.database.problems() == []
     again.close()
 
 
 def test_the_store_knows_whether_anything_holds_a_text_to_the_letter(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "said", "answered")
-    store.fold("s1", 1, teller.summary("summed up"))
+    store.rounds.compact("s1", 1, teller.summary("summed up"))
     store.add_version("user", "an image", "model", at(1))
     store.pin("self", at(1), "a pin")
     held = (spoken.user.text, spoken.assistant.text, "summed up", "an image", "a pin")
-    assert [text for text in held if not store.holds(text)] == []
-    assert store.holds("an imag")
-    assert not store.holds("An image")
-    store.undo("s1", 9)
-    store.reset("s1")
-    assert [text for text in held if store.holds(text)] == ["an image", "a pin"]
+    assert [text for text in held if not store.erasure._holds(text)] == []
+    assert store.erasure._holds("an imag")
+    assert not store.erasure._holds("An image")
+    store.rounds.undo("s1", 9)
+    store.rounds.reset("s1")
+    assert [text for text in held if store.erasure._holds(text)] == ["an image", "a pin"]
 
 
 def test_an_archived_session_goes_whole_and_the_others_stay(store: Store, teller: Teller) -> None:
     teller.say("s1", "one")
-    store.archive("s1", teller.summary("just one"), {}, "s2")
+    store.opening("s2").rounds.save("s1", teller.summary("just one"), {})
     teller.say("s2", "two")
-    session, summary = store.session("s1"), store.summary("s1")
+    session, summary = store.sessions.find("s1"), store.summaries.of("s1")
     assert session is not None
     assert summary is not None
-    chosen = ErasureScope(tuple(store.turns_of("s1")), (summary,), sessions=(session,))
-    store.take_out(chosen)
-    assert store.session("s1") is None
+    chosen = ErasureScope(tuple(store.messages.of_session("s1")), (summary,), sessions=(session,))
+    store.erasure.commit(chosen)
+    assert store.sessions.find("s1") is None
     assert said(store, "s2") == ["two"]
-    assert store.session_counts() == (0, 1)
+    assert store.sessions.counts() == (0, 1)
 
 
 def archived(store: Store, teller: Teller, waiting: tuple[Image, ...] = ()) -> tuple[Summary, ImageVersion]:
     """A session with a secret, archived long ago with an image; its summary and the image."""
     for words in ("a secret", "plain words"):
         teller.say("s1", words)
-    store.archive(
+    store.at(at(30)).opening("s2").rounds.save(
         "s1",
-        NewSummary("m", at(30), "a secret and plain words"),
+        "a secret and plain words",
         {"user": "A secret.\nPlain."},
-        "s2",
-        waiting,
+        waiting=waiting,
     )
-    (summary,), version = store.every_summary(), store.newest_version("user")
+    (summary,), version = store.summaries.all(), store.versions.newest("user")
     assert version is not None
     return summary, version
 
@@ -104,39 +106,43 @@ def test_what_is_to_be_made_anew_is_asked_for_in_the_commit_that_makes_it_so(
     store: Store, teller: Teller, reopen: Callable[[], Store]
 ) -> None:
     summary, version = archived(store, teller, ("user",))
-    store.take_out(ErasureScope(tuple(store.turns_of("s1")[:2]), (summary,), (version,), ("Plain.",)))
+    store.erasure.commit(
+        ErasureScope(tuple(store.messages.of_session("s1")[:2]), (summary,), (version,), ("Plain.",))
+    )
     store.close()
     again = reopen()
-    assert [(one.what, one.session_id, one.timestamp) for one in again.renewals()] == [
+    assert [(one.what, one.session_id, one.timestamp) for one in again.rebuilds.due()] == [
         ("user", "s1", at(30)),
         ("summary", "s1", at(30)),
     ]
-    image, anew = again.renewals()
-    assert again.make_summary_anew(anew, NewSummary("m2", anew.timestamp, "plain words"), 2) == []
-    assert again.make_summary_anew(anew, NewSummary("m3", anew.timestamp, "twice"), 2) is None
-    (made,) = again.every_summary()
+    image, anew = again.rebuilds.due()
+    assert again.rounds.rebuild_summary(anew, "plain words", 2)
+    assert not again.rounds.rebuild_summary(anew, "twice", 2)
+    (made,) = again.summaries.all()
     assert (made.summary, made.timestamp, made.upto_round, made.position) == (
         "plain words", at(30), 2, summary.position,
     )  # fmt: skip
-    base = again.newest_version("user")
+    base = again.versions.newest("user")
     assert base is not None
-    assert again.make_image_anew([image], base, "Plain words.", at(50))
-    assert not again.make_image_anew([image], base, "Twice.", at(51))
-    assert [one.text for one in again.versions("user")] == ["Plain.", "Plain words."]
-    assert again.renewals() == []
+    assert again.at(at(50)).personas.rebuild([image], base, "Plain words.")
+    assert not again.at(at(51)).personas.rebuild([image], base, "Twice.")
+    assert [one.text for one in again.versions.all("user")] == ["Plain.", "Plain words."]
+    assert again.rebuilds.due() == []
     again.close()
 
 
 def test_an_image_that_was_edited_meanwhile_is_not_written_over(store: Store, teller: Teller) -> None:
     summary, version = archived(store, teller, ("user",))
-    store.take_out(ErasureScope(tuple(store.turns_of("s1")[:2]), (summary,), (version,), ("Plain.",)))
-    base = store.newest_version("user")
+    store.erasure.commit(
+        ErasureScope(tuple(store.messages.of_session("s1")[:2]), (summary,), (version,), ("Plain.",))
+    )
+    base = store.versions.newest("user")
     store.add_version("user", "By hand.", "hand", at(40))
-    image = store.renewals()[0]
-    assert not store.make_image_anew([image], base, "By a model.", at(50))
-    assert store.renewals()[0] == image
-    assert store.make_image_anew([image], store.newest_version("user"), "By hand.", at(50))
-    assert [one.text for one in store.versions("user")] == ["Plain.", "By hand."]
+    image = store.rebuilds.due()[0]
+    assert not store.at(at(50)).personas.rebuild([image], base, "By a model.")
+    assert store.rebuilds.due()[0] == image
+    assert store.at(at(50)).personas.rebuild([image], store.versions.newest("user"), "By hand.")
+    assert [one.text for one in store.versions.all("user")] == ["Plain.", "By hand."]
 
 
 def test_a_summary_that_is_made_anew_while_its_session_folds_on_is_asked_for_again(
@@ -144,39 +150,41 @@ def test_a_summary_that_is_made_anew_while_its_session_folds_on_is_asked_for_aga
 ) -> None:
     for words in ("one", "two", "three"):
         teller.say("s1", words)
-    store.fold("s1", 1, teller.summary("one"))
-    (summary,) = store.every_summary()
-    store.take_out(ErasureScope(summaries=(summary,)))
-    (asked,) = store.renewals()
-    store.fold("s1", 2, teller.summary("two"))
-    assert store.make_summary_anew(asked, teller.summary("one"), 1) is None
-    (again,) = store.renewals()
+    store.rounds.compact("s1", 1, teller.summary("one"))
+    (summary,) = store.summaries.all()
+    store.erasure.commit(ErasureScope(summaries=(summary,)))
+    (asked,) = store.rebuilds.due()
+    store.rounds.compact("s1", 2, teller.summary("two"))
+    assert not store.rounds.rebuild_summary(asked, teller.summary("one"), 1)
+    (again,) = store.rebuilds.due()
     assert again.number != asked.number
-    assert store.make_summary_anew(again, teller.summary("one, two"), 2) is not None
-    assert [one.summary for one in store.every_summary()] == ["one, two"]
+    assert store.rounds.rebuild_summary(again, teller.summary("one, two"), 2)
+    assert [one.summary for one in store.summaries.all()] == ["one, two"]
 
 
 def test_a_summary_by_hand_or_a_reset_ends_the_wish_for_one(store: Store, teller: Teller) -> None:
     for words in ("one", "two"):
         teller.say("s1", words)
-    store.fold("s1", 1, teller.summary("one"))
-    store.take_out(ErasureScope(summaries=tuple(store.every_summary())))
-    removed = store.reset("s1")
-    assert store.renewals() == []
-    store.put_back(removed)
-    assert [one.what for one in store.renewals()] == ["summary"]
-    store.set_summary("s1", teller.summary("by hand"))
-    assert store.renewals() == []
+    store.rounds.compact("s1", 1, teller.summary("one"))
+    store.erasure.commit(ErasureScope(summaries=tuple(store.summaries.all())))
+    removed = store.rounds.reset("s1")
+    assert store.rebuilds.due() == []
+    store.rounds.put_back(removed)
+    assert [one.what for one in store.rebuilds.due()] == ["summary"]
+    store.rounds.set_summary("s1", teller.summary("by hand"))
+    assert store.rebuilds.due() == []
 
 
 def test_with_a_session_goes_what_was_to_be_made_anew_of_it(store: Store, teller: Teller) -> None:
     summary, version = archived(store, teller)
-    store.take_out(ErasureScope(tuple(store.turns_of("s1")[:2]), (summary,), (version,), ("Plain.",)))
-    session = store.session("s1")
+    store.erasure.commit(
+        ErasureScope(tuple(store.messages.of_session("s1")[:2]), (summary,), (version,), ("Plain.",))
+    )
+    session = store.sessions.find("s1")
     assert session is not None
-    store.take_out(ErasureScope(tuple(store.turns_of("s1")), sessions=(session,)))
-    assert store.renewals() == []
-    assert store.problems() == []
+    store.erasure.commit(ErasureScope(tuple(store.messages.of_session("s1")), sessions=(session,)))
+    assert store.rebuilds.due() == []
+    assert store.database.problems() == []
 
 
 class AnyOrder(RuleBasedStateMachine):
@@ -207,7 +215,7 @@ class AnyOrder(RuleBasedStateMachine):
     def begin_one(self, year: int) -> None:
         """The years go back, so that each new session of the past stands before all others."""
         name = self.name()
-        self.store.start_session(name, at(1), began=at(0, year))
+        self.store.start(name, at(1), began=at(0, year))
         self.said = {name: [], **self.said}
         self.active.append(name)
 
@@ -226,7 +234,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), word=st.sampled_from(WORDS))
     def put_first(self, which: int, word: str) -> None:
         name = self.active[which]
-        if rounds := self.store.rounds(name):
+        if rounds := self.store.messages.rounds(name):
             self.teller.say(name, f"I saw {word}", before=rounds[0])
             self.said[name].insert(0, word)
             self.forget(name)
@@ -234,7 +242,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1))
     def undo(self, which: int) -> None:
         name = self.active[which]
-        if undone := self.store.undo(name, 1):
+        if undone := self.store.rounds.undo(name, 1):
             self.said[name].pop()
             self.cleared.pop(name, None)
             self.undone[name] = undone
@@ -243,22 +251,22 @@ class AnyOrder(RuleBasedStateMachine):
     @rule()
     def redo(self) -> None:
         name, undone = self.undone.popitem()
-        self.store.redo(undone)
+        self.store.rounds.redo(undone)
         self.said[name] += [spoken.user.words.split()[2] for spoken in undone]
         self.cleared.pop(name, None)
 
     @rule(which=st.integers(0, 1))
     def fold(self, which: int) -> None:
         name = self.active[which]
-        if context := self.store.context(name):
-            self.store.fold(name, context[0].user.round, self.teller.summary("a fold"))
-            assert self.store.context(name) == context[1:]
+        if context := self.store.messages.context(name):
+            self.store.rounds.compact(name, context[0].user.round, self.teller.summary("a fold"))
+            assert self.store.messages.context(name) == context[1:]
 
     @rule(which=st.integers(0, 1))
     def reset(self, which: int) -> None:
         name = self.active[which]
         self.forget(name)
-        self.cleared[name] = (self.store.reset(name), self.said[name])
+        self.cleared[name] = (self.store.rounds.reset(name), self.said[name])
         self.said[name] = []
 
     @precondition(lambda self: self.cleared)
@@ -266,26 +274,26 @@ class AnyOrder(RuleBasedStateMachine):
     def take_a_reset_back(self) -> None:
         name = next(iter(self.cleared))
         removed, words = self.cleared.pop(name)
-        self.store.put_back(removed)
+        self.store.rounds.put_back(removed)
         self.said[name] = words
         self.forget(name)
 
     @rule(which=st.integers(0, 1))
     def archive(self, which: int) -> None:
         name, following = self.active[which], self.name()
-        self.store.archive(name, self.teller.summary("the end"), {}, following)
+        self.store.opening(following).rounds.save(name, self.teller.summary("the end"), {})
         self.said[following] = []
         self.active[which] = following
         self.forget(name)
 
     @rule(word=st.sampled_from(WORDS))
     def erase(self, word: str) -> None:
-        turns = [turn for turn in self.store.turns_after(0, 9_999) if word in turn.words]
-        self.store.take_out(ErasureScope(tuple(turns), words=word))
+        turns = [turn for turn in self.store.messages.stored_after(0, 9_999) if word in turn.words]
+        self.store.erasure.commit(ErasureScope(tuple(turns), words=word))
         self.said = {name: [one for one in words if one != word] for name, words in self.said.items()}
         for name in self.said:
             self.forget(name)
-        self.store.end_erasure()
+        self.store.erasure._end()
 
     @rule()
     def open_again(self) -> None:
@@ -296,27 +304,29 @@ class AnyOrder(RuleBasedStateMachine):
     def the_store_is_what_was_said(self) -> None:
         if not self.said:
             return
-        sessions = self.store.recent_sessions(-1, 0)[::-1]
+        sessions = self.store.sessions.recent(None)[::-1]
         assert [session.session_id for session in sessions] == list(self.said)
         assert {name: [line.split()[2] for line in said(self.store, name)] for name in self.said} == self.said
         assert {one.session_id for one in sessions if one.status == "active"} == set(self.active)
         for session in sessions:
-            assert session.current_conv_count == len(self.store.context(session.session_id))
+            assert session.current_conv_count == len(self.store.messages.context(session.session_id))
         for word in WORDS:
-            found = {turn.text_id for turn in self.store.turns_after(0, 9_999) if word in turn.words}
+            found = {
+                turn.text_id for turn in self.store.messages.stored_after(0, 9_999) if word in turn.words
+            }
             assert set(holding(self.store, word)) == found
-        waiting = set(self.store.waiting(9_999))
-        assert waiting >= {turn.text_id for turn in self.store.turns_after(0, 9_999)}
-        assert self.store.problems() == []
+        waiting = set(self.store.embeddings.waiting(9_999))
+        assert waiting >= {turn.text_id for turn in self.store.messages.stored_after(0, 9_999)}
+        assert self.store.database.problems() == []
 
     def teardown(self) -> None:
         self.store.close()
         self.folder.cleanup()
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_in_any_order_the_store_is_what_a_plain_list_says(form: str) -> None:
-    machine = type("OfThisForm", (AnyOrder,), {"opens": staticmethod(FORMS[form])})
+@pytest.mark.parametrize("engine", ENGINES)
+def test_in_any_order_the_store_is_what_a_plain_list_says(engine: str) -> None:
+    machine = type("OnThisEngine", (AnyOrder,), {"opens": staticmethod(ENGINES[engine])})
     case = machine.TestCase
     case.settings = settings(max_examples=15, stateful_step_count=20)
     case("runTest").debug()

@@ -4,96 +4,97 @@ from __future__ import annotations
 
 import numpy as np
 
-from storage.store import Store
-from tests.contract.stores import Teller, at, holding
+from tests.contract.stores import Store, Teller, at, holding
 
 MODEL = "a-model"
 
 
 def embed_all(store: Store, model: str = MODEL) -> None:
     """Give every waiting text a vector."""
-    digests = {text_id: f"of {text_id}" for text_id in sorted(store.waiting(999))}
-    store.set_dimension(model, 4)
+    digests = {text_id: f"of {text_id}" for text_id in sorted(store.embeddings.waiting(999))}
+    store.embeddings.set_dimension(model, 4)
     for number, text_id in enumerate(digests, start=1):
-        store.keep_vector(text_id, model, digests[text_id], np.full(4, number, np.float16))
-    store.done(digests, model)
+        store.embeddings.store(text_id, model, digests[text_id], np.full(4, number, np.float16))
+    store.embeddings.done(digests, model)
 
 
 def kept(store: Store, model: str = MODEL) -> list[str]:
     """The texts that have a vector."""
-    return sorted(row.text_id for batch in store.vector_batches(model, 2) for row in batch)
+    return sorted(row.text_id for batch in store.embeddings.batches(model, 2) for row in batch)
 
 
 def test_words_are_found_with_how_often_and_not_after_they_went(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "a quokka, a quokka, a wombat", "Fine")
-    found = store.postings("turn", ("quokka", "wombat", "nobody"), 10)
+    found = store.words.postings("turn", ("quokka", "wombat", "nobody"), 10)
     assert found["quokka"].seqs.tolist() == [spoken.user.seq]
     assert found["quokka"].counts.tolist() == [2]
     assert found["nobody"].seqs.tolist() == []
-    store.undo("s1", 1)
+    store.rounds.undo("s1", 1)
     assert holding(store, "quokka") == []
 
 
 def test_a_table_of_words_tells_about_how_many_rows_it_has(store: Store, teller: Teller) -> None:
-    assert (store.rows("turn"), store.rows("fact")) == (0, 0)
+    assert (store.words.rows("turn"), store.words.rows("fact")) == (0, 0)
     spoken = [teller.say("s1", words) for words in ("one", "two", "three")]
-    store.learn_fact("f1", "s1", at(5), "counts", [spoken[0].user.seq])
-    store.fold("s1", 1, teller.summary("one"))
-    assert store.rows("turn") >= 6
-    assert (store.rows("fact"), store.rows("summary")) == (1, 1)
+    store.at(at(5)).naming("f1").facts.learn_key("s1", "counts", [spoken[0].user.seq])
+    store.rounds.compact("s1", 1, teller.summary("one"))
+    assert store.words.rows("turn") >= 6
+    assert (store.words.rows("fact"), store.words.rows("summary")) == (1, 1)
 
 
 def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, teller: Teller) -> None:
-    store.start_session("s2", at(1))
+    store.start("s2", at(1))
     one, two, three = teller.say("s1", "one"), teller.say("s2", "two"), teller.say("s1", "three")
-    rows = store.after(0, 99)
-    numbers = {name: store.session_number(name) for name in ("s1", "s2", "nobody")}
+    rows = store.messages.rows_after(0, 99)
+    numbers = {name: store.sessions.number_of(name) for name in ("s1", "s2", "nobody")}
     assert [row.seq for row in rows] == [turn.seq for one_ in (one, two, three) for turn in one_.turns]
     assert [row.session for row in rows] == [numbers["s1"]] * 2 + [numbers["s2"]] * 2 + [numbers["s1"]] * 2
     assert numbers["nobody"] is None
     of_s1 = [row.position for row in rows if row.session == numbers["s1"]]
     assert of_s1 == sorted(of_s1) == [turn.position for one_ in (one, three) for turn in one_.turns]
-    assert store.after(rows[2].seq, 1) == [rows[3]]
-    assert store.seqs_of([two.user.text_id, "nobody"]) == {two.user.text_id: two.user.seq}
-    store.fold("s2", 1, teller.summary("two"))
-    summary = store.summary("s2")
+    assert store.messages.rows_after(rows[2].seq, 1) == [rows[3]]
+    assert store.messages.numbers_of([two.user.text_id, "nobody"]) == {two.user.text_id: two.user.seq}
+    store.rounds.compact("s2", 1, teller.summary("two"))
+    summary = store.summaries.of("s2")
     assert summary is not None
     assert numbers["s2"] is not None
-    assert store.summaries([n for n in numbers.values() if n]) == {numbers["s2"]: summary}
-    by_both = store.sessions_of_summaries(seqs=[summary.seq], text_ids=[summary.text_id])
+    assert store.summaries.of_sessions([n for n in numbers.values() if n]) == {numbers["s2"]: summary}
+    by_both = store.summaries.sessions_of(seqs=[summary.seq], text_ids=[summary.text_id])
     assert by_both == {summary.seq: numbers["s2"], summary.text_id: numbers["s2"]}
 
 
 def test_a_fact_finds_its_turns_and_goes_with_any_of_them(store: Store, teller: Teller) -> None:
     first, second = teller.say("s1", "one"), teller.say("s1", "two")
-    store.learn_fact("f1", "s1", at(5), "plays the violin", [first.user.seq, second.user.seq])
-    (fact,) = store.postings("fact", ("violin",), 9)["violin"].seqs.tolist()
-    assert set(store.turns_of_facts([fact])) == {(fact, first.user.seq), (fact, second.user.seq)}
-    store.undo("s1", 1)
-    assert store.postings("fact", ("violin",), 9)["violin"].seqs.tolist() == []
-    assert store.turns_of_facts([fact]) == []
+    store.at(at(5)).naming("f1").facts.learn_key("s1", "plays the violin", [first.user.seq, second.user.seq])
+    (fact,) = store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist()
+    assert set(store.facts.turns_of([fact])) == {(fact, first.user.seq), (fact, second.user.seq)}
+    store.rounds.undo("s1", 1)
+    assert store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist() == []
+    assert store.facts.turns_of([fact]) == []
 
 
 def test_a_text_waits_for_its_vector_from_the_commit_on(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "one")
-    assert set(store.waiting(9)) == {turn.text_id for turn in spoken.turns}
+    assert set(store.embeddings.waiting(9)) == {turn.text_id for turn in spoken.turns}
     embed_all(store)
-    assert store.waiting(9) == []
-    assert store.effort() == (0, 0)
-    counts = store.embedding_counts(MODEL)
+    assert store.embeddings.waiting(9) == []
+    assert store.embeddings.effort() == (0, 0)
+    counts = store.embeddings.counts(MODEL)
     assert (counts.vectors, counts.pending, counts.set_aside) == (2, 0, 0)
-    (row,) = store.vector_rows(MODEL, [spoken.user.text_id, "nobody"])
+    (row,) = store.embeddings.rows(MODEL, [spoken.user.text_id, "nobody"])
     assert (row.type, row.session_id, row.vector.tolist()) == ("conversation", "s1", [2.0] * 4)
-    assert store.take_stock(MODEL).tolist() == sorted(turn.text_id.encode() for turn in spoken.turns)
+    assert store.embeddings.take_stock(MODEL).tolist() == sorted(
+        turn.text_id.encode() for turn in spoken.turns
+    )
 
 
 def test_an_answer_for_other_words_takes_no_text_off_the_queue(store: Store, teller: Teller) -> None:
     text_id = teller.say("s1", "one").user.text_id
-    store.keep_vector(text_id, MODEL, "of other words", np.ones(4, np.float16))
-    store.done({text_id: "of these words"}, MODEL)
-    assert text_id in store.waiting(9)
-    assert store.with_vector(MODEL, {text_id: "of these words"}) == set()
-    assert store.with_vector(MODEL, {text_id: "of other words"}) == {text_id}
+    store.embeddings.store(text_id, MODEL, "of other words", np.ones(4, np.float16))
+    store.embeddings.done({text_id: "of these words"}, MODEL)
+    assert text_id in store.embeddings.waiting(9)
+    assert store.embeddings.with_vector(MODEL, {text_id: "of these words"}) == set()
+    assert store.embeddings.with_vector(MODEL, {text_id: "of other words"}) == {text_id}
 
 
 def test_what_is_refused_three_times_is_set_aside_until_it_is_tried_again(
@@ -101,23 +102,25 @@ def test_what_is_refused_three_times_is_set_aside_until_it_is_tried_again(
 ) -> None:
     spoken = teller.say("s1", "one")
     for _ in range(3):
-        store.refuse(spoken.user.text_id, "too long")
-    assert store.waiting(9) == [spoken.assistant.text_id]
-    assert [(one.text_id, one.reason) for one in store.set_aside()] == [(spoken.user.text_id, "too long")]
-    store.try_again()
-    assert len(store.waiting(9)) == 2
-    assert store.set_aside() == []
+        store.embeddings.refuse(spoken.user.text_id, "too long")
+    assert store.embeddings.waiting(9) == [spoken.assistant.text_id]
+    assert [(one.text_id, one.reason) for one in store.embeddings.set_aside()] == [
+        (spoken.user.text_id, "too long")
+    ]
+    store.embeddings.try_again()
+    assert len(store.embeddings.waiting(9)) == 2
+    assert store.embeddings.set_aside() == []
 
 
 def test_effort_changes_with_all_that_was_achieved_or_failed_and_with_nothing_else(
     store: Store, teller: Teller
 ) -> None:
     text_id = teller.say("s1", "one").user.text_id
-    assert store.effort() == store.effort() == (2, 0)
-    store.refuse(text_id, "too long")
-    assert store.effort() == (2, 1)
+    assert store.embeddings.effort() == store.embeddings.effort() == (2, 0)
+    store.embeddings.refuse(text_id, "too long")
+    assert store.embeddings.effort() == (2, 1)
     embed_all(store)
-    assert store.effort() == (0, 0)
+    assert store.embeddings.effort() == (0, 0)
 
 
 def test_vectors_that_are_forgotten_are_gone_of_every_model_and_wait_for_none(
@@ -126,12 +129,12 @@ def test_vectors_that_are_forgotten_are_gone_of_every_model_and_wait_for_none(
     spoken = teller.say("s1", "one")
     for model in (MODEL, "another"):
         embed_all(store, model)
-        store.take_stock("another")
+        store.embeddings.take_stock("another")
     teller.say("s1", "two")
-    store.forget_vectors([spoken.user.text_id, "nobody"])
+    store.embeddings.remove([spoken.user.text_id, "nobody"])
     assert kept(store) == kept(store, "another") == [spoken.assistant.text_id]
-    assert spoken.user.text_id not in store.waiting(99)
-    assert len(store.waiting(99)) == 2
+    assert spoken.user.text_id not in store.embeddings.waiting(99)
+    assert len(store.embeddings.waiting(99)) == 2
 
 
 def test_a_vector_goes_with_its_text_and_those_after_it_are_made_again(store: Store, teller: Teller) -> None:
@@ -141,28 +144,28 @@ def test_a_vector_goes_with_its_text_and_those_after_it_are_made_again(store: St
     gone = {turn.text_id for turn in rounds[1].turns}
     again = {turn.text_id for turn in rounds[2].turns}
     assert not gone & set(kept(store))
-    assert again <= set(store.waiting(9))
+    assert again <= set(store.embeddings.waiting(9))
     assert {turn.text_id for turn in rounds[0].turns} <= set(kept(store))
-    assert not {turn.text_id for turn in rounds[3].turns} & set(store.waiting(9))
+    assert not {turn.text_id for turn in rounds[3].turns} & set(store.embeddings.waiting(9))
 
 
 def test_vectors_of_two_models_and_of_two_lengths_never_meet(store: Store, teller: Teller) -> None:
     teller.say("s1", "one")
     embed_all(store)
     assert kept(store, "another") == []
-    assert store.dimension("another") is None
-    assert store.take_stock("another").tolist() == []
+    assert store.embeddings.dimension("another") is None
+    assert store.embeddings.take_stock("another").tolist() == []
     embed_all(store, "another")
     assert kept(store, "another") == kept(store)
-    store.set_dimension(MODEL, 8)
+    store.embeddings.set_dimension(MODEL, 8)
     assert kept(store) == []
-    assert (store.dimension(MODEL), store.dimension("another")) == (8, 4)
+    assert (store.embeddings.dimension(MODEL), store.embeddings.dimension("another")) == (8, 4)
 
 
 def test_checksums_of_the_index_are_kept_replaced_and_forgotten(store: Store) -> None:
-    store.keep_checksums({"a": "1", "b": "2"}, [])
-    store.keep_checksums({"b": "3", "c": "4"}, ["a"])
-    assert store.checksums() == {"b": "3", "c": "4"}
-    store.forget_checksums()
-    assert store.checksums() == {}
-    assert store.laid_version("user") is None
+    store.embeddings.store_checksums({"a": "1", "b": "2"}, [])
+    store.embeddings.store_checksums({"b": "3", "c": "4"}, ["a"])
+    assert store.embeddings.checksums() == {"b": "3", "c": "4"}
+    store.embeddings.remove_checksums()
+    assert store.embeddings.checksums() == {}
+    assert store.versions.laid("user") is None

@@ -10,8 +10,8 @@ import pytest
 
 from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Slot, Window
 from domain.records import ErasureScope, Round
-from storage.store import NewTurn, Store
-from tests.contract.stores import Teller, at
+from storage.messages import NewTurn
+from tests.contract.stores import Store, Teller, at
 
 HOME = Slot("ann", "home")
 
@@ -46,22 +46,22 @@ def learned(
 def learn(store: Store, spoken: Round, *values: str, changes: Sequence[Change] = ()) -> str:
     """Learn a round that says where Ann lives. Returns the name of the window."""
     facts = [new_fact(value, spoken) for value in values]
-    assert store.learn(learned([spoken], *facts, changes=changes), at(90))
+    assert store.at(at(90)).facts.learn(learned([spoken], *facts, changes=changes))
     return spoken.assistant.text_id
 
 
 def current(store: Store) -> list[str]:
-    return [fact.value for fact in store.facts(current=True)]
+    return [fact.value for fact in store.facts.all(current=True)]
 
 
 def known(store: Store, text_id: str) -> Fact:
-    (fact,) = store.facts_with_ids([text_id])
+    (fact,) = store.facts.with_ids([text_id])
     return fact
 
 
 def finds(store: Store, word: str) -> list[tuple[int, int]]:
     """Which turns a word finds through facts."""
-    return store.turns_of_facts(store.postings("fact", (word,), 1_000)[word].seqs.tolist())
+    return store.facts.turns_of(store.words.postings("fact", (word,), 1_000)[word].seqs.tolist())
 
 
 # -- learning --------------------------------------------------------------------------------------------------------
@@ -83,10 +83,10 @@ def test_what_a_window_came_to_is_there_whole_also_after_reopening(
     all_of_it = Learned(
         window_of(first, second), (note,), (home, cat), (NewRelation("Ann", "keeps", "Momo", "cat"),)
     )
-    assert store.learn(all_of_it, at(50))
+    assert store.at(at(50)).facts.learn(all_of_it)
     store.close()
     again = reopen()
-    one, two = again.facts()
+    one, two = again.facts.all()
     expected = {
         name: getattr(home, name) for name in ("text_id", "note", "restatement", "subject", "attribute")
     }
@@ -108,26 +108,26 @@ def test_what_a_window_came_to_is_there_whole_also_after_reopening(
         "",
     )
     assert two.turns == (first.user.text_id, second.user.text_id)
-    assert again.fact(two.number) == two
-    (stored,) = again.notes_of("s1")
+    assert again.facts.find(two.number) == two
+    (stored,) = again.facts.notes_of("s1")
     assert (stored.text, stored.topic, stored.importance, stored.memory_type, stored.private) == (
         "Of Lyon.", "homes", 9, "passive", False,
     )  # fmt: skip
     assert stored.turns == (first.user.text_id, second.user.text_id)
     assert stored.timestamp == second.user.timestamp
-    (relation,) = again.relations()
+    (relation,) = again.facts.relations()
     assert (relation.source, relation.relation, relation.target, relation.fact) == (
         "Ann",
         "keeps",
         "Momo",
         two,
     )
-    assert again.facts_of_turns([first.user.text_id, first.assistant.text_id]) == {
+    assert again.facts.of_turns([first.user.text_id, first.assistant.text_id]) == {
         first.user.text_id: [one, two]
     }
-    assert again.facts_of_sessions(["s1", "s2"]) == {"s1": [one, two]}
-    assert [event.what for event in again.history("Lyon")] == ["learned"]
-    assert again.history("nobody") == []
+    assert again.facts.of_sessions(["s1", "s2"]) == {"s1": [one, two]}
+    assert [event.what for event in again.facts.history("Lyon")] == ["learned"]
+    assert again.facts.history("nobody") == []
     again.close()
 
 
@@ -136,8 +136,8 @@ def test_a_fact_finds_its_turns_by_every_word_of_it(store: Store, teller: Teller
     given = new_fact(
         "a", spoken, "amber", keywords=("birch",), persons=("Copper",), entities=("Dune",), location="Ember"
     )
-    store.learn(learned([spoken], given), at(50))
-    number = store.facts()[0].number
+    store.at(at(50)).facts.learn(learned([spoken], given))
+    number = store.facts.all()[0].number
     for word in ("amber", "birch", "copper", "dune", "ember"):
         assert finds(store, word) == [(number, spoken.user.seq)]
 
@@ -145,21 +145,21 @@ def test_a_fact_finds_its_turns_by_every_word_of_it(store: Store, teller: Teller
 def test_a_window_that_is_learned_twice_changes_nothing(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "I live in Lyon")
     learn(store, spoken, "Lyon")
-    before = store.facts(), store.notes_of("s1")
-    assert not store.learn(learned([spoken], new_fact("other", spoken)), at(99))
-    assert (store.facts(), store.notes_of("s1")) == before
+    before = store.facts.all(), store.facts.notes_of("s1")
+    assert not store.at(at(99)).facts.learn(learned([spoken], new_fact("other", spoken)))
+    assert (store.facts.all(), store.facts.notes_of("s1")) == before
 
 
 def test_read_turns_are_read_and_the_others_are_not(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "one"), teller.say("s1", "two")
-    assert store.unread("s1") == [*one.turns, *two.turns]
+    assert store.messages.unread("s1") == [*one.turns, *two.turns]
     learn(store, one)
-    assert store.unread("s1") == list(two.turns)
-    store.withhold([two.user.text_id])
-    assert store.unread("s1") == [two.assistant]
+    assert store.messages.unread("s1") == list(two.turns)
+    store.rounds.hide([two.user.text_id])
+    assert store.messages.unread("s1") == [two.assistant]
     answered = (NewTurn("u9", at(9), "user", "hello"), NewTurn("a9", at(9), "assistant", "…", standin=True))
-    said = store.store_round("s1", answered, "stop", at(9))
-    assert store.unread("s1") == [two.assistant, said.user]
+    said = store.at(at(9)).rounds.add("s1", answered, "stop")
+    assert store.messages.unread("s1") == [two.assistant, said.user]
 
 
 @pytest.mark.parametrize("fate", ["read", "gone", "withheld", "withheld before"])
@@ -172,12 +172,12 @@ def test_a_window_whose_turns_are_not_as_they_were_read_is_not_learned(
     if fate == "read":
         learn(store, two)
     elif fate == "gone":
-        store.undo("s1", 1)
+        store.rounds.undo("s1", 1)
     else:
-        store.withhold([(before if "before" in fate else one).user.text_id])
-    assert not store.learn(late, at(99))
-    assert (store.facts(), store.notes_of("s1")) == ([], [])
-    assert one.assistant in store.unread("s1")
+        store.rounds.hide([(before if "before" in fate else one).user.text_id])
+    assert not store.at(at(99)).facts.learn(late)
+    assert (store.facts.all(), store.facts.notes_of("s1")) == ([], [])
+    assert one.assistant in store.messages.unread("s1")
 
 
 def test_what_names_no_turn_or_a_turn_of_elsewhere_is_not_stored(store: Store, teller: Teller) -> None:
@@ -189,27 +189,27 @@ def test_what_names_no_turn_or_a_turn_of_elsewhere_is_not_stored(store: Store, t
     )
     notes = (new_note(facts[0]), new_note(facts[1]))
     relations = tuple(NewRelation("Ann", "knows", "Bob", fact.text_id) for fact in facts)
-    assert store.learn(Learned(window_of(spoken), notes, facts, relations), at(50))
-    assert [fact.text_id for fact in store.facts()] == ["good"]
-    assert [one.fact.text_id for one in store.relations()] == ["good"]
-    assert store.notes_of("s1") == []
+    assert store.at(at(50)).facts.learn(Learned(window_of(spoken), notes, facts, relations))
+    assert [fact.text_id for fact in store.facts.all()] == ["good"]
+    assert [one.fact.text_id for one in store.facts.relations()] == ["good"]
+    assert store.facts.notes_of("s1") == []
 
 
 def test_a_kept_reply_is_there_until_its_window_is_learned_or_a_turn_goes(
     store: Store, teller: Teller
 ) -> None:
     one, two = teller.say("s1", "one"), teller.say("s1", "two")
-    store.keep_reply("a1", "notes", "digest", "the reply", at(3))
-    store.keep_reply("a1", "notes", "digest", "the later reply", at(3))
-    store.keep_reply("a2", "notes", "digest", "another", at(3))
-    store.keep_reply("u1", "notes", "digest", "of a shorter window", at(3))
-    (kept,) = store.kept_replies("a1").items()
+    store.at(at(3)).facts.keep_reply("a1", "notes", "digest", "the reply")
+    store.at(at(3)).facts.keep_reply("a1", "notes", "digest", "the later reply")
+    store.at(at(3)).facts.keep_reply("a2", "notes", "digest", "another")
+    store.at(at(3)).facts.keep_reply("u1", "notes", "digest", "of a shorter window")
+    (kept,) = store.facts.kept_replies("a1").items()
     assert (kept[0], kept[1].base, kept[1].reply) == ("notes", "digest", "the later reply")
     learn(store, one)
-    assert (store.kept_replies("a1"), store.kept_replies("u1")) == ({}, {})
-    assert store.kept_replies("a2") != {}
-    store.undo("s1", 1)
-    assert store.kept_replies(two.assistant.text_id) == {}
+    assert (store.facts.kept_replies("a1"), store.facts.kept_replies("u1")) == ({}, {})
+    assert store.facts.kept_replies("a2") != {}
+    store.rounds.undo("s1", 1)
+    assert store.facts.kept_replies(two.assistant.text_id) == {}
 
 
 # -- kept true -------------------------------------------------------------------------------------------------------
@@ -221,12 +221,12 @@ def test_what_a_later_window_changed_keeps_its_place_and_says_until_when(
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "I moved to Oslo")
     learn(store, one, "Lyon")
     learn(store, two, "Oslo", changes=[Change("Lyon", "changes", "2026-02", "Oslo")])
-    lyon, oslo = store.facts()
+    lyon, oslo = store.facts.all()
     assert (lyon.until, lyon.replaced_by, lyon.current, oslo.current) == ("2026-02", "Oslo", False, True)
-    assert store.facts(current=True) == [oslo]
-    assert store.facts(current=False) == [lyon]
-    assert store.facts_in_slots([HOME, HOME]) == [lyon, oslo]
-    assert [(event.what, event.when, event.by) for event in store.history("Lyon")] == [
+    assert store.facts.all(current=True) == [oslo]
+    assert store.facts.all(current=False) == [lyon]
+    assert store.facts.in_slots([HOME, HOME]) == [lyon, oslo]
+    assert [(event.what, event.when, event.by) for event in store.facts.history("Lyon")] == [
         ("learned", lyon.said, ""),
         ("changed", "2026-02", "Oslo"),
     ]
@@ -245,29 +245,30 @@ def test_a_verdict_does_what_it_says_and_is_taken_back_whole(
     store: Store, teller: Teller, verdict: Any, expected: dict[str, object]
 ) -> None:
     one, two = teller.say("s1", "I swim"), teller.say("s1", "not any more")
-    store.learn(learned([one], new_fact("swims", one, single=False)), at(50))
+    store.at(at(50)).facts.learn(learned([one], new_fact("swims", one, single=False)))
     before = known(store, "swims")
     new = new_fact("new", two, single=False)
-    store.learn(learned([two], new, changes=[Change("swims", verdict, "2026-05", "new")]), at(51))
+    store.at(at(51)).facts.learn(learned([two], new, changes=[Change("swims", verdict, "2026-05", "new")]))
     after = known(store, "swims")
     assert {name: getattr(after, name) for name in expected} == expected
-    store.unlearn([two.assistant.text_id])
+    store.facts.unlearn([two.assistant.text_id])
     assert known(store, "swims") == before
-    assert store.unread("s1") == list(two.turns)
+    assert store.messages.unread("s1") == list(two.turns)
 
 
 def test_doubt_goes_when_the_fact_is_confirmed_or_ends(store: Store, teller: Teller) -> None:
     rounds = [teller.say("s1", word) for word in ("gym", "moved", "still there", "closed")]
-    store.learn(learned(rounds[:1], new_fact("gym", rounds[0], single=False)), at(50))
+    store.at(at(50)).facts.learn(learned(rounds[:1], new_fact("gym", rounds[0], single=False)))
     doubtful = []
     for spoken, verdict in zip(rounds[1:], ("doubts", "same", "doubts"), strict=True):
-        store.learn(learned([spoken], changes=[Change("gym", verdict, spoken.user.timestamp)]), at(51))  # type: ignore[arg-type]
+        store.at(at(51)).facts.learn(
+            learned([spoken], changes=[Change("gym", verdict, spoken.user.timestamp)])
+        )  # type: ignore[arg-type]
         doubtful.append(known(store, "gym").doubtful_since)
     assert doubtful == [rounds[1].user.timestamp, "", rounds[3].user.timestamp]
     last = teller.say("s1", "it burnt down")
-    store.learn(
-        learned([last], changes=[Change("gym", "ends", "2026-03-02"), Change("gym", "doubts", "2026")]),
-        at(52),
+    store.at(at(52)).facts.learn(
+        learned([last], changes=[Change("gym", "ends", "2026-03-02"), Change("gym", "doubts", "2026")])
     )
     assert (known(store, "gym").until, known(store, "gym").doubtful_since) == ("2026-03-02", "")
 
@@ -280,11 +281,11 @@ def test_one_value_is_current_in_a_single_slot_whatever_the_order_of_arrival(
     rounds = [teller.say("s1", f"I live in {value}") for value in values]
     for number in order:
         learn(store, rounds[number], values[number])
-    told = {fact.value: fact for fact in store.facts()}
+    told = {fact.value: fact for fact in store.facts.all()}
     assert current(store) == ["Rome"]
     assert (told["Lyon"].until, told["Lyon"].replaced_by) == (rounds[1].user.timestamp, "Oslo")
     assert (told["Oslo"].until, told["Oslo"].replaced_by) == (rounds[2].user.timestamp, "Rome")
-    assert [event.what for event in store.history("Oslo")] == ["learned", "changed"]
+    assert [event.what for event in store.facts.history("Oslo")] == ["learned", "changed"]
 
 
 def test_only_what_was_stated_takes_a_slot_and_what_was_over_when_it_was_told_does_not(
@@ -293,7 +294,7 @@ def test_only_what_was_stated_takes_a_slot_and_what_was_over_when_it_was_told_do
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "more")
     plan, past = new_fact("Oslo", two, stance="planned"), new_fact("Rome", two, start="2010", end="2015")
     learn(store, one, "Lyon")
-    store.learn(learned([two], plan, past), at(51))
+    store.at(at(51)).facts.learn(learned([two], plan, past))
     assert current(store) == ["Lyon", "Oslo"]
     assert (known(store, "Rome").since, known(store, "Rome").until) == ("2010", "2015")
 
@@ -304,19 +305,19 @@ def test_only_what_was_stated_takes_a_slot_and_what_was_over_when_it_was_told_do
 def test_what_a_person_called_wrong_never_was_and_no_model_changes_that(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "again")
     learn(store, one, "Lyon")
-    assert store.put_right("Lyon", None, at(60))
+    assert store.at(at(60)).facts.put_right("Lyon", None)
     wrong = known(store, "Lyon")
     assert (wrong.corrected, wrong.current, wrong.decided) == (True, False, "hand")
     learn(store, two, changes=[Change("Lyon", "same", at(61)), Change("nobody", "ends", at(61))])
     assert known(store, "Lyon") == wrong
-    assert [event.what for event in store.history("Lyon")] == ["learned", "put_right"]
-    assert not store.put_right("nobody", None, at(62))
+    assert [event.what for event in store.facts.history("Lyon")] == ["learned", "put_right"]
+    assert not store.at(at(62)).facts.put_right("nobody", None)
 
 
 def test_what_a_person_put_in_its_place_wins_for_good(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "of Rome")
     learn(store, one, "Lyon")
-    assert store.put_right("Lyon", new_fact("Como", one, turns=()), at(60))
+    assert store.at(at(60)).facts.put_right("Lyon", new_fact("Como", one, turns=()))
     assert known(store, "Lyon").replaced_by == "Como"
     learn(store, two, "Rome", changes=[Change("Como", "changes", at(61), "Rome")])
     assert current(store) == ["Como"]
@@ -324,7 +325,7 @@ def test_what_a_person_put_in_its_place_wins_for_good(store: Store, teller: Tell
     assert (by_hand.turns, by_hand.note, by_hand.decided) == ((one.user.text_id,), "note of Lyon", "hand")
     assert (known(store, "Rome").until, known(store, "Rome").replaced_by) == (two.user.timestamp, "Como")
     assert finds(store, "como") == [(by_hand.number, one.user.seq)]
-    store.put_right("Como", new_fact("Nice", one), at(62))
+    store.at(at(62)).facts.put_right("Como", new_fact("Nice", one))
     assert current(store) == ["Nice"]
 
 
@@ -332,30 +333,30 @@ def test_a_decision_that_is_taken_back_never_was(store: Store, teller: Teller) -
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "I moved to Rome")
     learn(store, one, "Lyon")
     learn(store, two, "Rome", changes=[Change("Lyon", "changes", at(50), "Rome")])
-    before = store.facts()
+    before = store.facts.all()
     for decide in (
-        lambda: store.put_right("Rome", None, at(60)),
-        lambda: store.put_right("Rome", new_fact("Como", two), at(60)),
-        lambda: store.put_right("Lyon", new_fact("Como", one), at(60)),
-        lambda: store.keep_fact("Rome", True, at(60)),
+        lambda: store.at(at(60)).facts.put_right("Rome", None),
+        lambda: store.at(at(60)).facts.put_right("Rome", new_fact("Como", two)),
+        lambda: store.at(at(60)).facts.put_right("Lyon", new_fact("Como", one)),
+        lambda: store.at(at(60)).facts.keep("Rome", True),
     ):
         decide()
-        assert store.facts() != before
+        assert store.facts.all() != before
         decided = "Lyon" if known(store, "Lyon").decided == "hand" else "Rome"
-        assert store.undo_decision(decided)
-        assert store.facts() == before
+        assert store.facts.undo_decision(decided)
+        assert store.facts.all() == before
         assert finds(store, "como") == []
-        assert not store.undo_decision(decided), "there is none any more"
-    assert not store.undo_decision("nobody")
+        assert not store.facts.undo_decision(decided), "there is none any more"
+    assert not store.facts.undo_decision("nobody")
 
 
 def test_of_several_decisions_the_last_is_taken_back(store: Store, teller: Teller) -> None:
     learn(store, teller.say("s1", "I live in Lyon"), "Lyon")
-    store.keep_fact("Lyon", True, at(60))
-    store.put_right("Lyon", None, at(61))
-    assert store.undo_decision("Lyon")
+    store.at(at(60)).facts.keep("Lyon", True)
+    store.at(at(61)).facts.put_right("Lyon", None)
+    assert store.facts.undo_decision("Lyon")
     assert (known(store, "Lyon").kept, known(store, "Lyon").current) == (True, True)
-    assert store.undo_decision("Lyon")
+    assert store.facts.undo_decision("Lyon")
     assert not known(store, "Lyon").kept
 
 
@@ -364,9 +365,9 @@ def test_what_a_person_called_wrong_stays_so_without_what_they_put_in_its_place(
 ) -> None:
     spoken = teller.say("s1", "I live in Lyon")
     learn(store, spoken, "Lyon")
-    store.put_right("Lyon", new_fact("Como", spoken), at(60))
-    store.take_out(ErasureScope(facts=(known(store, "Como"),)))
-    assert [fact.value for fact in store.facts()] == ["Lyon"]
+    store.at(at(60)).facts.put_right("Lyon", new_fact("Como", spoken))
+    store.erasure.commit(ErasureScope(facts=(known(store, "Como"),)))
+    assert [fact.value for fact in store.facts.all()] == ["Lyon"]
     assert current(store) == []
 
 
@@ -375,16 +376,16 @@ def test_what_a_fact_did_to_others_never_was_either_once_a_person_called_it_wron
 ) -> None:
     one, two = teller.say("s1", "I live in Lyon and swim"), teller.say("s1", "I moved to Rome")
     pool = new_fact("pool", one, slot=Slot("ann", "sport"), single=False)
-    assert store.learn(learned([one], new_fact("Lyon", one), pool), at(50))
+    assert store.at(at(50)).facts.learn(learned([one], new_fact("Lyon", one), pool))
     moved = [Change("Lyon", "changes", at(58), "Rome"), Change("pool", "doubts", at(58), "Rome")]
     before = known(store, "Lyon"), known(store, "pool")
     learn(store, two, "Rome", changes=moved)
     after = known(store, "Lyon"), known(store, "pool")
-    store.put_right("Rome", None, at(60))
+    store.at(at(60)).facts.put_right("Rome", None)
     assert (known(store, "Lyon"), known(store, "pool")) == before
-    store.put_right("Rome", new_fact("Roma", two), at(61))
+    store.at(at(61)).facts.put_right("Rome", new_fact("Roma", two))
     assert (known(store, "Lyon"), known(store, "pool")) == after
-    store.take_out(ErasureScope(facts=(known(store, "Roma"),)))
+    store.erasure.commit(ErasureScope(facts=(known(store, "Roma"),)))
     assert (known(store, "Lyon"), known(store, "pool")) == before
 
 
@@ -393,7 +394,7 @@ def test_a_fact_that_a_person_keeps_is_in_doubt_no_more(store: Store, teller: Te
     learn(store, one, "Lyon")
     learn(store, two, changes=[Change("Lyon", "doubts", at(58))])
     assert known(store, "Lyon").doubtful_since == at(58)
-    store.keep_fact("Lyon", True, at(60))
+    store.at(at(60)).facts.keep("Lyon", True)
     assert known(store, "Lyon").doubtful_since == ""
 
 
@@ -401,35 +402,35 @@ def test_a_fact_can_be_kept_and_let_go(store: Store, teller: Teller) -> None:
     learn(store, teller.say("s1", "I live in Lyon"), "Lyon")
     kept = []
     for wish in (True, False):
-        assert store.keep_fact("Lyon", wish, at(60))
+        assert store.at(at(60)).facts.keep("Lyon", wish)
         kept.append(known(store, "Lyon").kept)
     assert kept == [True, False]
     assert known(store, "Lyon").decided == "model"
-    assert not store.keep_fact("nobody", True, at(61))
+    assert not store.at(at(61)).facts.keep("nobody", True)
 
 
 # -- what goes with its turns ----------------------------------------------------------------------------------------
 
 
 def go_by_undo(store: Store, spoken: Round) -> None:
-    store.undo("s1", 1)
+    store.rounds.undo("s1", 1)
 
 
 def go_by_reset(store: Store, spoken: Round) -> None:
-    store.reset("s1")
+    store.rounds.reset("s1")
 
 
 def go_by_withholding(store: Store, spoken: Round) -> None:
-    store.withhold([spoken.user.text_id])
+    store.rounds.hide([spoken.user.text_id])
 
 
 def go_by_another_reply(store: Store, spoken: Round) -> None:
     turns = (NewTurn("u99", at(80), "user", "other"), NewTurn("a99", at(80), "assistant", "words"))
-    store.store_round("s1", turns, "stop", at(80), instead_of=spoken)
+    store.at(at(80)).rounds.add("s1", turns, "stop", instead_of=spoken)
 
 
 def go_by_erasure(store: Store, spoken: Round) -> None:
-    store.take_out(ErasureScope((spoken.user,)))
+    store.erasure.commit(ErasureScope((spoken.user,)))
 
 
 WAYS = [go_by_undo, go_by_reset, go_by_withholding, go_by_another_reply, go_by_erasure]
@@ -439,27 +440,33 @@ WAYS = [go_by_undo, go_by_reset, go_by_withholding, go_by_another_reply, go_by_e
 def test_what_rests_on_a_turn_goes_with_it_and_what_it_did_to_others_is_taken_back(
     store: Store, teller: Teller, go: Callable[[Store, Round], None]
 ) -> None:
-    store.start_session("s0", at(0))
+    store.start("s0", at(0))
     one, two = teller.say("s0", "I live in Lyon"), teller.say("s1", "I moved to Oslo")
-    store.learn(learned([one], new_fact("Lyon", one), new_fact("gym", one, slot=Slot("ann", "gym"))), at(50))
-    before, notes = store.facts(), store.notes_of("s0")
+    store.at(at(50)).facts.learn(
+        learned([one], new_fact("Lyon", one), new_fact("gym", one, slot=Slot("ann", "gym")))
+    )
+    before, notes = store.facts.all(), store.facts.notes_of("s0")
     changes = [Change("Lyon", "changes", at(40), "Oslo"), Change("gym", "doubts", at(40))]
     whole = learned([two], new_fact("Oslo", two), changes=changes)
     relation = NewRelation("Ann", "lives in", "Oslo", "Oslo")
-    assert store.learn(replace(whole, relations=(relation,)), at(51))
-    store.keep_reply("elsewhere", "compare", "digest", "Oslo", at(52))
-    assert (len(store.relations()), current(store)) == (1, ["gym", "Oslo"])
+    assert store.at(at(51)).facts.learn(replace(whole, relations=(relation,)))
+    store.at(at(52)).facts.keep_reply("elsewhere", "compare", "digest", "Oslo")
+    assert (len(store.facts.relations()), current(store)) == (1, ["gym", "Oslo"])
     go(store, two)
-    assert store.facts() == before
-    assert store.notes_of("s0") == notes
-    assert (store.notes_of("s1"), store.relations(current=False), store.kept_replies("elsewhere")) == (
+    assert store.facts.all() == before
+    assert store.facts.notes_of("s0") == notes
+    assert (
+        store.facts.notes_of("s1"),
+        store.facts.relations(current=False),
+        store.facts.kept_replies("elsewhere"),
+    ) == (
         [],
         [],
         {},
     )
     assert finds(store, "oslo") == []
-    assert [event.what for event in store.history("Lyon")] == ["learned"]
-    assert store.problems() == []
+    assert [event.what for event in store.facts.history("Lyon")] == ["learned"]
+    assert store.database.problems() == []
 
 
 def test_a_note_goes_with_any_of_its_turns_and_a_fact_that_rests_on_another_stays(
@@ -467,36 +474,36 @@ def test_a_note_goes_with_any_of_its_turns_and_a_fact_that_rests_on_another_stay
 ) -> None:
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "with Momo")
     home, cat = new_fact("Lyon", one), new_fact("cat", two, note="note of Lyon", single=False)
-    store.learn(Learned(window_of(one, two), (new_note(home),), (home, cat)), at(50))
-    store.withhold([one.user.text_id])
-    (left,) = store.facts()
+    store.at(at(50)).facts.learn(Learned(window_of(one, two), (new_note(home),), (home, cat)))
+    store.rounds.hide([one.user.text_id])
+    (left,) = store.facts.all()
     assert (left.text_id, left.note, left.topic, left.importance) == ("cat", "", "", 5)
-    assert store.notes_of("s1") == []
-    store.unlearn([two.assistant.text_id])
-    assert store.facts() == []
+    assert store.facts.notes_of("s1") == []
+    store.facts.unlearn([two.assistant.text_id])
+    assert store.facts.all() == []
 
 
 def test_turns_that_come_back_are_unread_again(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "I moved")
     for spoken, value in ((one, "Lyon"), (two, "Oslo")):
         learn(store, spoken, value)
-    rounds = store.undo("s1", 1)
-    store.redo(rounds)
-    assert store.unread("s1") == list(two.turns)
-    store.put_back(store.reset("s1"))
-    assert store.unread("s1") == [*one.turns, *two.turns]
-    store.withhold([one.user.text_id])
-    store.release([one.user.text_id])
-    assert one.user in store.unread("s1")
+    rounds = store.rounds.undo("s1", 1)
+    store.rounds.redo(rounds)
+    assert store.messages.unread("s1") == list(two.turns)
+    store.rounds.put_back(store.rounds.reset("s1"))
+    assert store.messages.unread("s1") == [*one.turns, *two.turns]
+    store.rounds.hide([one.user.text_id])
+    store.rounds.unhide([one.user.text_id])
+    assert one.user in store.messages.unread("s1")
     learn(store, one, "Lyon")
     assert current(store) == ["Lyon"]
 
 
 def test_an_old_fact_that_only_finds_its_turns_is_shown_to_nobody(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "there")
-    store.learn_fact("old", "s1", at(5), "plays the violin", [spoken.user.seq])
+    store.at(at(5)).naming("old").facts.learn_key("s1", "plays the violin", [spoken.user.seq])
     assert finds(store, "violin") == [(1, spoken.user.seq)]
-    assert (store.facts(), store.fact(1), store.facts_with_ids(["old"])) == ([], None, [])
-    assert store.facts_of_turns([spoken.user.text_id]) == {}
-    store.undo("s1", 1)
+    assert (store.facts.all(), store.facts.find(1), store.facts.with_ids(["old"])) == ([], None, [])
+    assert store.facts.of_turns([spoken.user.text_id]) == {}
+    store.rounds.undo("s1", 1)
     assert finds(store, "violin") == []

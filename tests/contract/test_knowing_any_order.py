@@ -14,8 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from domain.facts import Change, Fact, Learned, NewFact, Slot
 from domain.records import ErasureScope, Round
-from storage.store import Store
-from tests.contract.stores import FORMS, Opens, Teller, at
+from tests.contract.stores import ENGINES, Opens, Store, Teller, at
 from tests.contract.test_knowing import new_fact, new_note, window_of
 from tests.torture.kills import scratch
 
@@ -37,15 +36,15 @@ Done = Learned | ByHand
 
 def told(store: Store) -> dict[str, tuple[Any, ...]]:
     """Every fact with its state, by id."""
-    return {fact.text_id: tuple(getattr(fact, name) for name in _STATE) for fact in store.facts()}
+    return {fact.text_id: tuple(getattr(fact, name) for name in _STATE) for fact in store.facts.all()}
 
 
 def do(store: Store, done: Done) -> None:
     """Do what was done, in whichever store."""
     if isinstance(done, ByHand):
-        store.put_right(done.fact, done.new, at(70))
+        store.at(at(70)).facts.put_right(done.fact, done.new)
     else:
-        assert store.learn(done, at(60))
+        assert store.at(at(60)).facts.learn(done)
 
 
 class AnyOrder(RuleBasedStateMachine):
@@ -72,7 +71,7 @@ class AnyOrder(RuleBasedStateMachine):
         """Two sessions of three rounds each."""
         teller, spoken = Teller(store), []
         for session_id in ("s1", "s2"):
-            store.start_session(session_id, at(0))
+            store.start(session_id, at(0))
             spoken += [teller.say(session_id, f"words {number}") for number in range(3)]
         return spoken
 
@@ -82,7 +81,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        assert self.store.facts() == []
+        assert self.store.facts.all() == []
 
     # -- what is done ------------------------------------------------------------------------------------------
 
@@ -99,7 +98,7 @@ class AnyOrder(RuleBasedStateMachine):
         if not rounds or len({spoken.user.session_id for spoken in rounds}) > 1:
             return
         new = tuple(self.drawn(rounds[which % len(rounds)], slot) for slot, which in drawn)
-        known = [fact.text_id for fact in self.store.facts()] + [fact.text_id for fact in new]
+        known = [fact.text_id for fact in self.store.facts.all()] + [fact.text_id for fact in new]
         changes = tuple(
             Change(
                 known[which % len(known)], verdict, at(30 + which), new[0].text_id if new and caused else ""
@@ -111,7 +110,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 9), anew=st.booleans())
     def put_right(self, which: int, anew: bool) -> None:
-        if facts := self.store.facts():
+        if facts := self.store.facts.all():
             fact = facts[which % len(facts)]
             spoken = next(one for one in self.rounds if one.user.text_id in fact.turns)
             self.do(ByHand(fact.text_id, self.drawn(spoken, fact.slot) if anew else None))
@@ -125,7 +124,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.done.append(done)
 
     def is_unread(self, spoken: Round) -> bool:
-        return set(spoken.turns) <= set(self.store.unread(spoken.user.session_id))
+        return set(spoken.turns) <= set(self.store.messages.unread(spoken.user.session_id))
 
     # -- what is taken back ------------------------------------------------------------------------------------
 
@@ -134,34 +133,34 @@ class AnyOrder(RuleBasedStateMachine):
         windows = [done for done in self.done if isinstance(done, Learned)]
         if windows:
             taken = windows[which % len(windows)]
-            self.store.unlearn([taken.window.name])
+            self.store.facts.unlearn([taken.window.name])
             self.forget_facts({fact.text_id for fact in taken.facts}, {taken.window.name})
 
     @rule(session_id=st.sampled_from(["s1", "s2"]))
     def undo_and_redo(self, session_id: str) -> None:
-        if rounds := self.store.undo(session_id, 1):
+        if rounds := self.store.rounds.undo(session_id, 1):
             self.forget_turns({turn.text_id for spoken in rounds for turn in spoken.turns})
-            self.store.redo(rounds)
+            self.store.rounds.redo(rounds)
 
     @rule(session_id=st.sampled_from(["s1", "s2"]))
     def reset_and_put_back(self, session_id: str) -> None:
-        removed = self.store.reset(session_id)
+        removed = self.store.rounds.reset(session_id)
         self.forget_turns({turn.text_id for turn in removed.turns})
-        self.store.put_back(removed)
+        self.store.rounds.put_back(removed)
 
     @rule(which=st.integers(0, 5))
     def withhold_and_release(self, which: int) -> None:
         ids = [turn.text_id for turn in self.rounds[which].turns]
-        self.store.withhold(ids)
+        self.store.rounds.hide(ids)
         self.forget_turns(set(ids))
-        self.store.release(ids)
+        self.store.rounds.unhide(ids)
 
     @rule(which=st.integers(0, 5))
     def erase(self, which: int) -> None:
-        turns = tuple(self.store.turns_with_ids([self.rounds[which].user.text_id]))
-        self.store.take_out(ErasureScope(turns))
+        turns = tuple(self.store.messages.with_ids([self.rounds[which].user.text_id]))
+        self.store.erasure.commit(ErasureScope(turns))
         self.forget_turns({turn.text_id for turn in turns})
-        self.store.end_erasure()
+        self.store.erasure._end()
         left = b"".join(path.read_bytes() for path in sorted((Path(self.folder.name) / "one").iterdir()))
         assert [name for name in self.gone if name.encode() in left or name.lower().encode() in left] == []
 
@@ -237,7 +236,7 @@ class AnyOrder(RuleBasedStateMachine):
 
         assert (
             max(
-                Counter(fact.slot for fact in self.store.facts(current=True) if alone(fact)).values(),
+                Counter(fact.slot for fact in self.store.facts.all(current=True) if alone(fact)).values(),
                 default=1,
             )
             == 1
@@ -255,12 +254,12 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_left_over(self) -> None:
-        assert self.store.problems() == []
-        facts = self.store.facts()
+        assert self.store.database.problems() == []
+        facts = self.store.facts.all()
         assert all(fact.turns for fact in facts)
-        notes = [note for session_id in ("s1", "s2") for note in self.store.notes_of(session_id)]
+        notes = [note for session_id in ("s1", "s2") for note in self.store.facts.notes_of(session_id)]
         assert all(note.turns for note in notes)
-        found = self.store.postings("fact", ("live",), 9_999)["live"].seqs.tolist()
+        found = self.store.words.postings("fact", ("live",), 9_999)["live"].seqs.tolist()
         assert found == [fact.number for fact in facts if not (fact.corrected and fact.decided == "hand")]
 
     def teardown(self) -> None:
@@ -269,9 +268,9 @@ class AnyOrder(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_in_any_order_what_is_known_is_what_still_counts(form: str) -> None:
-    machine = type("OfThisForm", (AnyOrder,), {"opens": staticmethod(FORMS[form])})
+@pytest.mark.parametrize("engine", ENGINES)
+def test_in_any_order_what_is_known_is_what_still_counts(engine: str) -> None:
+    machine = type("OnThisEngine", (AnyOrder,), {"opens": staticmethod(ENGINES[engine])})
     case = machine.TestCase
     case.settings = settings(max_examples=15, stateful_step_count=15)
     case("runTest").debug()

@@ -8,8 +8,7 @@ import pytest
 
 from domain.facts import ImageDraft, LineEvidence
 from domain.records import ErasureScope, Round, Turn
-from storage.store import Store
-from tests.contract.stores import Teller, at, said
+from tests.contract.stores import Store, Teller, at, said
 from tests.contract.test_finding import embed_all
 from tests.contract.test_knowing import current, finds, known, learn
 
@@ -22,13 +21,13 @@ def save(
     store: Store, teller: Teller, session_id: str, following: str, text: str, *lines: LineEvidence
 ) -> None:
     """Archive a session with an image."""
-    store.archive(
-        session_id, teller.summary(f"the end of {session_id}"), {"user": ImageDraft(text, lines)}, following
+    store.opening(following).rounds.save(
+        session_id, teller.summary(f"the end of {session_id}"), {"user": ImageDraft(text, lines)}
     )
 
 
 def image(store: Store) -> str:
-    newest = store.newest_version("user")
+    newest = store.versions.newest("user")
     return newest.text if newest else ""
 
 
@@ -50,9 +49,9 @@ def test_lines_rest_on_what_they_were_given_in_their_order(
     )
     store.close()
     again = reopen()
-    assert again.line_evidence("user") == [home, cat]
-    assert again.line_evidence("self") == []
-    assert again.lines_resting_on("user", [one.user.text_id]) == ["A cat."]
+    assert again.versions.line_evidence("user") == [home, cat]
+    assert again.versions.line_evidence("self") == []
+    assert again.versions.lines_resting_on("user", [one.user.text_id]) == ["A cat."]
     again.close()
 
 
@@ -63,13 +62,13 @@ def test_a_line_that_is_not_named_keeps_what_it_rested_on_and_plain_text_takes_n
     save(store, teller, "s1", "s2", "A cat.\nIn Lyon.", line("A cat.", one.user), line("In Lyon.", one.user))
     two = teller.say("s2", "two")
     save(store, teller, "s2", "s3", "A cat.\nIn Lyon.", line("In Lyon.", two.user, date="2026-04"))
-    assert store.line_evidence("user") == [
+    assert store.versions.line_evidence("user") == [
         line("A cat.", one.user),
         line("In Lyon.", two.user, date="2026-04"),
     ]
-    store.archive("s3", teller.summary(""), {"user": "Changed by hand.\nA cat."}, "s4")
-    assert store.line_evidence("user") == [line("A cat.", one.user)]
-    assert {one.line for one in store.every_line_evidence("user")} == {"A cat.", "In Lyon."}
+    store.opening("s4").rounds.save("s3", teller.summary(""), {"user": "Changed by hand.\nA cat."})
+    assert store.versions.line_evidence("user") == [line("A cat.", one.user)]
+    assert {one.line for one in store.versions.every_line_evidence("user")} == {"A cat.", "In Lyon."}
 
 
 def test_an_image_that_is_made_anew_says_what_it_rests_on(store: Store, teller: Teller) -> None:
@@ -80,13 +79,15 @@ def test_an_image_that_is_made_anew_says_what_it_rests_on(store: Store, teller: 
         ImageDraft("A cat.\nIn Lyon.", (line("In Lyon.", one.user),)),
     )
     for number, draft in enumerate(drafts, 2):
-        base = store.newest_version("user")
+        base = store.versions.newest("user")
         assert base is not None
-        store.archive(f"s{number}", teller.summary("later"), {}, f"s{number + 1}", ("user",))
-        wishes = [wish for wish in store.renewals() if wish.what == "user"]
-        assert store.make_image_anew(wishes, base, draft, at(70))
-    assert store.line_evidence("user") == [line("A cat.", two.user), line("In Lyon.", one.user)]
-    assert [version.text for version in store.versions("user")] == ["A cat.", "A cat.\nIn Lyon."]
+        store.opening(f"s{number + 1}").rounds.save(
+            f"s{number}", teller.summary("later"), {}, waiting=("user",)
+        )
+        wishes = [wish for wish in store.rebuilds.due() if wish.what == "user"]
+        assert store.at(at(70)).personas.rebuild(wishes, base, draft)
+    assert store.versions.line_evidence("user") == [line("A cat.", two.user), line("In Lyon.", one.user)]
+    assert [version.text for version in store.versions.all("user")] == ["A cat.", "A cat.\nIn Lyon."]
 
 
 def test_with_an_erased_line_goes_what_it_rested_on(store: Store, teller: Teller) -> None:
@@ -95,12 +96,12 @@ def test_with_an_erased_line_goes_what_it_rested_on(store: Store, teller: Teller
     save(
         store, teller, "s1", "s2", text, line("Has a cat. Lives in Lyon.", one.user), line("Sings.", two.user)
     )
-    version = store.newest_version("user")
+    version = store.versions.newest("user")
     assert version is not None
-    store.take_out(
+    store.erasure.commit(
         ErasureScope(versions=(version,), left=("Lives in Lyon.",), lines=("Has a cat.", "Sings."))
     )
-    assert store.every_line_evidence("user") == [line("Lives in Lyon.", one.user)]
+    assert store.versions.every_line_evidence("user") == [line("Lives in Lyon.", one.user)]
 
 
 # -- taking a save back ----------------------------------------------------------------------------------------------
@@ -109,18 +110,18 @@ def test_with_an_erased_line_goes_what_it_rested_on(store: Store, teller: Teller
 def lived(store: Store, teller: Teller) -> list[Round]:
     """A first evening that was saved, and a second one with a fold and a window that was read in the background."""
     first = teller.say("s1", "I live in Lyon")
-    store.keep_stage("s1", "summary", at(20), "{}")
+    store.at(at(20)).rounds.keep_step("s1", "summary", "{}")
     learn(store, first, "Lyon")
     save(store, teller, "s1", "s2", "In Lyon.\nSings.", line("In Lyon.", first.user))
     rounds = [teller.say("s2", word) for word in ("amber", "birch", "copper")]
-    store.fold("s2", rounds[0].user.round, teller.summary("of amber"))
+    store.rounds.compact("s2", rounds[0].user.round, teller.summary("of amber"))
     learn(store, rounds[0], "Nice")
     return [first, *rounds]
 
 
 def saved_again(store: Store, teller: Teller, rounds: list[Round]) -> None:
     """The second evening, saved, with all that a save comes to."""
-    store.keep_stage("s2", "summary", at(40), "{}")
+    store.at(at(40)).rounds.keep_step("s2", "summary", "{}")
     learn(store, rounds[2], "Oslo")
     lines = (
         line("In Lyon.", rounds[0].user, rounds[2].user),
@@ -132,11 +133,12 @@ def saved_again(store: Store, teller: Teller, rounds: list[Round]) -> None:
 
 def everything(store: Store) -> list[object]:
     """All that a save may change, but the dates and places of what it made."""
-    summary = store.summary("s2")
+    summary = store.summaries.of("s2")
     return [
-        store.facts(), store.notes_of("s2"), store.unread("s2"), store.context("s2"), summary, finds(store, "nice"),
-        image(store), store.line_evidence("user"), [one.session_id for one in store.recent_sessions(9, 0)],
-        store.session("s2"), store.renewals(), store.stages("s2"),
+        store.facts.all(), store.facts.notes_of("s2"), store.messages.unread("s2"), store.messages.context("s2"),
+        summary, finds(store, "nice"),
+        image(store), store.versions.line_evidence("user"), [one.session_id for one in store.sessions.recent(9, 0)],
+        store.sessions.find("s2"), store.rebuilds.due(), store.rounds.steps("s2"),
     ]  # fmt: skip
 
 
@@ -148,20 +150,22 @@ def test_a_save_that_is_taken_back_leaves_everything_as_it_was(
     before = everything(store)
     saved_again(store, teller, rounds)
     assert current(store) == ["Oslo"]
-    assert store.line_evidence("user") != []
+    assert store.versions.line_evidence("user") != []
     store.close()
     again = reopen()
-    summary = again.summary("s2")
+    summary = again.summaries.of("s2")
     assert summary is not None
-    assert again.undo_save("s2", "s3", at(60)) == [summary.text_id]
+    again.removed()
+    assert again.at(at(60)).rounds.undo_save("s2", "s3") is not None
+    assert summary.text_id in again.removed()
     assert everything(again) == before
-    assert [version.origin for version in again.versions("user")] == ["model", "model", "restore"]
+    assert [version.origin for version in again.versions.all("user")] == ["model", "model", "restore"]
     assert current(again) == ["Nice"]
-    kept = again.summary("s2")
+    kept = again.summaries.of("s2")
     assert kept is not None
-    assert kept.text_id in again.waiting(99)
-    assert again.undo_save("s2", "s3", at(61)) is None
-    assert again.problems() == []
+    assert kept.text_id in again.embeddings.waiting(99)
+    assert again.at(at(61)).rounds.undo_save("s2", "s3") is None
+    assert again.database.problems() == []
     again.close()
 
 
@@ -170,19 +174,21 @@ def test_the_lines_of_a_save_that_was_taken_back_are_still_known_for_an_erasure(
 ) -> None:
     rounds = lived(store, teller)
     saved_again(store, teller, rounds)
-    store.undo_save("s2", "s3", at(60))
-    told = {one.line for one in store.every_line_evidence("user") if rounds[2].user.text_id in one.turns}
+    store.at(at(60)).rounds.undo_save("s2", "s3")
+    told = {
+        one.line for one in store.versions.every_line_evidence("user") if rounds[2].user.text_id in one.turns
+    }
     assert told == {"In Lyon.", "In Oslo."}
-    assert store.lines_resting_on("user", [rounds[2].user.text_id]) == []
+    assert store.versions.lines_resting_on("user", [rounds[2].user.text_id]) == []
 
 
 def test_an_image_that_was_edited_since_the_save_keeps_the_edit(store: Store, teller: Teller) -> None:
     rounds = lived(store, teller)
     saved_again(store, teller, rounds)
     store.add_version("user", "By hand.\nIn Oslo.", "hand", at(59))
-    assert store.undo_save("s2", "s3", at(60)) is not None
+    assert store.at(at(60)).rounds.undo_save("s2", "s3") is not None
     assert image(store) == "By hand.\nIn Oslo."
-    assert [one.line for one in store.line_evidence("user")] == ["In Oslo."]
+    assert [one.line for one in store.versions.line_evidence("user")] == ["In Oslo."]
 
 
 def say_more(store: Store, teller: Teller) -> None:
@@ -190,25 +196,25 @@ def say_more(store: Store, teller: Teller) -> None:
 
 
 def say_elsewhere(store: Store, teller: Teller) -> None:
-    store.start_session("s4", at(55))
+    store.start("s4", at(55))
     teller.say("s4", "and then")
 
 
 def say_and_undo(store: Store, teller: Teller) -> None:
     teller.say("s3", "and then")
-    store.undo("s3", 1)
+    store.rounds.undo("s3", 1)
 
 
 def type_more(store: Store, teller: Teller) -> None:
-    store.note_in_flight("s3", at(55), "and th")
+    store.at(at(55)).sessions.note_in_flight("s3", "and th")
 
 
 def erase_a_turn(store: Store, teller: Teller) -> None:
-    store.take_out(ErasureScope(tuple(store.turns_of("s1"))))
+    store.erasure.commit(ErasureScope(tuple(store.messages.of_session("s1"))))
 
 
 def erase_words(store: Store, teller: Teller) -> None:
-    store.take_out(ErasureScope(words="anything"))
+    store.erasure.commit(ErasureScope(words="anything"))
 
 
 @pytest.mark.parametrize(
@@ -219,10 +225,10 @@ def test_a_save_is_not_taken_back_when_anything_was_said_or_went_since(
 ) -> None:
     saved_again(store, teller, lived(store, teller))
     meanwhile(store, teller)
-    before = store.facts(), store.versions("user"), said(store, "s3")
-    assert store.undo_save("s2", "s3", at(60)) is None
-    assert (store.facts(), store.versions("user"), said(store, "s3")) == before
-    session = store.session("s2")
+    before = store.facts.all(), store.versions.all("user"), said(store, "s3")
+    assert store.at(at(60)).rounds.undo_save("s2", "s3") is None
+    assert (store.facts.all(), store.versions.all("user"), said(store, "s3")) == before
+    session = store.sessions.find("s2")
     assert session is not None
     assert session.status == "archived"
 
@@ -231,13 +237,13 @@ def test_what_a_save_that_was_given_up_had_read_stays_read_when_the_next_one_is_
     store: Store, teller: Teller
 ) -> None:
     one = teller.say("s1", "I live in Lyon")
-    store.keep_stage("s1", "summary", at(20), "{}")
+    store.at(at(20)).rounds.keep_step("s1", "summary", "{}")
     learn(store, one, "Lyon")
     two = teller.say("s1", "I moved")
-    store.keep_stage("s1", "summary", at(21), "{}")
+    store.at(at(21)).rounds.keep_step("s1", "summary", "{}")
     learn(store, two, "Oslo")
     save(store, teller, "s1", "s2", "In Oslo.")
-    store.undo_save("s1", "s2", at(60))
+    store.at(at(60)).rounds.undo_save("s1", "s2")
     assert current(store) == ["Lyon"]
     assert known(store, "Lyon").until == ""
-    assert store.unread("s1") == list(two.turns)
+    assert store.messages.unread("s1") == list(two.turns)

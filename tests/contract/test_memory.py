@@ -28,11 +28,11 @@ class Embedder:
 ids = count(100000)
 memory = Memory(Path(sys.argv[1]), Embedder(), clock=lambda: datetime.now(UTC), new_id=lambda: str(next(ids)),
     log=logging.Logger("quiet", logging.CRITICAL))
-session = memory.resume_or_start()[0].session_id
-memory.note_in_flight(session, "Hello")
-memory.store_round(session, "Hello", "Hello, Ann.", session, "stop")
-memory.fold(session, 1, "They greeted each other.")
-memory.image("user"), memory.index_progress(), memory.index_degraded
+session = memory.sessions.resume_or_start()[0].session_id
+memory.sessions.note_in_flight(session, "Hello")
+memory.rounds.store(session, "Hello", "Hello, Ann.", session, "stop")
+memory.rounds.compact(session, 1, "They greeted each other.")
+memory.personas.read("user"), memory.index_progress(), memory.index_degraded
 memory.close()
 sys.exit(bool({"numpy", "pyarrow", "lancedb"} & set(sys.modules)))
 """
@@ -51,15 +51,15 @@ def test_a_round_is_stored_before_anything_heavy_is_loaded(tmp_path: Path) -> No
 
 
 def test_what_was_stored_before_the_index_was_opened_is_in_it_afterwards(memory: Memory) -> None:
-    session = memory.resume_or_start()[0].session_id
-    spoken = memory.store_round(session, "We adopted a puppy called Biscuit.", "Lovely!", at(0), "stop")
-    gone = memory.store_round(session, "Forget this.", "I will.", at(1), "stop")
-    memory.undo(session, 1)
+    session = memory.sessions.resume_or_start()[0].session_id
+    spoken = memory.rounds.store(session, "We adopted a puppy called Biscuit.", "Lovely!", at(0), "stop")
+    gone = memory.rounds.store(session, "Forget this.", "I will.", at(1), "stop")
+    memory.rounds.undo(session, 1)
     assert not memory.settle_index(0.0)
     memory.start()
     assert memory.settle_index(60)
     assert memory.index_status().vectors == 2
-    other = memory.start_session().session_id
+    other = memory.sessions.start().session_id
     limits = RecallLimits(sessions=3, turns=6, tokens=4_000)
     found = memory.recall(["What is the puppy called?"], other, SetClock()(), limits)
     ids = {turn.text_id for turn in found.turns}
@@ -68,26 +68,33 @@ def test_what_was_stored_before_the_index_was_opened_is_in_it_afterwards(memory:
 
 
 def test_a_history_of_2023_can_be_put_in_after_one_of_2026(memory: Memory) -> None:
-    today = memory.resume_or_start()[0].session_id
-    memory.store_round(today, "Of today.", "Yes.", at(0), "stop")
+    today = memory.sessions.resume_or_start()[0].session_id
+    memory.rounds.store(today, "Of today.", "Yes.", at(0), "stop")
     with memory.in_one_commit():
-        past = memory.start_session(began=at(0, 2023)).session_id
-        late = memory.store_round(past, "Then this.", "Ah.", at(2, 2023), "stop", ended=at(3, 2023))
-        memory.store_round(past, "First that.", "Oh.", at(0, 2023), "stop", ended=at(1, 2023), before=late)
-    assert [session.session_id for session in memory.recent_sessions()] == [today, past]
-    assert [turn.words for turn in memory.turns_of(past)] == ["First that.", "Oh.", "Then this.", "Ah."]
-    assert [turn.timestamp for turn in memory.turns_of(past)] == [at(minute, 2023) for minute in range(4)]
-    assert memory.resume_or_start()[0].session_id == today
+        past = memory.sessions.start(began=at(0, 2023)).session_id
+        late = memory.rounds.store(past, "Then this.", "Ah.", at(2, 2023), "stop", ended=at(3, 2023))
+        memory.rounds.store(past, "First that.", "Oh.", at(0, 2023), "stop", ended=at(1, 2023), before=late)
+    assert [session.session_id for session in memory.sessions.recent()] == [today, past]
+    assert [turn.words for turn in memory.messages.of_session(past)] == [
+        "First that.",
+        "Oh.",
+        "Then this.",
+        "Ah.",
+    ]
+    assert [turn.timestamp for turn in memory.messages.of_session(past)] == [
+        at(minute, 2023) for minute in range(4)
+    ]
+    assert memory.sessions.resume_or_start()[0].session_id == today
 
 
 def test_two_sessions_have_each_their_own_message_in_flight_and_reset(memory: Memory) -> None:
-    one, two = memory.resume_or_start()[0].session_id, memory.start_session().session_id
+    one, two = memory.sessions.resume_or_start()[0].session_id, memory.sessions.start().session_id
     for session_id in (one, two):
-        memory.store_round(session_id, f"in {session_id}", "Yes.", at(0), "stop")
-        memory.note_in_flight(session_id, f"next in {session_id}")
-    memory.reset(one)
-    kept = memory.in_flight(two)
-    assert memory.in_flight(one) is None
+        memory.rounds.store(session_id, f"in {session_id}", "Yes.", at(0), "stop")
+        memory.sessions.note_in_flight(session_id, f"next in {session_id}")
+    memory.rounds.reset(one)
+    kept = memory.sessions.in_flight(two)
+    assert memory.sessions.in_flight(one) is None
     assert kept is not None
     assert kept.text == f"next in {two}"
-    assert [spoken.user.words for spoken in memory.rounds(two)] == [f"in {two}"]
+    assert [spoken.user.words for spoken in memory.messages.rounds(two)] == [f"in {two}"]

@@ -108,7 +108,7 @@ def stores(tmp_path: Path) -> list[IndexedStore]:
         (tmp_path / str(number)).mkdir()
         one = IndexedStore(tmp_path / str(number))
         one.indexing = Indexing(
-            one.store, one.vectors, one.oracle, one.key_of, one.log, delays=DELAYS, workers=workers
+            one.embeddings, one.vectors, one.oracle, one.key_of, one.log, delays=DELAYS, workers=workers
         )
         one.add_session("s1")
         made.append(one)

@@ -15,7 +15,7 @@ from domain.events import Notice
 from domain.languages import estimate
 from domain.tree import LIFE, Member
 from domain.workers import Stop
-from jobs.chapters import Chapters, Grown, full_groups, shortened
+from jobs.chapters import Grown, WritingChapters, full_groups, shortened
 from jobs.noting import names_of_both
 from tests.house import Mind, house
 from tests.jobs.writing_chapters import TITLE, life
@@ -29,20 +29,20 @@ def test_eight_sessions_become_a_chapter_and_eight_chapters_one_over_them(tmp_pa
         assert home.grow() == []
         sessions += home.sessions(1)
         assert home.grow() == [Grown(1, 8)]
-        (chapter,) = home.memory.tree.chapters()
+        (chapter,) = home.memory.chapters.all()
         assert chapter.children == tuple(sessions)
         assert chapter.title == TITLE
         assert [part["text"] for part in home.writer.parts()] == [
-            home.memory.summary(one).summary for one in sessions
+            home.memory.summaries.of(one).summary for one in sessions
         ]
         home.sessions(56)
         home.grow()
-        made = home.memory.tree.chapters()
+        made = home.memory.chapters.all()
         assert sorted(one.height for one in made) == [1] * 8 + [2]
         top = max(made, key=lambda one: one.height)
         assert top.sessions == tuple(range(1, 65))
         assert home.writer.calls == 9
-        assert [one.rank for one in home.memory.tree.nodes(LIFE)] == [2]
+        assert [one.rank for one in home.memory.chapters.nodes(LIFE)] == [2]
 
 
 def test_no_more_than_one_call_is_made_for_seven_nodes_and_none_twice(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_no_more_than_one_call_is_made_for_seven_nodes_and_none_twice(tmp_path: 
         for _ in range(60):
             home.sessions(1)
             home.grow()
-            nodes = sum(node.rank > 0 for node in home.memory.tree.nodes()) - 1
+            nodes = sum(node.rank > 0 for node in home.memory.chapters.nodes()) - 1
             assert home.writer.calls * 2 <= nodes
             calls = home.writer.calls
             assert home.grow() == []
@@ -93,7 +93,7 @@ def test_a_model_that_fails_leaves_the_chapter_for_later_and_says_so_once(tmp_pa
         (told,) = home.grow()
         assert isinstance(told, Notice)
         assert told.key == "chapters.left"
-        assert home.memory.tree.chapters() == []
+        assert home.memory.chapters.all() == []
         home.writer.failing = 0
         assert home.grow() == [Grown(1, 2), Grown(1, 2), Grown(2, 2)]
 
@@ -104,7 +104,7 @@ def test_what_a_model_refuses_to_read_is_told_by_how_it_begins_and_holds_up_noth
         home.session("a badger")
         home.writer.failing = 400
         assert home.grow() == [Grown(1, 2)]
-        assert [one.text for one in home.memory.tree.chapters()] == ["an owl\na badger"]
+        assert [one.text for one in home.memory.chapters.all()] == ["an owl\na badger"]
         assert home.writer.calls == 3
 
 
@@ -112,26 +112,26 @@ def test_without_a_model_the_tree_waits(tmp_path: Path) -> None:
     with life(tmp_path, group_size=2, openai_api_base="", openai_api_key="") as home:
         home.sessions(4)
         assert home.grow() == []
-        assert not Chapters(home.memory, home.llm).due()
-        assert home.memory.tree.chapters() == []
+        assert not WritingChapters(home.memory, home.llm).due()
+        assert home.memory.chapters.all() == []
 
 
 def test_what_is_withheld_while_a_long_session_is_summarised_is_in_no_summary(tmp_path: Path) -> None:
     with life(tmp_path, group_size=4, group_tokens=30) as home:
         words = [f"The {number} owl sat in the tree and said nothing at all." for number in range(9)]
         session = home.session(*words, summary="")
-        secret, answer = home.memory.turns_of(session)[0], home.writer.transport.handler
+        secret, answer = home.memory.messages.of_session(session)[0], home.writer.transport.handler
 
         def withholding(request: Any) -> Any:
             response = answer(request)
             if home.writer.calls != 6:
                 return response
-            home.memory.withhold([secret.text_id])
+            home.memory.rounds.hide([secret.text_id])
             return httpx2.Response(200, text=response.text.replace(TITLE, "It was told"))
 
         home.writer.transport = httpx2.MockTransport(withholding)
         home.grow()
-        made = home.memory.summary(session)
+        made = home.memory.summaries.of(session)
         assert made is not None
         assert made.summary.startswith(TITLE)
 
@@ -149,17 +149,17 @@ def test_a_session_too_long_for_one_call_is_summarised_in_groups(tmp_path: Path)
     with life(tmp_path, group_size=4, group_tokens=30) as home:
         words = [f"The {number} owl sat in the tree and said nothing at all." for number in range(9)]
         session = home.session(*words, summary="")
-        assert home.memory.summary(session) is None
+        assert home.memory.summaries.of(session) is None
         grown = home.grow()
         assert [one.height for one in grown if isinstance(one, Grown)] == [1, 1, 1, 1, 2, 0]
         assert home.writer.parts(0)[0]["speaker"] == "the user"
         for call in range(home.writer.calls):
             # What a cut is marked by weighs in texts as short as these.
             assert sum(estimate(part["text"]) for part in home.writer.parts(call)) <= 40
-        assert home.memory.summary(session) is not None
-        within = [one for one in home.memory.tree.chapters() if one.session_id]
+        assert home.memory.summaries.of(session) is not None
+        within = [one for one in home.memory.chapters.all() if one.session_id]
         assert {one.session_id for one in within} == {session}
-        assert len(home.memory.tree.nodes(home.memory.summary(session).text_id)) == 3
+        assert len(home.memory.chapters.nodes(home.memory.summaries.of(session).text_id)) == 3
         assert home.grow() == []
 
 
@@ -183,16 +183,16 @@ def test_an_erased_session_has_its_chapter_written_anew_without_it(tmp_path: Pat
         home.sessions(3)
         home.grow()
         calls = home.writer.calls
-        scope = home.memory.scope_of_words("Quintessenz")
+        scope = home.memory.erasure.words("Quintessenz")
         assert len(scope.chapters) == 1
         assert any("Quintessenz" in text and "owl" in text for text in scope.texts)
-        home.memory.eraser.take_out(scope)
-        assert [bool(one.text) for one in home.memory.tree.chapters()] == [False, True]
-        (renewal,) = home.memory.renewals()
-        home.memory.make_summary_anew(renewal, "a badger", 1)
+        home.memory.erasure.take_out(scope)
+        assert [bool(one.text) for one in home.memory.chapters.all()] == [False, True]
+        (renewal,) = home.memory.rebuilds.due()
+        home.memory.rounds.rebuild_summary(renewal, "a badger", 1)
         assert home.grow() == [Grown(1, 3)]
         assert home.writer.calls == calls + 1
-        assert home.memory.tree.chapters()[0].text == f"{TITLE}\nan owl a badger a fox"
+        assert home.memory.chapters.all()[0].text == f"{TITLE}\nan owl a badger a fox"
 
 
 def test_after_a_save_the_chapter_that_is_full_is_written_in_the_background(
@@ -205,7 +205,7 @@ def test_after_a_save_the_chapter_that_is_full_is_written_in_the_background(
                 home.say(f"I have {number} cats")
                 home.save()
             home.talk._keeping.wait()
-            (chapter,) = home.memory.tree.chapters()
+            (chapter,) = home.memory.chapters.all()
             assert chapter.title == "Two evenings"
             calls = len(server.chats)
             home.talk.keep_silent()
@@ -221,17 +221,17 @@ def test_a_save_is_taken_back_with_the_chapter_that_it_filled(tmp_path: Path, cl
                 home.say(words)
                 home.save()
             home.talk._keeping.wait()
-            assert "Quintessenz" in home.memory.tree.chapters()[0].text
+            assert "Quintessenz" in home.memory.chapters.all()[0].text
             home.talk.undo()
             home.talk.undo()
-            assert [one.text for one in home.memory.tree.chapters()] == [""]
+            assert [one.text for one in home.memory.chapters.all()] == [""]
             home.talk.keep_silent()
             home.talk._keeping.wait()
             home.say("I have a parrot")
             home.save()
             home.talk._keeping.wait()
-            assert "parrot" in home.memory.tree.chapters()[0].text
-            assert "Quintessenz" not in home.memory.tree.chapters()[0].text
+            assert "parrot" in home.memory.chapters.all()[0].text
+            assert "Quintessenz" not in home.memory.chapters.all()[0].text
 
 
 def test_a_stop_leaves_the_chapter_unwritten(tmp_path: Path) -> None:
@@ -240,8 +240,8 @@ def test_a_stop_leaves_the_chapter_unwritten(tmp_path: Path) -> None:
         stop = Stop()
         stop.set()
         with pytest.raises(errors.Interrupted):
-            list(Chapters(home.memory, home.llm).run(stop))
-        assert home.memory.tree.chapters() == []
+            list(WritingChapters(home.memory, home.llm).run(stop))
+        assert home.memory.chapters.all() == []
 
 
 def test_what_was_brought_along_is_in_no_chapter_before_it_is_read_up(
@@ -257,14 +257,14 @@ def test_what_was_brought_along_is_in_no_chapter_before_it_is_read_up(
             tmp_path, server, clock, new_id, log, GROUP_SIZE="2", GROUP_TOKENS="1", IMPORT_CALLS="3"
         ) as home:
             bring(home.memory, brought(1), brought(2), brought(3))
-            assert not Chapters(home.memory, home.llm).due()
+            assert not WritingChapters(home.memory, home.llm).due()
             for _ in range(3):
                 home.talk.keep_silent()
                 home.talk._keeping.wait()
                 clock.pass_by(days=1)
             home.talk.keep_silent()
             home.talk._keeping.wait()
-            (chapter,) = home.memory.tree.chapters()
+            (chapter,) = home.memory.chapters.all()
             assert not chapter.session_id, "what is too long was read up in parts"
             assert "title" not in chapter.text
             assert len(mind.asked("chapter")) == 1
@@ -281,19 +281,19 @@ def test_chapters_of_the_past_are_among_the_calls_of_the_day_and_those_of_today_
         mind = Mind(server)
         with house(tmp_path, server, clock, new_id, log, GROUP_SIZE="2", IMPORT_CALLS="3") as home:
             bring(home.memory, *map(brought, range(1, 5)))
-            home.memory.past.rest(True)
+            home.memory.imports.rest(True)
             for words in ("The owl is back.", "The owl is gone."):
                 home.say(words)
                 home.save()
                 home.talk.background.wait()
-            assert [one.text.count("owl") for one in home.memory.tree.chapters()] == [2], "at once"
-            home.memory.past.rest(False)
+            assert [one.text.count("owl") for one in home.memory.chapters.all()] == [2], "at once"
+            home.memory.imports.rest(False)
             before, counted = len(server.chats), []
             for _ in range(8):
                 clock.pass_by(days=1)
                 home.talk.keep_silent()
                 home.talk.background.wait()
-                counted.append(home.memory.past.left().calls_today)
+                counted.append(home.memory.imports.left().calls_today)
             assert max(counted) <= 3
             assert len(mind.asked("chapter")) == 4
             assert len(server.chats) - before == sum(counted) + 1, "that over the past and the present"
@@ -310,13 +310,13 @@ def test_a_session_of_which_nothing_may_be_told_any_more_holds_up_no_chapter(
             home.save()
             home.settle()
             home.talk.background.wait()
-        chosen = home.memory.scope_of_words("tea")
+        chosen = home.memory.erasure.words("tea")
         if how == "erased":
-            home.memory.erase(chosen)
+            home.memory.erasure.erase(chosen)
         else:
-            home.memory.withhold([turn.text_id for turn in chosen.turns])
-        list(Chapters(home.memory, home.llm).run(Stop()))
-        (chapter,) = home.memory.tree.chapters()
+            home.memory.rounds.hide([turn.text_id for turn in chosen.turns])
+        list(WritingChapters(home.memory, home.llm).run(Stop()))
+        (chapter,) = home.memory.chapters.all()
         assert chapter.text == "A chapter\nI like coffee. | I like cocoa."
-        home.memory.erase(home.memory.scope_of_words("coffee"))
-        assert home.memory.tree.chapters() == []
+        home.memory.erasure.erase(home.memory.erasure.words("coffee"))
+        assert home.memory.chapters.all() == []

@@ -32,7 +32,7 @@ def held(home: House, clock: SetClock, count: int) -> None:
     history = HeldHistory(home.memory, "chat", clock, archive_after=timedelta(hours=8))
     kept = history.store("id:talk", said, "Sleep well.", "stop", clock().isoformat(timespec="seconds"))
     for due in due_rounds(kept.rounds, kept.messages, kept.key):
-        home.memory.doors.owe_cleaning(due)
+        home.memory.clients.owe_cleaning(due)
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_what_a_model_fails_at_is_left_and_done_once_when_it_is_back(
     cleaning = Cleaning(home.memory, home.llm, clock)
     mind.answers("notes", status(500))
     assert not cleaning.keep_up(Stop())
-    assert len(home.memory.doors.due_cleanings()) == 1
+    assert len(home.memory.clients.due_cleanings()) == 1
     mind.answers("notes", '{"notes": []}')
     assert cleaning.keep_up(Stop())
-    assert home.memory.doors.due_cleanings() == []
+    assert home.memory.clients.due_cleanings() == []
     asked = len(mind.asked("notes"))
     assert cleaning.keep_up(Stop())
     assert len(mind.asked("notes")) == asked
@@ -84,7 +84,7 @@ def test_what_a_model_says_is_not_worth_remembering_is_no_memory(
     worth = '{"turns": [1], "summary": "The cat sleeps.", "importance_score": 8, "should_remember": true}'
     mind.answers("notes", f'{{"notes": [{worth}, {worth.replace("true", "false")}]}}', '{"notes": []}')
     Cleaning(home.memory, home.llm, clock).keep_up(Stop())
-    assert [(one.summary, one.importance) for one in home.memory.doors.kept_memories()] == [
+    assert [(one.summary, one.importance) for one in home.memory.clients.memories()] == [
         ("The cat sleeps.", 8)
     ]
     assert [one.summary for one in recalled(home.memory, home.llm, "Does the cat sleep?")] == [
@@ -98,17 +98,17 @@ def test_a_held_session_that_fell_silent_is_saved_and_no_other_is_opened(
     held(home, clock, 5)
     home.say("I am still here.")
     Cleaning(home.memory, home.llm, clock).keep_up(Stop())
-    (session,) = home.memory.doors.sessions_of_door("chat")
+    (session,) = home.memory.sessions.of_door("chat")
     assert session.status == "active"
     clock.pass_by(hours=9)
     mind.answers("fold", status(500))
     Cleaning(home.memory, home.llm, clock).keep_up(Stop())
-    assert home.memory.doors.sessions_of_door("chat") == [session]
+    assert home.memory.sessions.of_door("chat") == [session]
     mind.answers("fold", "They spoke of a cat.")
     Cleaning(home.memory, home.llm, clock).keep_up(Stop())
-    assert [one.status for one in home.memory.doors.sessions_of_door("chat")] == ["archived"]
-    assert len(home.memory.recent_sessions()) == 2
-    assert home.memory.resume_or_start()[0].session_id == home.talk.session.session_id
+    assert [one.status for one in home.memory.sessions.of_door("chat")] == ["archived"]
+    assert len(home.memory.sessions.recent()) == 2
+    assert home.memory.sessions.resume_or_start()[0].session_id == home.talk.session.session_id
 
 
 def test_a_server_of_vectors_that_is_away_leaves_recall_to_words_until_it_is_back(
@@ -120,10 +120,10 @@ def test_a_server_of_vectors_that_is_away_leaves_recall_to_words_until_it_is_bac
         server.embeds = status(500)
         cleaning = Cleaning(home.memory, home.llm, clock)
         assert cleaning.keep_up(Stop())
-        assert home.memory.doors.memories_without_vector("remote-vectors") == [1]
+        assert home.memory.clients.without_vector("remote-vectors") == [1]
         assert [one.number for one in recalled(home.memory, home.llm, "Where is the cat?")] == [1]
         assert recalled(home.memory, home.llm, "Zebras") == []
         server.embeds = vectors()
         cleaning.keep_up(Stop())
-        assert home.memory.doors.memories_without_vector(home.llm.embedder.model) == []
+        assert home.memory.clients.without_vector(home.llm.embedder.model) == []
         assert [one.number for one in recalled(home.memory, home.llm, "Zebras")] == [1]

@@ -41,8 +41,8 @@ def plant(open_house: House) -> None:
     open_house.save()
     for line in ("A second evening.", f"Again: {MARKER}", "Then we slept."):
         open_house.say(line)
-    open_house.memory.pin("user", f"Keep {MARKER}")
-    open_house.memory.note_in_flight(open_house.talk.session.session_id, f"unsent {MARKER}")
+    open_house.memory.personas.pin("user", f"Keep {MARKER}")
+    open_house.memory.sessions.note_in_flight(open_house.talk.session.session_id, f"unsent {MARKER}")
     open_house.settle()
 
 
@@ -61,9 +61,9 @@ def test_a_saved_session_of_which_nothing_is_left_goes_too(tmp_path, server, clo
         open_house.say(f"Again: {MARKER}")
         open_house.save()
         open_house.say(f"Once more: {MARKER}")
-        erase(open_house, open_house.memory.eraser.words(MARKER))
-        left = open_house.memory.recent_sessions(-1)
-        rounds = [len(open_house.memory.rounds(one.session_id)) for one in left]
+        erase(open_house, open_house.memory.erasure.words(MARKER))
+        left = open_house.memory.sessions.recent(None)
+        rounds = [len(open_house.memory.messages.rounds(one.session_id)) for one in left]
         assert sorted(rounds) == [0, 1]
         assert open_house.talk.session.session_id in [one.session_id for one in left]
 
@@ -71,12 +71,12 @@ def test_a_saved_session_of_which_nothing_is_left_goes_too(tmp_path, server, clo
 def test_everything_that_holds_a_word_goes_from_every_file(tmp_path, server, clock, new_id, log):
     debug = DebugLog(tmp_path / "logs", on=True)
     with house(tmp_path, server, clock, new_id, debug.log) as first:
-        first.memory.eraser.scrubbers = (lambda needles: debug.scrub(needles.held_by),)
+        first.memory.erasure.scrubbers = (lambda needles: debug.scrub(needles.held_by),)
         plant(first)
         (tmp_path / "data" / "memory.before-1.db").write_bytes(MARKER.encode())
         (tmp_path / "data" / "persona" / "user_image.txt.aside-1").write_text(MARKER, encoding="utf-8")
         assert len(holding(tmp_path)) >= 6
-        erased = erase(first, first.memory.scope_of_words(MARKER.lower()))
+        erased = erase(first, first.memory.erasure.words(MARKER.lower()))
         assert erased.proof.traces == ()
         assert erased.proof.searched > 4
         assert holding(tmp_path) == []
@@ -105,10 +105,10 @@ def test_what_finishes_erasures_waits_for_one_that_is_under_way_so_that_its_proo
     with house(tmp_path, server, clock, new_id, log) as first, ThreadPoolExecutor(2) as threads:
         first.say(f"My word is {MARKER}.")
         first.settle()
-        first.memory.eraser.scrubbers = (scrub,)
-        erasing = threads.submit(first.memory.erase, first.memory.scope_of_words(MARKER))
+        first.memory.erasure.scrubbers = (scrub,)
+        erasing = threads.submit(first.memory.erasure.erase, first.memory.erasure.words(MARKER))
         assert begun.wait(60)
-        finishing = threads.submit(first.memory.finish_erasing)
+        finishing = threads.submit(first.memory.erasure.finish)
         go_on.set()
         assert finishing.result(60) is None, "nothing was left for it"
         assert erasing.result(60).searched > 0
@@ -119,14 +119,14 @@ def test_what_was_made_from_it_is_made_anew_from_what_is_left_and_images_without
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
-        chosen = first.memory.scope_of_words(MARKER)
+        chosen = first.memory.erasure.words(MARKER)
         assert (len(chosen.summaries), {version.image for version in chosen.versions}) == (1, {"user"})
         before = len(server.chats)
         erased = erase(first, chosen)
         assert (erased.summaries_anew, erased.images_anew) == (1, ())
         assert len(server.chats) - before == 1
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain. | The kettle is red."]
-        assert first.memory.image("user") == "user: “I like rain.”\nuser: “The kettle is red.”"
+        assert first.memory.personas.read("user") == "user: “I like rain.”\nuser: “The kettle is red.”"
 
 
 def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
@@ -135,10 +135,10 @@ def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[status(401)] * 4)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
+        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.words(MARKER), Stop()))
         assert "erase.not_made_anew" in [getattr(event, "key", "") for event in events]
         assert first.rows("summary") == []
-        assert first.memory.image("user") == "user: “I like rain.”\nuser: “The kettle is red.”"
+        assert first.memory.personas.read("user") == "user: “I like rain.”\nuser: “The kettle is red.”"
         assert holding(tmp_path) == []
 
 
@@ -158,7 +158,7 @@ def test_rounds_that_the_filter_refuses_are_left_out_of_what_is_made_anew_and_th
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[filtered] * 20)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
+        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.words(MARKER), Stop()))
         assert keys(events) == ["fold.left_out"]
         assert events[-1].summaries_anew == 1
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain."]
@@ -168,7 +168,7 @@ def test_where_every_round_is_refused_no_summary_is_claimed(tmp_path, server, cl
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[status(400, "flagged", error_code="content_filter")] * 20)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.scope_of_words(MARKER), Stop()))
+        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.words(MARKER), Stop()))
         assert keys(events) == ["fold.left_out"]
         assert (events[-1].summaries_anew, events[-1].images_anew) == (0, ())
         assert first.rows("summary") == []
@@ -178,9 +178,9 @@ def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, lo
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("The garage code is 4711-zulu.")
         first.say("Something else.")
-        turn = first.memory.rounds(first.talk.session.session_id)[0].user
+        turn = first.memory.messages.rounds(first.talk.session.session_id)[0].user
         server.answer = lambda request: "fine"
-        erase(first, first.memory.scope_of_turn(turn.text_id))
+        erase(first, first.memory.erasure.turn(turn.text_id))
         assert [row["role"] for row in first.rows("conversation")] == ["assistant", "user", "assistant"]
         assert turn.text_id not in first.indexed()
         assert len(first.talk.rounds_in_context()) == 1
@@ -193,19 +193,19 @@ def test_a_session_of_which_only_a_reply_is_left_can_be_saved(tmp_path, server, 
     )
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say(f"My word is {MARKER}.")
-        first.memory.set_summary(first.talk.session.session_id, by_hand)
-        erase(first, first.memory.scope_of_words(MARKER))
+        first.memory.rounds.set_summary(first.talk.session.session_id, by_hand)
+        erase(first, first.memory.erasure.words(MARKER))
         saved = first.save()
         assert saved.summary == by_hand
-        assert [turn.words for turn in first.memory.turns_of(saved.archived.session_id)] == ["ok"]
+        assert [turn.words for turn in first.memory.messages.of_session(saved.archived.session_id)] == ["ok"]
 
 
 def test_a_round_goes_whole(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("The garage code is 4711-zulu.")
         first.say("Something else.")
-        turn = first.memory.rounds(first.talk.session.session_id)[0].assistant
-        erased = erase(first, first.memory.scope_of_round(turn.text_id))
+        turn = first.memory.messages.rounds(first.talk.session.session_id)[0].assistant
+        erased = erase(first, first.memory.erasure.round(turn.text_id))
         assert erased.proof.traces == ()
         assert proof.traces([tmp_path / "data"], proof.forms("4711-zulu")) == []
         assert len(first.rows("conversation")) == 2
@@ -218,7 +218,7 @@ def test_a_session_goes_whole_with_its_vectors(tmp_path, server, clock, new_id, 
         ids = {row["text_id"] for row in first.rows("conversation") if row["session_id"] == archived}
         vectors = first.memory._store._vector_bytes(sorted(ids))
         assert proof.traces([tmp_path / "data"], {"vector": vectors[0]})
-        erase(first, first.memory.scope_of_session(archived))
+        erase(first, first.memory.erasure.session(archived))
         assert [row["session_id"] for row in first.rows("session")] == [first.talk.session.session_id]
         assert not ids & set(first.indexed())
         assert [
@@ -231,7 +231,7 @@ def test_a_summary_that_was_made_while_the_person_was_asked_goes_too(tmp_path, s
         list(first.talk.turn(f"My word is {MARKER}.", Stop()))
         list(first.talk.turn("second", Stop()))
         list(first.talk.turn("third", Stop()))
-        chosen = first.memory.scope_of_words(MARKER)
+        chosen = first.memory.erasure.words(MARKER)
         assert chosen.summaries == ()
         assert first.talk.fold_now() == []
         assert MARKER in str(first.rows("summary"))
@@ -245,7 +245,7 @@ def test_what_was_erased_is_never_recalled(tmp_path, server, clock, new_id, log)
         first.save()
         first.say("Which word, Quintessenz?")
         assert any("Quintessenz" in turn.text for turn in first.talk.last.recollection.turns)
-        chosen = first.memory.scope_of_words("Quintessenz")
+        chosen = first.memory.erasure.words("Quintessenz")
         erase(first, chosen)
         first.say("Which word, please?")
         assert "Quintessenz" not in str(first.talk.last.recollection)
@@ -254,14 +254,14 @@ def test_what_was_erased_is_never_recalled(tmp_path, server, clock, new_id, log)
 def test_an_erasure_that_was_cut_short_is_finished_at_the_next_start(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
-        first.memory.eraser.take_out(first.memory.scope_of_words(MARKER))
-        assert first.memory.eraser.unfinished()
+        first.memory.erasure.take_out(first.memory.erasure.words(MARKER))
+        assert first.memory.erasure.unfinished()
     with house(tmp_path, server, clock, new_id, log) as second:
-        found = second.memory.finish_erasing()
+        found = second.memory.erasure.finish()
         assert found is not None
         assert found.traces == ()
         assert holding(tmp_path) == []
-        assert second.memory.finish_erasing() is None
+        assert second.memory.erasure.finish() is None
 
 
 def test_a_text_that_others_hold_too_is_not_claimed_to_be_gone(tmp_path, server, clock, new_id, log):
@@ -269,16 +269,16 @@ def test_a_text_that_others_hold_too_is_not_claimed_to_be_gone(tmp_path, server,
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("Good night, dear")
         first.say("Good night, dear")
-        turn = first.memory.rounds(first.talk.session.session_id)[0].user
-        assert erase(first, first.memory.scope_of_turn(turn.text_id)).proof.skipped == 1
+        turn = first.memory.messages.rounds(first.talk.session.session_id)[0].user
+        assert erase(first, first.memory.erasure.turn(turn.text_id)).proof.skipped == 1
 
 
 def test_nothing_is_chosen_by_nothing(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("hello")
         for chosen in (
-            first.memory.scope_of_words("  "),
-            first.memory.scope_of_turn("x"),
-            first.memory.scope_of_session("x"),
+            first.memory.erasure.words("  "),
+            first.memory.erasure.turn("x"),
+            first.memory.erasure.session("x"),
         ):
             assert not chosen

@@ -45,13 +45,13 @@ def opened(folder: Path, clock, new_id, log) -> Memory:
 
 def live(memory: Memory) -> str:
     """Two evenings, of which the first has a summary, with one message that was to be forgotten."""
-    first = memory.start_session()
+    first = memory.sessions.start()
     for said in ("My cat is called Momo.", "她打碎了花瓶。"):
-        memory.store_round(first.session_id, said, f"I see: {said}", memory._now(), "stop")
-    memory.set_summary(first.session_id, "Momo broke a vase.")
-    second = memory.start_session()
-    hidden = memory.store_round(second.session_id, "My PIN is 4711.", "All right.", memory._now(), "stop")
-    memory.withhold([turn.text_id for turn in hidden.turns])
+        memory.rounds.store(first.session_id, said, f"I see: {said}", memory._now(), "stop")
+    memory.rounds.set_summary(first.session_id, "Momo broke a vase.")
+    second = memory.sessions.start()
+    hidden = memory.rounds.store(second.session_id, "My PIN is 4711.", "All right.", memory._now(), "stop")
+    memory.rounds.hide([turn.text_id for turn in hidden.turns])
     return first.session_id
 
 
@@ -150,11 +150,15 @@ def test_a_forest_has_every_unit_in_its_place(memory: Memory) -> None:
 
 def test_what_is_kept_and_was_visited_is_told(memory: Memory) -> None:
     session_id = live(memory)
-    turn = memory.turns_of(session_id)[0].text_id
-    memory.tree.set_never_delete([turn], True)
-    memory.store_round(session_id, "And?", "Momo.", memory._now(), "stop", served=[turn])
+    turn = memory.messages.of_session(session_id)[0].text_id
+    memory.chapters.set_never_delete([turn], True)
+    memory.rounds.store(session_id, "And?", "Momo.", memory._now(), "stop", served=[turn])
     unit = next(one for one in forest_of(memory, "bot", "me").units if one.id == turn)
-    assert (unit.never_delete, unit.visit_count, unit.last_visit) == (True, 1, memory.tree.rounds_told())
+    assert (unit.never_delete, unit.visit_count, unit.last_visit) == (
+        True,
+        1,
+        memory.chapters.rounds_counted(),
+    )
 
 
 def test_the_tables_hold_together(memory: Memory, tmp_path: Path) -> None:

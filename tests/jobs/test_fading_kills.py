@@ -43,9 +43,9 @@ def opened(folder: Path, log: logging.Logger | None = None) -> Memory:
 def lay(folder: Path) -> None:
     with closing(opened(folder)) as memory:
         for words in _SAID:
-            session = memory.start_session()
-            memory.store_round(session.session_id, words, "I see.", "2026-03-01T09:00:00+00:00", "stop")
-            memory.archive(session.session_id, words, {}, open_next=False)
+            session = memory.sessions.start()
+            memory.rounds.store(session.session_id, words, "I see.", "2026-03-01T09:00:00+00:00", "stop")
+            memory.rounds.save(session.session_id, words, {}, open_next=False)
 
 
 def found(folder: Path) -> tuple[list[str], list[str]]:
@@ -69,13 +69,13 @@ def steps(folder: Path, limit: ForgetLimit) -> list[tuple[list[str], list[str]]]
     """How it stands after each step that nothing disturbs; no index is opened, whose threads no fork would survive."""
     with closing(opened(folder)) as memory:
         stood = [found(folder)]
-        while leaves := memory.fading.next(limit):
+        while leaves := memory.archive.next(limit):
             if limit.mode == "fade":
-                memory.fading.fade(leaves)
+                memory.archive.archive(leaves)
                 stood.append(found(folder))
                 continue
-            for chosen in memory.fading.scopes_of(leaves):
-                memory.fading.take_out(chosen)
+            for chosen in memory.erasure.leaves(leaves):
+                memory.erasure.take_out(chosen)
                 stood.append(found(folder))
     return stood
 
@@ -89,7 +89,7 @@ def judge(folder: Path, limit: ForgetLimit, stood: list[tuple[list[str], list[st
         assert memory.problems() == []
         memory.start()
         Fading(memory, limit).run(Stop())
-        assert not memory.eraser.unfinished()
+        assert not memory.erasure.unfinished()
     assert found(folder) == stood[-1]
     gone = [words for words in _SAID if f"User: {words}" not in stood[-1][0]]
     assert gone

@@ -69,17 +69,17 @@ def test_without_a_limit_nothing_fades_however_much_there_is(home: House, clock)
     tell(home, clock, *SAID)
     assert not Fading(home.memory, ForgetLimit(0, 10)).limited
     assert run(home, ForgetLimit(0, 10)) == []
-    assert home.memory.fading.faded() == {}
+    assert home.memory.archive.all() == {}
 
 
 def test_what_fades_leaves_the_words_and_the_vectors_and_stays_in_the_archive(home: House, clock):
     tell(home, clock, *SAID)
     before = home.rows("conversation")
-    searched = home.memory.fading.searched()
+    searched = home.memory.archive.searched()
     assert run(home, ForgetLimit(searched // 2, 10)) == ["fading.fade"]
-    faded = set(home.memory.fading.faded())
-    assert home.memory.fading.searched() <= searched // 2
-    assert home.memory.fading.searched() == searched - len(faded)
+    faded = set(home.memory.archive.all())
+    assert home.memory.archive.searched() <= searched // 2
+    assert home.memory.archive.searched() == searched - len(faded)
     assert home.rows("conversation") == before
     turns = {row["text_id"] for row in before} & faded
     assert turns
@@ -91,12 +91,12 @@ def test_what_fades_leaves_the_words_and_the_vectors_and_stays_in_the_archive(ho
 
 def test_a_part_of_all_goes_at_a_time_until_no_more_is_searched_than_may_be(home: House, clock):
     tell(home, clock, *SAID)
-    searched = home.memory.fading.searched()
+    searched = home.memory.archive.searched()
     limit = ForgetLimit(searched - 1, 25)
-    assert len(home.memory.fading.next(limit)) == searched // 4
+    assert len(home.memory.archive.next(limit)) == searched // 4
     run(home, limit)
-    assert home.memory.fading.searched() == searched - searched // 4
-    assert home.memory.fading.next(limit) == []
+    assert home.memory.archive.searched() == searched - searched // 4
+    assert home.memory.archive.next(limit) == []
 
 
 def test_first_goes_what_was_of_use_longest_ago_then_least_often_then_the_oldest(home: House, clock):
@@ -105,7 +105,7 @@ def test_first_goes_what_was_of_use_longest_ago_then_least_often_then_the_oldest
     home.say("Where did I buy the bicycle?")
     home.say("Who broke the vase, and who bought the bicycle?")
     home.save()
-    leaves = home.memory.fading.first(100)
+    leaves = home.memory.archive.first(100)
     place = {one.text: number for number, one in enumerate(leaves)}
     of = {words: place[f"User: {words}"] for words in SAID}
     assert of[SAID[3]] < of[SAID[0]] < min(of[SAID[1]], of[SAID[2]])
@@ -117,22 +117,22 @@ def test_first_goes_what_was_of_use_longest_ago_then_least_often_then_the_oldest
 
 def test_a_session_fades_after_the_last_of_its_turns(home: House, clock):
     tell(home, clock, *SAID[:2])
-    first = [one for one in home.memory.fading.first(100) if one.is_session]
+    first = [one for one in home.memory.archive.first(100) if one.is_session]
     assert first == []
-    session = home.memory.recent_sessions(-1)[-1].session_id
-    home.memory.fading.fade([one for one in home.memory.fading.first(100) if one.session_id == session])
+    session = home.memory.sessions.recent(None)[-1].session_id
+    home.memory.archive.archive([one for one in home.memory.archive.first(100) if one.session_id == session])
     home.settle()
-    (leaf,) = [one for one in home.memory.fading.first(100) if one.is_session]
+    (leaf,) = [one for one in home.memory.archive.first(100) if one.is_session]
     assert leaf.name == session
-    home.memory.fading.fade([leaf])
+    home.memory.archive.archive([leaf])
     home.settle()
-    assert session in home.memory.fading.faded()
+    assert session in home.memory.archive.all()
     assert session not in {session_id for _, session_id in home.indexed().values()}
 
 
 def test_what_is_not_archived_yet_never_fades(home: House, clock):
     home.say(SAID[0])
-    assert home.memory.fading.first(100) == []
+    assert home.memory.archive.first(100) == []
     assert run(home, EVERYTHING) == []
 
 
@@ -166,8 +166,8 @@ def test_what_came_back_and_was_told_is_vivid_again(home: House, clock):
     home.say("Where did we see the zeppelin?")
     home.settle()
     (turn,) = [row for row in home.rows("conversation") if row["text"] == f"User: {SAID[0]}"]
-    assert turn["text_id"] not in home.memory.fading.faded()
-    assert turn["session_id"] not in home.memory.fading.faded()
+    assert turn["text_id"] not in home.memory.archive.all()
+    assert turn["session_id"] not in home.memory.archive.all()
     assert turn["text_id"] in home.indexed()
     found = recalled(home, "Where did we see the zeppelin?", clock)
     assert [turn.faded for turn in found.turns if "lake" in turn.text] == [False] * len(
@@ -214,24 +214,24 @@ def test_what_came_back_takes_no_more_than_the_budget_has_room_for(home: House, 
 
 
 def kept_turns(home: House) -> set[str]:
-    return {row["text_id"] for row in home.rows("conversation")} - set(home.memory.fading.faded())
+    return {row["text_id"] for row in home.rows("conversation")} - set(home.memory.archive.all())
 
 
 def test_what_a_kept_fact_rests_on_never_fades(home: House, clock):
     tell(home, clock, *SAID)
-    fact = next(one for one in home.memory.facts() if "Momo" in one.restatement)
-    assert home.memory.keep_fact(fact.text_id, True)
+    fact = next(one for one in home.memory.facts.all() if "Momo" in one.restatement)
+    assert home.memory.facts.keep(fact.text_id, True)
     run(home, EVERYTHING)
     assert set(fact.turns) <= kept_turns(home)
-    assert home.memory.facts_with_ids([fact.text_id])
+    assert home.memory.facts.with_ids([fact.text_id])
 
 
 def test_what_a_pinned_line_rests_on_never_fades(home: House, clock):
     tell(home, clock, *SAID)
-    line = next(line for line in home.memory.image("user").splitlines() if "oboe" in line)
-    home.memory.pin("user", line)
+    line = next(line for line in home.memory.personas.read("user").splitlines() if "oboe" in line)
+    home.memory.personas.pin("user", line)
     run(home, EVERYTHING)
-    kept = {turn.text for turn in home.memory.turns(sorted(kept_turns(home)))}
+    kept = {turn.text for turn in home.memory.messages.with_ids(sorted(kept_turns(home)))}
     assert f"User: {SAID[3]}" in kept
 
 
@@ -240,9 +240,9 @@ def test_what_is_marked_never_fades_with_all_that_is_under_it(home: House, clock
     tell(home, clock, *SAID[:2])
     turn = home.rows("conversation")[0]
     name = {"turn": turn["text_id"], "session": turn["session_id"], "life": "life"}[what]
-    home.memory.tree.set_never_delete([name], True)
+    home.memory.chapters.set_never_delete([name], True)
     run(home, EVERYTHING)
-    faded = set(home.memory.fading.faded())
+    faded = set(home.memory.archive.all())
     assert turn["text_id"] not in faded
     assert bool(faded) == (what != "life")
     same = {row["text_id"] for row in home.rows("conversation") if row["session_id"] == turn["session_id"]}
@@ -253,13 +253,13 @@ def test_a_start_makes_no_index_of_what_has_faded(tmp_path: Path, server, clock,
     with house(tmp_path, server, clock, new_id, log) as home:
         tell(home, clock, *SAID)
         run(home, EVERYTHING)
-        faded = set(home.memory.fading.faded())
+        faded = set(home.memory.archive.all())
     with house(tmp_path, server, clock, new_id, log) as home:
         home.memory.reindex()
         home.settle()
         assert faded.isdisjoint(home.indexed())
         assert home.memory.waiting_for_vectors() == 0
-        assert set(home.memory.fading.faded()) == faded
+        assert set(home.memory.archive.all()) == faded
         assert not any(
             turn.faded for turn in recalled(home, "What does Ina do?", clock).turns if "oboe" not in turn.text
         )
@@ -269,13 +269,13 @@ def test_a_backup_that_is_restored_has_faded_what_had(tmp_path: Path, server, cl
     with house(tmp_path / "one", server, clock, new_id, log) as home:
         tell(home, clock, *SAID)
         run(home, EVERYTHING)
-        faded = dict(home.memory.fading.faded())
+        faded = dict(home.memory.archive.all())
         back_up(home.memory.folder, tmp_path / "backup")
     (tmp_path / "two").mkdir()
     restore(tmp_path / "backup", tmp_path / "two" / "data", clock)
     with house(tmp_path / "two", server, clock, new_id, log) as home:
         home.settle()
-        assert dict(home.memory.fading.faded()) == faded
+        assert dict(home.memory.archive.all()) == faded
         assert f"User: {SAID[0]}" in told(recalled(home, "Where did we see the zeppelin?", clock))
         assert set(faded).isdisjoint(home.indexed())
 
@@ -283,10 +283,10 @@ def test_a_backup_that_is_restored_has_faded_what_had(tmp_path: Path, server, cl
 def test_an_erasure_finds_what_has_faded_and_leaves_no_trace_of_it(home: House, clock):
     tell(home, clock, *SAID)
     run(home, EVERYTHING)
-    scope = home.memory.scope_of_words("zeppelin")
+    scope = home.memory.erasure.words("zeppelin")
     assert {turn.text for turn in scope.turns} >= {f"User: {SAID[0]}"}
-    assert home.memory.erase(scope).traces == ()
-    assert not set(home.memory.fading.faded()) & {turn.text_id for turn in scope.turns}
+    assert home.memory.erasure.erase(scope).traces == ()
+    assert not set(home.memory.archive.all()) & {turn.text_id for turn in scope.turns}
     assert told(recalled(home, "Where did we see the zeppelin?", clock)) == []
 
 
@@ -294,10 +294,10 @@ def test_what_a_person_asked_to_have_forgotten_does_not_come_back(home: House, c
     tell(home, clock, *SAID)
     run(home, EVERYTHING)
     turn = next(row for row in home.rows("conversation") if row["text"] == f"User: {SAID[0]}")
-    home.memory.withhold([turn["text_id"]])
+    home.memory.rounds.hide([turn["text_id"]])
     assert f"User: {SAID[0]}" not in told(recalled(home, "Where did we see the zeppelin?", clock))
-    home.memory.release([turn["text_id"]])
-    assert {row["text_id"] for row in home.rows("pending")}.isdisjoint(home.memory.fading.faded())
+    home.memory.rounds.unhide([turn["text_id"]])
+    assert {row["text_id"] for row in home.rows("pending")}.isdisjoint(home.memory.archive.all())
     home.settle()
     assert turn["text_id"] not in home.indexed()
     assert f"User: {SAID[0]}" in told(recalled(home, "Where did we see the zeppelin?", clock))
@@ -308,10 +308,10 @@ def test_taking_a_save_back_takes_back_what_faded_after_it(home: House, clock):
     home.say(SAID[3])
     home.save()
     run(home, ForgetLimit(5, 10))
-    assert home.memory.fading.faded()
+    assert home.memory.archive.all()
     home.talk.undo()
     home.settle()
-    assert home.memory.fading.faded() == {}
+    assert home.memory.archive.all() == {}
     assert f"User: {SAID[0]}" in told(recalled(home, "Where did we see the zeppelin?", clock))
     stored = {row["text_id"] for row in home.rows("conversation")}
     assert stored - set(home.indexed()) <= {
@@ -326,21 +326,21 @@ def test_the_save_that_makes_it_too_much_lets_it_fade_in_the_background(
         tell(home, clock, *SAID)
         home.talk.background.wait(60)
         home.settle()
-        assert home.memory.fading.searched() <= 6
-        assert home.memory.fading.faded()
+        assert home.memory.archive.searched() <= 6
+        assert home.memory.archive.all()
         assert "fading.fade" in [notice.key for notice in home.talk.fold_now()]
 
 
 def test_deleting_erases_with_all_that_was_drawn_and_keeps_what_is_kept(home: House, clock, tmp_path: Path):
     tell(home, clock, *SAID)
-    fact = next(one for one in home.memory.facts() if "Momo" in one.restatement)
-    home.memory.keep_fact(fact.text_id, True)
+    fact = next(one for one in home.memory.facts.all() if "Momo" in one.restatement)
+    home.memory.facts.keep(fact.text_id, True)
     assert run(home, ForgetLimit(4, 50, "delete")) == ["fading.delete"]
-    assert home.memory.fading.searched() <= 4
+    assert home.memory.archive.searched() <= 4
     left = [row["text"] for row in home.rows("conversation")]
     assert f"User: {SAID[1]}" in left
     assert f"User: {SAID[0]}" not in left
-    assert home.memory.facts_with_ids([fact.text_id])
+    assert home.memory.facts.with_ids([fact.text_id])
     held = [
         path for path in (tmp_path / "data").rglob("*") if path.is_file() and b"zeppelin" in path.read_bytes()
     ]
@@ -351,7 +351,7 @@ def test_several_steps_of_deleting_are_cleaned_and_proven_together(home: House, 
     tell(home, clock, *SAID)
     before = {row["text_id"] for row in home.rows("conversation")}
     cleaned = []
-    home.memory.eraser.scrubbers = [cleaned.append]
+    home.memory.erasure.scrubbers = [cleaned.append]
     assert run(home, ForgetLimit(4, 10, "delete")) == ["fading.delete"]
     gone = before - {row["text_id"] for row in home.rows("conversation")}
     assert len(gone) > 2, "more than one step"
@@ -364,13 +364,13 @@ def test_several_steps_of_deleting_are_cleaned_and_proven_together(home: House, 
 
 def test_what_was_deleted_and_is_still_in_files_goes_with_the_next_look(home: House, clock, tmp_path: Path):
     tell(home, clock, *SAID)
-    fading = home.memory.fading
+    fading = home.memory.archive
     (first,), (second,) = (fading.scopes_of([leaf]) for leaf in fading.first(2))
     fading.take_out(first)
     fading.take_out(second)
-    assert home.memory.eraser.unfinished()
+    assert home.memory.erasure.unfinished()
     run(home, ForgetLimit(100, 10, "delete"))
-    assert not home.memory.eraser.unfinished()
+    assert not home.memory.erasure.unfinished()
     held = [one.read_bytes() for one in (tmp_path / "data").rglob("*") if one.is_file()]
     (gone,) = [said for said in SAID if said in first.turns[0].text]
     assert [any(said.encode() in each for each in held) for said in SAID] == [said != gone for said in SAID]
@@ -378,28 +378,28 @@ def test_what_was_deleted_and_is_still_in_files_goes_with_the_next_look(home: Ho
 
 def test_what_one_deletion_takes_from_an_image_the_next_does_not_put_back(home: House, clock):
     tell(home, clock, *SAID)
-    fading = home.memory.fading
+    fading = home.memory.archive
     turns = [leaf for leaf in fading.first(100) if not leaf.is_session]
     scopes = [chosen for leaf in turns for chosen in fading.scopes_of([leaf])]
     for chosen in scopes:
         fading.take_out(chosen)
-    assert home.memory.image("user") == ""
+    assert home.memory.personas.read("user") == ""
 
 
 def test_deleting_never_takes_a_pinned_line_along(home: House, clock):
     tell(home, clock, *SAID)
-    home.memory.write_image("self", "Once a ZEPPELIN flew: we saw a zeppelin over the lake.", "hand")
-    home.memory.pin("self", "we saw a zeppelin over the lake")
+    home.memory.personas.write("self", "Once a ZEPPELIN flew: we saw a zeppelin over the lake.", "hand")
+    home.memory.personas.pin("self", "we saw a zeppelin over the lake")
     run(home, ForgetLimit(1, 100, "delete"))
-    assert "zeppelin over the lake" in home.memory.image("self")
+    assert "zeppelin over the lake" in home.memory.personas.read("self")
     assert f"User: {SAID[1]}" not in [row["text"] for row in home.rows("conversation")]
 
 
 def test_what_would_take_a_pinned_line_along_is_in_no_erasure(home: House, clock):
     tell(home, clock, *SAID)
-    leaves = home.memory.fading.first(100)
-    home.memory.pin("user", "We saw a zeppelin over the lake.")
-    (chosen,) = home.memory.fading.scopes_of(leaves)
+    leaves = home.memory.archive.first(100)
+    home.memory.personas.pin("user", "We saw a zeppelin over the lake.")
+    (chosen,) = home.memory.erasure.leaves(leaves)
     assert not any("zeppelin" in line for line in chosen.lines)
     assert any("Momo" in line for line in chosen.lines)
 
@@ -410,8 +410,8 @@ def test_visited_memories_stay_at_a_limit_of_half_the_history(home: House, clock
     for name in visited:
         home.say(f"Which thing is called {name}?")
     home.save()
-    run(home, ForgetLimit(home.memory.fading.searched() // 2, 10))
-    vivid = {turn.text for turn in home.memory.turns(sorted(kept_turns(home)))}
+    run(home, ForgetLimit(home.memory.archive.searched() // 2, 10))
+    vivid = {turn.text for turn in home.memory.messages.with_ids(sorted(kept_turns(home)))}
     assert all(any(f"is called {name}." in text for text in vivid) for name in visited)
 
 

@@ -92,7 +92,7 @@ def test_what_was_erased_does_not_come_back_with_our_own_export(home: House, clo
     home.say("It rains.")
     home.save()
     path = exported(home, clock, "before", change)
-    proof = home.memory.erase(home.memory.scope_of_words("zeppelin"))
+    proof = home.memory.erasure.erase(home.memory.erasure.words("zeppelin"))
     assert not proof.traces
     left = told(home.memory)
     assert imported(home, path) == 0
@@ -106,7 +106,7 @@ def test_what_was_erased_stays_away_from_a_memory_that_was_laid_back_from_rows(
     home.say("My secret is a zeppelin.")
     home.say("It rains.")
     full = exported(home, clock, "full")
-    home.memory.erase(home.memory.scope_of_words("zeppelin"))
+    home.memory.erasure.erase(home.memory.erasure.words("zeppelin"))
     document = json.loads(exported(home, clock, "without").read_text(encoding="utf-8"))
     rows = [(table, row) for table, found in document["tables"].items() for row in found]
     (tmp_path / "again" / "data").mkdir(parents=True)
@@ -132,7 +132,9 @@ def test_what_was_put_in_other_words_at_the_save_is_recognised_as_it_was_and_as_
     before = exported(home, clock, "before")
     with home.memory.in_one_commit():
         (turn,) = [
-            one for one in home.memory.turns_of(home.talk.session.session_id) if one.role == "assistant"
+            one
+            for one in home.memory.messages.of_session(home.talk.session.session_id)
+            if one.role == "assistant"
         ]
         home.memory._store._set_words(turn, "Said otherwise.")  # type: ignore[attr-defined]
     assert imported(home, before) == 0
@@ -144,7 +146,7 @@ def test_a_conversation_of_another_program_that_comes_under_other_ids_adds_only_
 ) -> None:
     said = ["P: My cat is called Momo.", "C: A fine name.", "P: She is grey.", "C: Like fog."]
     bring(home.memory, talk("cats", *said))
-    home.memory.erase(home.memory.scope_of_words("grey"))
+    home.memory.erasure.erase(home.memory.erasure.words("grey"))
     again = bring(home.memory, talk("moggies", *said, "P: She purrs."), sha256="2")
     assert (again.messages, again.known) == (1, 4)
     assert [line for session in told(home.memory) for line in session] == [
@@ -185,13 +187,13 @@ def test_a_look_counts_what_is_recognised(home: House, clock) -> None:
 
     home.say("I live in Oslo.")
     (file,) = recognise(exported(home, clock, "one"), ReadingOptions(zone=ZONE))
-    *_, seen = look(file, Teller(frozenset(), BEGAN), 50, 8, Stop(), home.memory.past.known)
+    *_, seen = look(file, Teller(frozenset(), BEGAN), 50, 8, Stop(), home.memory.imports.known)
     assert (seen.messages, seen.known) == (2, 2)
 
 
 def test_an_import_that_is_taken_back_may_come_again_under_any_ids(home: House) -> None:
     said = ("P: My cat is called Momo.", "C: A fine name.")
     bring(home.memory, talk("cats", *said))
-    list(home.memory.past.take_back(1))
+    list(home.memory.imports.take_back(1))
     assert home.rows("stored_message") == []
     assert bring(home.memory, talk("moggies", *said)).messages == 2

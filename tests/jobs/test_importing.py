@@ -45,8 +45,8 @@ def test_every_message_is_a_turn_of_its_own_word_for_word_in_the_order_in_which_
     brought = bring(home.memory, talk("row", *said))
     assert (brought.messages, brought.sessions, brought.known) == (5, 1, 0)
     assert told(home.memory) == [[line.replace("C:", "a:").replace("P:", "u:") for line in said]]
-    (session,) = [one for one in home.memory.recent_sessions(-1) if one.door]
-    turns = home.memory.turns_of(session.session_id)
+    (session,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    turns = home.memory.messages.of_session(session.session_id)
     assert [turn.round for turn in turns] == [1, 2, 3, 3, 4]
     assert turns[2].timestamp == (BEGAN + timedelta(minutes=2)).astimezone().isoformat(timespec="seconds")
     assert turns[2].stored_at.startswith("2026-03-01")
@@ -60,9 +60,9 @@ def test_sessions_end_at_long_pauses_and_stand_where_they_happened(home):
     brought = bring(home.memory, early, between)
     assert brought.sessions == 3
     assert told(home.memory) == [["u: One.", "a: Yes.", "u: Two."], ["u: Meanwhile."], ["u: Three."]]
-    for session in home.memory.recent_sessions(-1)[1:]:
+    for session in home.memory.sessions.recent(None)[1:]:
         assert session.status == "archived"
-        turns = home.memory.turns_of(session.session_id)
+        turns = home.memory.messages.of_session(session.session_id)
         assert (session.start_timestamp, session.end_timestamp) == (turns[0].timestamp, turns[-1].timestamp)
 
 
@@ -73,7 +73,7 @@ def test_a_talk_goes_on_where_it_was_and_never_in_what_was_brought_along(opened)
         bring(at.memory, talk("later", "P: Much later.", began=at.talk._clock() + timedelta(minutes=30)))
     with opened() as again:
         assert again.talk.session.session_id == present
-        assert again.memory.last_spoken() < again.memory.recent_sessions(1)[0].start_timestamp
+        assert again.memory.last_spoken() < again.memory.sessions.recent(1)[0].start_timestamp
 
 
 def test_the_same_file_twice_adds_nothing_and_a_newer_export_only_what_is_new(home):
@@ -87,15 +87,15 @@ def test_the_same_file_twice_adds_nothing_and_a_newer_export_only_what_is_new(ho
     assert (third.messages, third.known, third.sessions) == (3, 4, 1)
     assert [len(session) for session in told(home.memory)] == [6, 1]
     assert told(home.memory)[0][-2:] == ["u: She sleeps.", "a: Quietly."]
-    assert [one.messages for one in home.memory.past.imports()] == [4, 3]
+    assert [one.messages for one in home.memory.imports.all()] == [4, 3]
 
 
 def test_a_reply_that_only_a_newer_export_has_belongs_to_the_round_that_waited_for_it(home):
     asked = talk("asked", "P: Who are you?")
     bring(home.memory, asked)
     bring(home.memory, continued(asked, "C: A friend."), sha256="2")
-    (session,) = [one for one in home.memory.recent_sessions(-1) if one.door]
-    (spoken,) = home.memory.rounds(session.session_id)
+    (session,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    (spoken,) = home.memory.messages.rounds(session.session_id)
     assert (spoken.user.words, spoken.assistant.words) == ("Who are you?", "A friend.")
 
 
@@ -111,7 +111,7 @@ def test_what_an_older_export_has_before_and_between_stands_before_and_between(h
 def test_what_was_erased_does_not_come_back_with_the_next_import(home):
     bring(home.memory, CATS)
     home.memory.start()
-    proof = home.memory.erase(home.memory.scope_of_words("Momo"))
+    proof = home.memory.erasure.erase(home.memory.erasure.words("Momo"))
     assert not proof.traces
     again = bring(home.memory, continued(CATS, "P: She purrs."), sha256="2")
     assert (again.messages, again.known) == (1, 4)
@@ -131,9 +131,9 @@ def test_an_import_that_is_stopped_goes_on_behind_it_and_ends_as_if_it_had_not_b
             for _ in range(enough):
                 next(work)
             work.close()
-        assert at.memory.past.imports()[0].state == "begun"
+        assert at.memory.imports.all()[0].state == "begun"
         bring(at.memory, *conversations, at_once=3)
-        assert at.memory.past.imports()[0].state == "done"
+        assert at.memory.imports.all()[0].state == "done"
         stopped = told(at.memory)
     with house(tmp_path / "other", None, clock, new_id, log) as other:
         bring(other.memory, *conversations)
@@ -184,8 +184,8 @@ def test_a_name_and_a_title_take_no_more_room_than_a_name_and_a_title(home):
     bring(
         home.memory, talk("k", "X" * 30_000 + ": My zebra is called Momo.", "P: Ah.", title="zebra " * 5_000)
     )
-    (turn, _) = home.memory.turns_of(home.memory.recent_sessions(-1)[-1].session_id)
-    (summary,) = home.memory.summaries()
+    (turn, _) = home.memory.messages.of_session(home.memory.sessions.recent(None)[-1].session_id)
+    (summary,) = home.memory.summaries.all()
     assert (len(turn.speaker), len(summary.summary)) == (80, 300)
     assert turn.words == "My zebra is called Momo."
 
@@ -199,7 +199,7 @@ def test_what_somebody_said_is_found_by_their_name(home):
 def test_who_is_erased_by_name_goes_with_all_that_they_said(home):
     bring(home.memory, talk("chat", "Ann Marie: Are you coming?", "Bob: No."), me="Bob")
     home.memory.start()
-    proof = home.memory.erase(home.memory.scope_of_words("Ann Marie"))
+    proof = home.memory.erasure.erase(home.memory.erasure.words("Ann Marie"))
     assert not proof.traces
     assert told(home.memory) == [["u: No."]]
 
@@ -208,17 +208,17 @@ def test_who_is_erased_by_name_goes_with_all_that_they_said(home):
 def test_a_title_that_went_with_what_was_forgotten_does_not_come_back_with_a_newer_export(home, how):
     cats = replace(CATS, title="Momo and her fur")
     bring(home.memory, cats)
-    chosen = home.memory.scope_of_words("Momo")
+    chosen = home.memory.erasure.words("Momo")
     if how == "erased":
         home.memory.start()
-        home.memory.erase(chosen)
+        home.memory.erasure.erase(chosen)
     else:
-        home.memory.withhold([turn.text_id for turn in chosen.turns])
+        home.memory.rounds.hide([turn.text_id for turn in chosen.turns])
     newer = continued(cats, "P: What a day.", hours=9)
     assert bring(home.memory, newer, talk("b", "P: Else.", title="Else"), sha256="2").sessions == 2
-    titles = [home.memory.summary(one.session_id) for one in home.memory.recent_sessions(-1)]
+    titles = [home.memory.summaries.of(one.session_id) for one in home.memory.sessions.recent(None)]
     assert [one.summary for one in titles if one] == ["Else"]
-    assert [one.messages for one in home.memory.past.imports()] == [4, 2]
+    assert [one.messages for one in home.memory.imports.all()] == [4, 2]
 
 
 @pytest.mark.parametrize("how", ["erased", "withheld"])
@@ -228,14 +228,16 @@ def test_a_title_goes_from_every_session_of_a_talk_of_which_something_was_forgot
     )
     bring(home.memory, cats, talk("dogs", "P: My dog is called Rex.", title="The fur of my dog"))
     first = next(
-        one for one in home.memory.recent_sessions(-1) if "Momo" in str(home.memory.turns_of(one.session_id))
+        one
+        for one in home.memory.sessions.recent(None)
+        if "Momo" in str(home.memory.messages.of_session(one.session_id))
     )
     if how == "erased":
         home.memory.start()
-        home.memory.erase(home.memory.scope_of_session(first.session_id))
+        home.memory.erasure.erase(home.memory.erasure.session(first.session_id))
     else:
-        home.memory.withhold([turn.text_id for turn in home.memory.turns_of(first.session_id)])
-    assert [one.summary for one in home.memory.summaries()] == ["The fur of my dog"]
+        home.memory.rounds.hide([turn.text_id for turn in home.memory.messages.of_session(first.session_id)])
+    assert [one.summary for one in home.memory.summaries.all()] == ["The fur of my dog"]
     assert ["u: What a day."] in told(home.memory)
 
 
@@ -243,24 +245,24 @@ def test_words_that_stand_in_the_name_of_a_file_alone_are_erased_there_in_any_ca
     file = Handmade([CATS])
     list(Importing(home.memory).run(file, "Gespräch mit ÄNNE.json", "1", WHO, Stop()))
     home.memory.start()
-    chosen = home.memory.scope_of_words("änne")
+    chosen = home.memory.erasure.words("änne")
     assert chosen
-    assert not home.memory.erase(chosen).traces
-    assert [one.name for one in home.memory.past.imports()] == [""]
+    assert not home.memory.erasure.erase(chosen).traces
+    assert [one.name for one in home.memory.imports.all()] == [""]
     assert len(told(home.memory)[0]) == 4
 
 
 def test_every_case_in_which_a_name_was_written_is_searched_for(home):
     bring(home.memory, talk("chat", "ANN MARIE: Are you coming?", "Bob: No."), me="Bob")
-    assert {"ann marie", "ANN MARIE"} <= {*home.memory.scope_of_words("ann marie").texts}
+    assert {"ann marie", "ANN MARIE"} <= {*home.memory.erasure.words("ann marie").texts}
 
 
 def test_a_message_that_is_called_as_a_format_is_proves_nothing_by_its_name(home):
     bring(home.memory, talk("short", "P: chatgpt", "C: Yes?"))
     home.memory.start()
-    (session,) = [one for one in home.memory.recent_sessions(-1) if one.door]
-    turn = home.memory.turns_of(session.session_id)[0]
-    assert not home.memory.erase(home.memory.scope_of_turn(turn.text_id)).traces
+    (session,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    turn = home.memory.messages.of_session(session.session_id)[0]
+    assert not home.memory.erasure.erase(home.memory.erasure.turn(turn.text_id)).traces
 
 
 def test_a_time_that_nobody_knows_is_that_of_the_neighbours_and_is_marked(home):
@@ -268,7 +270,11 @@ def test_a_time_that_nobody_knows_is_that_of_the_neighbours_and_is_marked(home):
     without = [type(one)(one.key, one.by, one.text, None) for one in known.messages]
     bring(home.memory, type(known)("chatgpt", "mixed", "", (without[0], known.messages[1], without[2])))
     bring(home.memory, type(known)("chatgpt", "never", "", tuple(without)), sha256="2")
-    turns = [turn for one in home.memory.recent_sessions(-1) for turn in home.memory.turns_of(one.session_id)]
+    turns = [
+        turn
+        for one in home.memory.sessions.recent(None)
+        for turn in home.memory.messages.of_session(one.session_id)
+    ]
     assert [turn.undated for turn in turns] == [True, True, True, True, False, True]
     minute = (BEGAN + timedelta(minutes=1)).astimezone().isoformat(timespec="seconds")
     assert {turn.timestamp for turn in turns[3:]} == {minute}
@@ -278,7 +284,9 @@ def test_a_year_that_no_clock_shows_is_as_good_as_no_time(home, opened):
     odd = talk("odd", "P: Old.", began=datetime(1, 1, 2).astimezone())
     bring(home.memory, odd)
     (turn,) = [
-        turn for one in home.memory.recent_sessions(-1) for turn in home.memory.turns_of(one.session_id)
+        turn
+        for one in home.memory.sessions.recent(None)
+        for turn in home.memory.messages.of_session(one.session_id)
     ]
     assert turn.undated
     assert home.memory.problems() == []
@@ -286,10 +294,10 @@ def test_a_year_that_no_clock_shows_is_as_good_as_no_time(home, opened):
 
 def test_what_was_said_in_a_role_is_found_and_never_read_for_what_is_known(home):
     bring(home.memory, talk("play", "P: I am the captain.", "C: Aye!", persona="Bosun"))
-    (session,) = [one for one in home.memory.recent_sessions(-1) if one.door]
+    (session,) = [one for one in home.memory.sessions.recent(None) if one.door]
     assert told(home.memory) == [["u: I am the captain.", "Bosun: Aye!"]]
-    assert home.memory.unread(session.session_id) == []
-    assert home.memory.past.due() == []
+    assert home.memory.messages.unread(session.session_id) == []
+    assert home.memory.imports.due() == []
     assert [turn.text for turn in home.memory.search("captain", home.settings.recall_limits).turns]
 
 
@@ -324,9 +332,9 @@ def test_a_whole_import_is_taken_back_and_may_come_again(home):
     before = told(home.memory)
     bring(home.memory, CATS, talk("b", "P: Something else."))
     assert len(told(home.memory)) == 3
-    assert list(home.memory.past.take_back(1))[-1] == 5
+    assert list(home.memory.imports.take_back(1))[-1] == 5
     assert told(home.memory) == before
-    assert home.memory.past.imports() == []
+    assert home.memory.imports.all() == []
     for table in ("imported_message", "imported_session"):
         assert home.rows(table) == []
     assert bring(home.memory, CATS).messages == 4
@@ -335,12 +343,12 @@ def test_a_whole_import_is_taken_back_and_may_come_again(home):
 def drawn(home: Any, *texts: str) -> None:
     """Versions of the image of the person, each with what its lines rest on: a word of their own, one of the past."""
     session = home.talk.session.session_id
-    (past,) = [one for one in home.memory.recent_sessions(-1) if one.door]
-    own, brought = (home.memory.turns_of(one)[0].text_id for one in (session, past.session_id))
+    (past,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    own, brought = (home.memory.messages.of_session(one)[0].text_id for one in (session, past.session_id))
     lines = (LineEvidence("Sings.", (own,)), LineEvidence("Has a cat.", (brought,)))
-    home.memory.archive(session, "What was said.", {"user": ImageDraft(texts[0], lines)})
+    home.memory.rounds.save(session, "What was said.", {"user": ImageDraft(texts[0], lines)})
     for text in texts[1:]:
-        home.memory.write_image("user", text, "model")
+        home.memory.personas.write("user", text, "model")
 
 
 @pytest.mark.parametrize("now", ["Sings.\nHas a cat.", "Sings."])
@@ -350,9 +358,13 @@ def test_what_an_import_taught_goes_with_it_out_of_the_image_and_of_all_that_it_
     drawn(home, "Sings.\nHas a cat.", "Has a cat.\nSings. Loudly.", now)
     file = home.settings.data_dir / "persona" / "user_image.txt"
     assert file.read_text().strip() == now
-    list(home.memory.past.take_back(1))
-    assert [one.text for one in home.memory.image_versions("user")] == ["Sings.", "Sings. Loudly.", "Sings."]
-    assert home.memory.image("user") == file.read_text().strip() == "Sings."
+    list(home.memory.imports.take_back(1))
+    assert [one.text for one in home.memory.personas.history("user")] == [
+        "Sings.",
+        "Sings. Loudly.",
+        "Sings.",
+    ]
+    assert home.memory.personas.read("user") == file.read_text().strip() == "Sings."
     assert [row["line"] for row in home.rows("line_evidence")] == ["Sings."]
 
 
@@ -360,15 +372,15 @@ def test_a_line_that_a_person_pinned_outlives_the_import_that_it_was_drawn_from(
     home.say("I sing.")
     bring(home.memory, CATS)
     drawn(home, "Has a cat.")
-    home.memory.pin("user", "Has a cat.")
-    list(home.memory.past.take_back(1))
-    assert [one.text for one in home.memory.image_versions("user")] == ["Has a cat."]
+    home.memory.personas.pin("user", "Has a cat.")
+    list(home.memory.imports.take_back(1))
+    assert [one.text for one in home.memory.personas.history("user")] == ["Has a cat."]
 
 
 def test_taking_one_import_back_leaves_what_another_brought_into_the_same_talk(home):
     bring(home.memory, CATS)
     bring(home.memory, continued(CATS, "P: She purrs."), sha256="2")
-    list(home.memory.past.take_back(1))
+    list(home.memory.imports.take_back(1))
     assert told(home.memory) == [["u: She purrs."]]
     assert bring(home.memory, CATS).messages == 4
     assert told(home.memory) == [[*map(_line, CATS.messages)], ["u: She purrs."]]
@@ -376,14 +388,16 @@ def test_taking_one_import_back_leaves_what_another_brought_into_the_same_talk(h
 
 def test_taking_back_an_import_asks_anew_for_what_a_session_that_was_gone_on_with_came_to(home):
     bring(home.memory, CATS)
-    (session,) = [one for one in home.memory.recent_sessions(-1) if one.door]
-    home.memory.resume(session.session_id, home.talk.session.session_id)
-    home.memory.store_round(session.session_id, "She purrs.", "Does she?", NOW, "stop", ended=NOW)
-    home.memory.archive(session.session_id, "A cat that purrs.", {})
-    list(home.memory.past.take_back(1))
+    (session,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    home.memory.rounds.resume(session.session_id, home.talk.session.session_id)
+    home.memory.rounds.store(session.session_id, "She purrs.", "Does she?", NOW, "stop", ended=NOW)
+    home.memory.rounds.save(session.session_id, "A cat that purrs.", {})
+    list(home.memory.imports.take_back(1))
     assert told(home.memory) == [["u: She purrs.", "a: Does she?"]]
-    assert home.memory.summary(session.session_id) is None
-    assert [(one.what, one.session_id) for one in home.memory.renewals()] == [("summary", session.session_id)]
+    assert home.memory.summaries.of(session.session_id) is None
+    assert [(one.what, one.session_id) for one in home.memory.rebuilds.due()] == [
+        ("summary", session.session_id)
+    ]
 
 
 def _line(message: Any) -> str:

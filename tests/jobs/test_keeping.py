@@ -36,7 +36,7 @@ def kept(at: House) -> list[tuple[str, str]]:
 
 
 def statuses(at: House) -> list[tuple[str, str]]:
-    sessions: list[Session] = at.memory.recent_sessions(-1)[::-1]
+    sessions: list[Session] = at.memory.sessions.recent(None)[::-1]
     return [(session.session_id, session.status) for session in sessions]
 
 
@@ -58,15 +58,15 @@ def test_a_session_that_fell_silent_is_kept_by_itself_at_the_next_start(opened, 
         new = after.talk.session.session_id
         assert after.talk.open().keeping == 1
         assert kept(after) == [(old, "archived"), (new, "active")]
-        assert "Mimi" in after.memory.summary(old).summary
-        assert "Mimi" in after.memory.image("user")
+        assert "Mimi" in after.memory.summaries.of(old).summary
+        assert "Mimi" in after.memory.personas.read("user")
         assert told(after) == ["opening.kept"]
         assert told(after) == []
         assert after.talk.open().keeping == 0
 
 
 def known(at: House) -> list[str]:
-    return [fact.value for fact in at.memory.facts(current=True)]
+    return [fact.value for fact in at.memory.facts.all(current=True)]
 
 
 def test_without_autosave_a_session_goes_on_however_long_ago_it_was_and_what_was_said_is_known(
@@ -85,8 +85,8 @@ def test_without_autosave_a_session_goes_on_however_long_ago_it_was_and_what_was
         assert kept(after) == [(old, "active")]
         assert "I have a cat called Mimi" in known(after)
         assert after.talk.rounds_in_context() == context
-        assert after.memory.summary(old) is None
-        assert (after.memory.image("self"), after.memory.image("user")) == ("", "")
+        assert after.memory.summaries.of(old) is None
+        assert (after.memory.personas.read("self"), after.memory.personas.read("user")) == ("", "")
         asked = len(server.chats)
         kept(after)
         assert len(server.chats) == asked, "what was read once is not read again"
@@ -98,7 +98,7 @@ def test_without_autosave_a_session_goes_on_however_long_ago_it_was_and_what_was
             for record in records(request) if "turn" in record and record["speaker"] == "the user"
         ]  # fmt: skip
         assert sorted(read) == ["I have a cat called Mimi", "I live in Oslo", "I moved to Bergen"]
-        assert "Mimi" in after.memory.image("user")
+        assert "Mimi" in after.memory.personas.read("user")
 
 
 def test_a_session_is_left_alone_before_it_was_silent_for_so_long_and_where_that_is_never(
@@ -149,13 +149,13 @@ def test_what_could_not_be_kept_is_kept_at_the_next_start_and_told(opened, clock
         assert "opening.keeping_failed" in [one.key for one in after.talk._keeping.notices]
     with opened() as again:
         assert dict(kept(again))[old] == "archived"
-        assert again.memory.rounds(old)[0].user.words == "I have a cat called Mimi"
+        assert again.memory.messages.rounds(old)[0].user.words == "I have a cat called Mimi"
 
 
 def test_a_message_that_waits_for_its_reply_is_offered_again_however_long_ago(opened, clock):
     with opened() as before:
         before.say("Hello")
-        before.memory.note_in_flight(before.talk.session.session_id, "Are you there?")
+        before.memory.sessions.note_in_flight(before.talk.session.session_id, "Are you there?")
         old = before.talk.session.session_id
     clock.pass_by(days=3)
     with opened() as after:
@@ -168,9 +168,11 @@ def test_a_session_whose_last_message_was_erased_falls_silent_as_well(opened, cl
         before.say("I have a cat called Mimi")
         before.say("My word is Quintessenz")
         old = before.talk.session.session_id
-        (turn,) = [one for one in before.memory.turns_of(old) if one.words == "My word is Quintessenz"]
-        list(before.talk.erase(before.memory.scope_of_turn(turn.text_id), Stop()))
-        assert before.memory.last_spoken() == before.memory.rounds(old)[0].assistant.timestamp
+        (turn,) = [
+            one for one in before.memory.messages.of_session(old) if one.words == "My word is Quintessenz"
+        ]
+        list(before.talk.erase(before.memory.erasure.turn(turn.text_id), Stop()))
+        assert before.memory.last_spoken() == before.memory.messages.rounds(old)[0].assistant.timestamp
     clock.pass_by(days=3)
     with opened() as after:
         assert after.talk.session.session_id != old
@@ -188,7 +190,7 @@ def test_whoever_saves_meanwhile_comes_first_and_nothing_is_lost_or_doubled(open
         new = after.save().archived.session_id
         after.talk._keeping.wait()
         assert dict(statuses(after))[old] == dict(statuses(after))[new] == "archived"
-        assert all(name in after.memory.image("user") for name in ("Mimi", "Rex"))
+        assert all(name in after.memory.personas.read("user") for name in ("Mimi", "Rex"))
 
 
 def test_keeping_that_is_called_for_during_a_pause_begins_after_it(opened, clock, server):
@@ -218,7 +220,7 @@ def test_a_session_that_is_taken_up_while_others_are_kept_stays_open(opened, clo
 
 def test_a_session_in_the_other_language_turns_no_image_into_that_language(opened, server):
     with opened() as talk:
-        talk.memory.write_image("user", "Ann has a cat called Mimi.", "hand")
+        talk.memory.personas.write("user", "Ann has a cat called Mimi.", "hand")
         talk.say("我昨天带猫去看了医生，它好多了。")
         talk.save()
     asked = {name: one for one in server.chats for name in ("self", "user") if marked(one, name)}
@@ -269,12 +271,12 @@ def test_what_the_stand_in_said_reaches_no_later_prompt_as_anybodys_words(
     with house(tmp_path, None, clock, new_id, log) as alone:
         alone.say("My zeppelin has nine rivets")
         old = alone.talk.session.session_id
-        assert [turn.standin for turn in alone.memory.turns_of(old)] == [False, True]
+        assert [turn.standin for turn in alone.memory.messages.of_session(old)] == [False, True]
     with opened() as real:
         real.say("Hello")
         real.talk.reset()
         real.talk.undo()
-        assert [turn.standin for turn in real.memory.turns_of(old)] == [False, True, False, False]
+        assert [turn.standin for turn in real.memory.messages.of_session(old)] == [False, True, False, False]
         real.save()
         real.say("How many rivets has my zeppelin?")
     prompts = "".join(str(message["content"]) for request in server.chats for message in request["messages"])
@@ -295,5 +297,5 @@ def test_what_the_stand_in_said_before_it_was_marked_is_known(tmp_path, said, cl
             database.execute("UPDATE conversation SET standin = 0")
             database.execute("".join(mark[1:]))
         database.close()
-        turns = alone.memory.turns_of(alone.talk.session.session_id)
+        turns = alone.memory.messages.of_session(alone.talk.session.session_id)
         assert [turn.standin for turn in turns] == [False, True] * 2

@@ -54,21 +54,24 @@ def saved(home: House) -> list[Any]:
 
 
 def known(home: House) -> list[str]:
-    return [one.restatement for one in home.memory.facts(current=True)]
+    return [one.restatement for one in home.memory.facts.all(current=True)]
 
 
 def test_what_was_said_is_known_and_rests_on_its_turns_after_a_save(opened, mind):
     mind.answers("notes", notes(HAS_A_CAT))
     with opened() as home:
         home.say(CAT)
-        session, turn = home.talk.session.session_id, home.memory.turns_of(home.talk.session.session_id)[0]
+        session, turn = (
+            home.talk.session.session_id,
+            home.memory.messages.of_session(home.talk.session.session_id)[0],
+        )
         assert isinstance(saved(home)[-1], Saved)
-        (found,) = home.memory.facts()
+        (found,) = home.memory.facts.all()
         assert (found.restatement, found.value, found.turns) == (
             "the user has a cat called Momo.", "Momo", (turn.text_id,)
         )  # fmt: skip
-        assert [one.turns for one in home.memory.notes_of(session)] == [(turn.text_id,)]
-        assert home.memory.unread(session) == []
+        assert [one.turns for one in home.memory.facts.notes_of(session)] == [(turn.text_id,)]
+        assert home.memory.messages.unread(session) == []
 
 
 def test_a_window_takes_two_calls_at_the_most_and_one_where_nothing_known_is_near(opened, mind):
@@ -106,8 +109,8 @@ def test_a_window_is_shown_with_the_two_turns_before_it_and_never_with_what_was_
     with opened(WINDOW_SIZE="2") as home:
         for said in ("My pin is 4321.", CAT, MOVE):
             home.say(said)
-        first = home.memory.rounds(home.talk.session.session_id)[0]
-        home.memory.withhold([turn.text_id for turn in first.turns])
+        first = home.memory.messages.rounds(home.talk.session.session_id)[0]
+        home.memory.rounds.hide([turn.text_id for turn in first.turns])
         saved(home)
         shown = [[(one.get("turn"), one["text"]) for one in records(each)] for each in mind.asked("notes")]
         assert shown == [
@@ -142,8 +145,8 @@ def test_of_a_reply_stays_what_stands_in_the_turns_and_the_rest_is_counted(
     with opened() as home:
         home.say(CAT)
         assert keys(saved(home)) == []
-        assert len(home.memory.facts()) == left
-        assert home.memory.renewals() == []
+        assert len(home.memory.facts.all()) == left
+        assert home.memory.rebuilds.due() == []
     (told,) = [line for line in lines if line.startswith("window ")]
     assert all(f"'{reason}'" in told for reason in reasons)
 
@@ -178,17 +181,17 @@ def test_a_model_that_fails_leaves_notes_and_images_for_the_next_start_and_holds
         events = saved(home)
         assert isinstance(events[-1], Saved)
         assert keys(events) == ["notes.left"]
-        assert home.memory.facts() == []
-        assert home.memory.image("user") == ""
-        assert [one.what for one in home.memory.renewals()] == ["self", "user"]
+        assert home.memory.facts.all() == []
+        assert home.memory.personas.read("user") == ""
+        assert [one.what for one in home.memory.rebuilds.due()] == ["self", "user"]
     mind.answers("notes", notes(HAS_A_CAT))
     with opened() as home:
         home.talk.keep_silent()
         home.talk._keeping.wait()
         assert known(home) == ["the user has a cat called Momo."]
-        assert "Momo" in home.memory.image("user")
-        assert home.memory.renewals() == []
-        assert home.memory.unread(session) == []
+        assert "Momo" in home.memory.personas.read("user")
+        assert home.memory.rebuilds.due() == []
+        assert home.memory.messages.unread(session) == []
         before = len(mind.asked("notes"))
         home.talk.keep_silent()
         home.talk._keeping.wait()
@@ -224,7 +227,7 @@ def test_a_reply_that_came_before_a_failure_is_used_and_not_asked_for_again(open
         home.talk._keeping.wait()
         assert known(home).count("the user lives in Lyon.") == 1
         assert len(mind.asked("notes")) == asked
-        assert home.memory.renewals() == []
+        assert home.memory.rebuilds.due() == []
 
 
 def test_a_save_that_is_stopped_between_the_calls_goes_on_with_the_reply_it_had(opened, mind):
@@ -243,8 +246,8 @@ def test_a_save_that_is_stopped_between_the_calls_goes_on_with_the_reply_it_had(
         with pytest.raises(errors.Interrupted):
             list(home.talk.save(stop))
         session = home.talk.session.session_id
-        assert home.memory.session(session).status == "active"
-        assert len(home.memory.unread(session)) == 2
+        assert home.memory.sessions.find(session).status == "active"
+        assert len(home.memory.messages.unread(session)) == 2
         folds, asked = len(mind.asked("fold")), len(mind.asked("notes"))
         mind.answers("compare", '{"verdicts": []}')
         assert isinstance(saved(home)[-1], Saved)
@@ -257,8 +260,8 @@ def test_what_a_filter_refuses_is_given_up_with_a_word_and_stands_in_nobodys_way
         home.say(CAT)
         session = home.talk.session.session_id
         assert keys(saved(home)) == ["notes.refused"]
-        assert home.memory.unread(session) == []
-        assert home.memory.renewals() == []
+        assert home.memory.messages.unread(session) == []
+        assert home.memory.rebuilds.due() == []
 
 
 def test_a_model_that_answers_without_json_three_times_is_not_asked_a_fourth(opened, mind):
@@ -315,7 +318,7 @@ def test_the_names_that_the_two_get_are_theirs_from_the_same_window_on(opened, m
     with opened() as home:
         home.say("I'm Mara, I live in Lyon. I'll call you Juniper, and you give me no pep talk.")
         saved(home)
-        slots = {(one.slot.subject, one.slot.attribute): one.about for one in home.memory.facts()}
+        slots = {(one.slot.subject, one.slot.attribute): one.about for one in home.memory.facts.all()}
         assert slots == {
             ("person", "name"): "person",
             ("companion", "name"): "companion",
@@ -337,7 +340,7 @@ def test_a_person_who_is_told_of_by_the_name_they_just_gave_is_nobody_else(opene
     with opened() as home:
         home.say(said)
         saved(home)
-        slots = {(one.slot.subject, one.slot.attribute): one.about for one in home.memory.facts()}
+        slots = {(one.slot.subject, one.slot.attribute): one.about for one in home.memory.facts.all()}
         assert slots == {("person", "name"): "person", ("person", "home"): "person"}
 
 
@@ -356,7 +359,7 @@ def test_a_name_that_no_fact_tells_is_the_persons_where_they_gave_it(opened, min
     with opened() as home:
         home.say(said)
         saved(home)
-        assert [one.slot.subject for one in home.memory.facts()] == [whose]
+        assert [one.slot.subject for one in home.memory.facts.all()] == [whose]
 
 
 @pytest.mark.parametrize(
@@ -375,7 +378,9 @@ def test_whose_somebody_is_does_not_make_another_of_them(opened, mind, said, mot
     with opened() as home:
         home.say(said)
         saved(home)
-        assert [one.slot.subject for one in home.memory.facts() if one.slot.attribute == "home"] == [whose]
+        assert [one.slot.subject for one in home.memory.facts.all() if one.slot.attribute == "home"] == [
+            whose
+        ]
 
 
 @pytest.mark.parametrize(
@@ -387,7 +392,7 @@ def test_a_name_that_is_given_of_somebody_else_is_not_the_persons(opened, mind, 
         home.say(said)
         saved(home)
         assert ("person", "name") not in {
-            (one.slot.subject, one.slot.attribute) for one in home.memory.facts()
+            (one.slot.subject, one.slot.attribute) for one in home.memory.facts.all()
         }
 
 
@@ -425,7 +430,7 @@ def test_what_left_the_context_is_noted_once_it_is_a_full_window_and_a_round_cos
         home.say("I like tea.")
         (request,) = mind.asked("notes")
         assert [one["text"] for one in records(request) if one["speaker"] == "the user"] == [CAT, MOVE]
-        assert len(home.memory.facts()) == 4
+        assert len(home.memory.facts.all()) == 4
         home.say("I like fog.")
         assert len(mind.asked("notes")) == 1
 
@@ -470,7 +475,7 @@ def test_turns_that_go_while_they_are_read_leave_nothing_behind(opened, mind):
         mind.answers("notes", reset_meanwhile)
         events = list(Noting(home.memory, home.llm).run(session, Stop(), all_of_it=True))
         assert not any(isinstance(event, Noted) for event in events)
-        assert home.memory.facts() == []
+        assert home.memory.facts.all() == []
 
 
 def test_a_session_that_fell_silent_is_noted_too(opened, mind, clock):
@@ -482,7 +487,7 @@ def test_a_session_that_fell_silent_is_noted_too(opened, mind, clock):
         home.talk.keep_silent()
         home.talk._keeping.wait()
         assert known(home) == ["the user has a cat called Momo."]
-        assert "Momo" in home.memory.image("user")
+        assert "Momo" in home.memory.personas.read("user")
 
 
 def test_what_the_companion_says_against_itself_is_shown_after_the_save_with_both_statements(opened, mind):
@@ -508,11 +513,11 @@ def test_a_person_without_a_model_has_what_they_said_noted_word_for_word(tmp_pat
         home.say("My dog is called Biscuit. Is he not sweet?")
         home.say("我住在里昂。")
         home.save()
-        assert [one.restatement for one in home.memory.facts()] == [
+        assert [one.restatement for one in home.memory.facts.all()] == [
             "the user said: “My dog is called Biscuit.”",
             "the user said: “我住在里昂。”",
         ]
-        assert "My dog is called Biscuit." in home.memory.image("user")
+        assert "My dog is called Biscuit." in home.memory.personas.read("user")
 
 
 @pytest.mark.parametrize(
@@ -555,7 +560,7 @@ def test_what_is_no_name_or_was_said_in_jest_is_put_into_no_prompt(opened, mind,
         home.say(f"My name and nickname is {value}.")
         home.say(MOVE)
         saved(home)
-        assert any(one.slot.attribute == "name" for one in home.memory.facts())
+        assert any(one.slot.attribute == "name" for one in home.memory.facts.all())
         for request in (*mind.asked("notes"), *mind.asked("user")):
             assert value not in request["messages"][0]["content"]
 
@@ -566,7 +571,7 @@ def test_a_session_is_read_by_its_id_within_a_number_of_calls_and_goes_on_from_t
         for said in (CAT, MOVE, "I like tea.", "I like rain."):
             home.say(said)
         session = home.talk.session.session_id
-        home.memory.archive(session, "They talked.", {})
+        home.memory.rounds.save(session, "They talked.", {})
         noting = Noting(home.memory, home.llm)
 
         def read(most_calls: int) -> int:
@@ -579,7 +584,7 @@ def test_a_session_is_read_by_its_id_within_a_number_of_calls_and_goes_on_from_t
         assert (read(3), noting.calls) == (2, 2)
         assert known(home) == ["the user has a cat called Momo.", "the user lives in Lyon."]
         assert (read(10), noting.calls) == (2, 4)
-        assert home.memory.unread(session) == []
+        assert home.memory.messages.unread(session) == []
 
 
 def test_reading_a_session_can_be_stopped_between_windows_and_what_was_read_stays(opened, mind):
@@ -594,6 +599,6 @@ def test_reading_a_session_can_be_stopped_between_windows_and_what_was_read_stay
         with pytest.raises(errors.Interrupted):
             next(reading)
         assert known(home) == ["the user has a cat called Momo."]
-        assert len(home.memory.unread(session)) == 2
+        assert len(home.memory.messages.unread(session)) == 2
         list(Noting(home.memory, home.llm).run(session, Stop(), all_of_it=True))
         assert known(home) == ["the user has a cat called Momo.", "the user lives in Lyon."]

@@ -33,14 +33,14 @@ MARCH = in_month(3, "town", "P: I live in Lyon.", "C: By the Rhone.")
 def test_what_was_brought_along_comes_to_a_summary_to_facts_and_into_the_image(opened, mind):
     with opened() as at:
         bring(at.memory, MAY)
-        (session,) = [one for one in at.memory.recent_sessions(-1) if one.door]
-        assert at.memory.summary(session.session_id).summary == "About cats"
+        (session,) = [one for one in at.memory.sessions.recent(None) if one.door]
+        assert at.memory.summaries.of(session.session_id).summary == "About cats"
         events = read_up(at)
         assert [type(event) for event in events] == [ReadUp]
-        assert at.memory.summary(session.session_id).summary == "My cat is called Momo."
-        assert "Momo" in at.memory.image("user")
-        assert at.memory.past.left().sessions == 0
-        assert at.memory.past.left().calls_today == 3
+        assert at.memory.summaries.of(session.session_id).summary == "My cat is called Momo."
+        assert "Momo" in at.memory.personas.read("user")
+        assert at.memory.imports.left().sessions == 0
+        assert at.memory.imports.left().calls_today == 3
         assert read_up(at) == []
         assert len(mind.asked("notes") + mind.asked("fold") + mind.asked("user")) == 3
 
@@ -49,8 +49,8 @@ def test_what_another_program_says_of_itself_is_not_known_of_the_companion(opene
     with opened() as at:
         bring(at.memory, MAY)
         read_up(at)
-        assert {fact.about for fact in at.memory.facts()} == {"person"}
-        assert at.memory.image("self") == ""
+        assert {fact.about for fact in at.memory.facts.all()} == {"person"}
+        assert at.memory.personas.read("self") == ""
 
 
 def test_the_newest_month_is_read_first_and_in_it_what_was_talked_of_most(opened, mind):
@@ -75,17 +75,17 @@ def test_no_day_has_more_calls_than_the_settings_allow_also_after_a_new_start(op
         assert done < len(server.chats) <= 8
         clock.pass_by(days=1)
         read_up(again)
-        assert again.memory.past.left().sessions == 0
+        assert again.memory.imports.left().sessions == 0
 
 
 @pytest.mark.parametrize("off", ["settings", "rest"])
 def test_nothing_is_read_up_where_nothing_may_be(opened, server, off):
     with opened(IMPORT_CALLS="0" if off == "settings" else "50") as at:
         bring(at.memory, MAY)
-        at.memory.past.rest(off == "rest")
+        at.memory.imports.rest(off == "rest")
         assert read_up(at) == []
         assert server.chats == []
-        assert at.memory.past.left().sessions == 1
+        assert at.memory.imports.left().sessions == 1
 
 
 def test_a_model_that_fails_leaves_it_for_later_with_a_notice(opened, mind):
@@ -94,10 +94,10 @@ def test_a_model_that_fails_leaves_it_for_later_with_a_notice(opened, mind):
         mind.answers("fold", status(500))
         events = read_up(at)
         assert [event.key for event in events if isinstance(event, Notice)] == ["import.reading_left"]
-        assert at.memory.past.left().sessions == 1
+        assert at.memory.imports.left().sessions == 1
         mind.answers("fold", "They talked of a cat.")
         read_up(at)
-        assert at.memory.past.left().sessions == 0
+        assert at.memory.imports.left().sessions == 0
         assert len(mind.asked("notes")) == 1
 
 
@@ -106,7 +106,7 @@ def test_it_is_done_in_the_background_once_everything_is_ready(opened):
         bring(at.memory, MAY)
         at.talk.keep_silent()
         at.talk.background.wait()
-        assert at.memory.past.left().sessions == 0
+        assert at.memory.imports.left().sessions == 0
 
 
 def test_a_chat_goes_on_while_a_model_thinks_about_the_past_and_leaving_stops_it(opened, mind):
@@ -120,9 +120,9 @@ def test_a_chat_goes_on_while_a_model_thinks_about_the_past_and_leaving_stops_it
         assert at.talk.background.busy
     mind.answers("notes", notes_of_nothing())
     with opened() as again:
-        assert again.memory.past.left().sessions == 1
+        assert again.memory.imports.left().sessions == 1
         read_up(again)
-        assert again.memory.past.left().sessions == 0
+        assert again.memory.imports.left().sessions == 0
 
 
 def notes_of_nothing() -> str:
@@ -146,7 +146,7 @@ def test_what_the_others_say_in_a_talk_of_people_is_evidence_for_nobody_but_them
     with opened() as at:
         bring(at.memory, talk("chat", "Ann: I live in Oslo.", "Bob: I live in Lyon."), me="Bob")
         read_up(at)
-        assert [(fact.about, fact.subject, fact.value) for fact in at.memory.facts()] == [
+        assert [(fact.about, fact.subject, fact.value) for fact in at.memory.facts.all()] == [
             ("other", "Ann", "Oslo"),
             ("person", "the user", "Lyon"),
         ]
@@ -162,57 +162,57 @@ def test_a_long_talk_is_summarised_in_parts_that_are_kept(opened, mind):
         bring(at.memory, talk("long", *[f"P: {number} {words}" for number in range(5)]))
         read_up(at)
         assert len(mind.asked("fold")) == 3
-        assert at.memory.past.left().sessions == 0
+        assert at.memory.imports.left().sessions == 0
 
 
 def test_after_an_erasure_a_session_of_the_past_is_read_up_again_when_its_turn_comes(opened, server):
     with opened(IMPORT_CALLS="0") as at:
         bring(at.memory, MAY, LONG)
-        list(at.talk.erase(at.memory.scope_of_words("Momo"), Stop()))
+        list(at.talk.erase(at.memory.erasure.words("Momo"), Stop()))
         assert server.chats == []
-        assert at.memory.renewals() == []
-        assert at.memory.past.left().sessions == 2
+        assert at.memory.rebuilds.due() == []
+        assert at.memory.imports.left().sessions == 2
 
 
 def test_what_is_withheld_while_it_is_read_is_in_no_summary_and_the_rest_is_read_again(opened, mind):
     with opened() as at:
         bring(at.memory, LONG)
-        (session,) = [one for one in at.memory.recent_sessions(-1) if one.door]
-        secret = at.memory.turns_of(session.session_id)[0]
+        (session,) = [one for one in at.memory.sessions.recent(None) if one.door]
+        secret = at.memory.messages.of_session(session.session_id)[0]
 
         def plea(exchange: Any) -> None:
-            at.memory.withhold([secret.text_id])
+            at.memory.rounds.hide([secret.text_id])
             say("They play chess.")(exchange)
 
         mind.answers("fold", plea, "On Sundays.")
         read_up(at)
-        assert at.memory.summary(session.session_id).summary == "On Sundays."
+        assert at.memory.summaries.of(session.session_id).summary == "On Sundays."
 
 
 def test_what_is_withheld_after_its_summary_was_made_is_read_again_before_it_is_done(opened, mind):
     with opened() as at:
         bring(at.memory, LONG)
-        (session,) = [one for one in at.memory.recent_sessions(-1) if one.door]
-        secret = at.memory.turns_of(session.session_id)[0]
+        (session,) = [one for one in at.memory.sessions.recent(None) if one.door]
+        secret = at.memory.messages.of_session(session.session_id)[0]
 
         def plea(exchange: Any) -> None:
-            at.memory.withhold([secret.text_id])
+            at.memory.rounds.hide([secret.text_id])
             status(500)(exchange)
 
         mind.answers("fold", "They play chess.", "On Sundays.")
         mind.answers("user", plea, say("{}"))
         read_up(at)
         read_up(at)
-        assert at.memory.summary(session.session_id).summary == "On Sundays."
-        assert at.memory.past.left().sessions == 0
+        assert at.memory.summaries.of(session.session_id).summary == "On Sundays."
+        assert at.memory.imports.left().sessions == 0
 
 
 def test_a_session_of_the_past_that_is_gone_on_with_before_it_was_read_gets_its_summary_all_the_same(opened):
     with opened(IMPORT_CALLS="0") as at:
         bring(at.memory, MAY)
-        (session,) = [one for one in at.memory.recent_sessions(-1) if one.door]
-        at.memory.resume(session.session_id, at.talk.session.session_id)
+        (session,) = [one for one in at.memory.sessions.recent(None) if one.door]
+        at.memory.rounds.resume(session.session_id, at.talk.session.session_id)
         list(renew(at.memory, at.llm, Stop()))
-        assert at.memory.summary(session.session_id).summary == "My cat is called Momo."
-        at.memory.archive(session.session_id, "My cat is called Momo.", {})
-        assert [one.name for one in at.memory.tree.ungrouped(1)] == [session.session_id]
+        assert at.memory.summaries.of(session.session_id).summary == "My cat is called Momo."
+        at.memory.rounds.save(session.session_id, "My cat is called Momo.", {})
+        assert [one.name for one in at.memory.chapters.ungrouped(1)] == [session.session_id]

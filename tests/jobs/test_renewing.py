@@ -34,7 +34,7 @@ def tell(open_house: House) -> None:
 
 def forget(open_house: House, words: str = "PLUM77") -> list:
     return list(
-        Erasing(open_house.memory, open_house.llm).run(open_house.memory.scope_of_words(words), Stop())
+        Erasing(open_house.memory, open_house.llm).run(open_house.memory.erasure.words(words), Stop())
     )
 
 
@@ -55,24 +55,24 @@ def test_when_a_summary_cannot_be_made_anew_the_images_say_what_is_left_and_the_
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
         tell(first)
-        versions = [version.version for version in first.memory.image_versions("user")]
+        versions = [version.version for version in first.memory.personas.history("user")]
         server.script(*[status(503)] * 20)
         events = forget(first)
         assert isinstance(events[-1], Erased)
         assert keys(events) == ["erase.not_made_anew"]
         assert events[-1].proof.traces == ()
-        assert first.memory.image("user") == ANNA
-        assert first.memory.image("self") == ANNA.replace("user", "self")
-        assert [version.version for version in first.memory.image_versions("user")] == versions
-        assert first.memory.summary(first.rows("session")[0]["session_id"]) is None
+        assert first.memory.personas.read("user") == ANNA
+        assert first.memory.personas.read("self") == ANNA.replace("user", "self")
+        assert [version.version for version in first.memory.personas.history("user")] == versions
+        assert first.memory.summaries.of(first.rows("session")[0]["session_id"]) is None
     server._chats.clear()
     with house(tmp_path, server, clock, new_id, log) as second:
         before = len(server.chats)
         assert keys(renew(second.memory, second.llm, Stop())) == []
         assert len(server.chats) - before == 1
         assert [row["summary"] for row in second.rows("summary")] == ["I am Anna, a nurse in Turku"]
-        assert second.memory.image("user") == ANNA
-        assert second.memory.renewals() == []
+        assert second.memory.personas.read("user") == ANNA
+        assert second.memory.rebuilds.due() == []
         assert list(renew(second.memory, second.llm, Stop())) == []
         assert len(server.chats) - before == 1
 
@@ -83,10 +83,10 @@ def test_what_is_left_of_an_older_version_can_be_restored(tmp_path, server, cloc
         first.say("I moved to Oulu.")
         first.save()
         forget(first)
-        older = first.memory.image_versions("user")[0]
+        older = first.memory.personas.history("user")[0]
         assert older.text == ANNA
-        first.memory.restore_image(older.version)
-        assert first.memory.image("user") == older.text
+        first.memory.personas.restore(older.version)
+        assert first.memory.personas.read("user") == older.text
 
 
 @pytest.mark.parametrize("done", range(4))
@@ -103,13 +103,13 @@ def test_a_kill_between_any_two_of_them_loses_none_and_doubles_none(
         for _ in range(done):
             assert any(isinstance(event, Renewed) for event in work)
         work.close()
-        assert len(first.memory.renewals()) == 3 - done
+        assert len(first.memory.rebuilds.due()) == 3 - done
     with house(tmp_path, server, clock, new_id, log) as second:
         made = [
             event.what for event in renew(second.memory, second.llm, Stop()) if isinstance(event, Renewed)
         ]
         assert made == ["summary", "self", "user"][done:]
-        assert second.memory.image("user") == f"{ANNA}\nuser: “I sing alto.”"
+        assert second.memory.personas.read("user") == f"{ANNA}\nuser: “I sing alto.”"
         summaries = [row["summary"] for row in second.rows("summary")]
         assert sorted(summaries) == ["I am Anna, a nurse in Turku", "I sing alto."]
 
@@ -117,13 +117,13 @@ def test_a_kill_between_any_two_of_them_loses_none_and_doubles_none(
 def test_a_summary_made_anew_keeps_its_place_and_date(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         tell(first)
-        (before,) = first.memory.summaries()
+        (before,) = first.memory.summaries.all()
         clock.pass_by(days=300)
         first.say("I moved to Oulu.")
         first.save()
         clock.pass_by(days=30)
         forget(first)
-        anew, later = first.memory.summaries()
+        anew, later = first.memory.summaries.all()
         assert (anew.session_id, anew.timestamp, anew.position, anew.upto_round) == (
             before.session_id, before.timestamp, before.position, 1,
         )  # fmt: skip
@@ -136,12 +136,12 @@ def test_an_image_that_waits_for_several_sessions_takes_them_in_turn_and_nothing
     with house(tmp_path, server, clock, new_id, log) as first:
         for said in ("I sing alto.", "I fear heights."):
             leave_images(first, server, said)
-        assert [one.what for one in first.memory.renewals()] == ["self", "user"] * 2
+        assert [one.what for one in first.memory.rebuilds.due()] == ["self", "user"] * 2
         assert keys(renew(first.memory, first.llm, Stop())) == []
-        assert first.memory.image("user") == "user: “I sing alto.”\nuser: “I fear heights.”"
-        texts = [version.text for version in first.memory.image_versions("user")]
-        assert sorted(texts, key=len) == ["user: “I sing alto.”", first.memory.image("user")]
-        assert first.memory.renewals() == []
+        assert first.memory.personas.read("user") == "user: “I sing alto.”\nuser: “I fear heights.”"
+        texts = [version.text for version in first.memory.personas.history("user")]
+        assert sorted(texts, key=len) == ["user: “I sing alto.”", first.memory.personas.read("user")]
+        assert first.memory.rebuilds.due() == []
 
 
 def test_a_little_of_what_is_left_can_be_done_at_a_time_and_each_part_of_it_stays(
@@ -151,13 +151,13 @@ def test_a_little_of_what_is_left_can_be_done_at_a_time_and_each_part_of_it_stay
         for said in ("I sing alto.", "I fear heights."):
             leave_images(first, server, said)
         before, left = len(server.chats), []
-        while first.memory.renewals():
+        while first.memory.rebuilds.due():
             list(renew_some(first.memory, first.llm, Stop(), 2))
-            left.append((len(server.chats) - before, len(first.memory.renewals())))
+            left.append((len(server.chats) - before, len(first.memory.rebuilds.due())))
         # Two sessions are noted, the second is compared with the first, and each brings both images up to date.
         assert left[-1] == (2 + 1 + 4, 0)
         assert all(now - then <= 4 for (then, _), (now, _) in pairwise([(0, 4), *left]))
-        assert first.memory.image("user") == "user: “I sing alto.”\nuser: “I fear heights.”"
+        assert first.memory.personas.read("user") == "user: “I sing alto.”\nuser: “I fear heights.”"
 
 
 def test_an_edit_by_hand_while_an_image_is_made_anew_stays(tmp_path, server, clock, new_id, log):
@@ -166,16 +166,16 @@ def test_an_edit_by_hand_while_an_image_is_made_anew_stays(tmp_path, server, clo
 
         def edited(request):
             if marked(request, "user"):
-                first.memory.image_path("user").write_text("Anna, by hand.", encoding="utf-8")
-                first.memory.image("user")
+                first.memory.personas.path("user").write_text("Anna, by hand.", encoding="utf-8")
+                first.memory.personas.read("user")
             return friend(request)
 
         server.answer = edited
         list(renew(first.memory, first.llm, Stop()))
-        assert first.memory.image("user") == "Anna, by hand."
+        assert first.memory.personas.read("user") == "Anna, by hand."
         server.answer = friend
         list(renew(first.memory, first.llm, Stop()))
-        assert first.memory.image("user") == "Anna, by hand.\nuser: “I sing alto.”"
+        assert first.memory.personas.read("user") == "Anna, by hand.\nuser: “I sing alto.”"
 
 
 def test_before_a_save_what_was_to_be_made_anew_is_made(tmp_path, server, clock, new_id, log):
@@ -184,23 +184,23 @@ def test_before_a_save_what_was_to_be_made_anew_is_made(tmp_path, server, clock,
             first.say(line)
         server.script(*[status(503)] * 20)
         forget(first)
-        assert first.memory.summary(first.talk.session.session_id) is None
+        assert first.memory.summaries.of(first.talk.session.session_id) is None
         server._chats.clear()
         saved = first.save()
         assert saved.summary == "I am Anna, a nurse in Turku | I sing alto. | Good night."
-        assert first.memory.renewals() == []
+        assert first.memory.rebuilds.due() == []
 
 
 def test_a_line_by_hand_and_a_line_of_another_session_stay(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
-        first.memory.write_image("user", "Her router stands in the hall.", "hand")
+        first.memory.personas.write("user", "Her router stands in the hall.", "hand")
         tell(first)
         first.say("I moved to Oulu.")
         first.save()
-        turn = first.memory.rounds(first.rows("session")[0]["session_id"])[1].user
+        turn = first.memory.messages.rounds(first.rows("session")[0]["session_id"])[1].user
         server.script(*[status(503)] * 20)
-        list(Erasing(first.memory, first.llm).run(first.memory.scope_of_round(turn.text_id), Stop()))
-        assert first.memory.image("user") == (
+        list(Erasing(first.memory, first.llm).run(first.memory.erasure.round(turn.text_id), Stop()))
+        assert first.memory.personas.read("user") == (
             f"Her router stands in the hall.\n{ANNA}\nuser: “I moved to Oulu.”"
         )
 
@@ -210,9 +210,9 @@ def test_what_was_chosen_in_another_width_or_case_goes_too(tmp_path, server, clo
         first.say("My code is ＰＬＵＭ７７")
         first.save()
         server.script(*[status(503)] * 20)
-        assert len(first.memory.scope_of_words("plum77").turns) == 2
+        assert len(first.memory.erasure.words("plum77").turns) == 2
         forget(first, "plum77")
-        assert first.memory.image("user") == ""
+        assert first.memory.personas.read("user") == ""
 
 
 def test_a_model_is_asked_for_nothing_where_nothing_was_made_from_it(tmp_path, server, clock, new_id, log):

@@ -30,8 +30,8 @@ def archived_replies(open_house: House) -> list[str]:
 
 
 def archived_turns(open_house: House) -> list:
-    sessions = [one for one in open_house.memory.recent_sessions(99) if one.status == "archived"][::-1]
-    return [turn for one in sessions for turn in open_house.memory.turns_of(one.session_id)]
+    sessions = [one for one in open_house.memory.sessions.recent(99) if one.status == "archived"][::-1]
+    return [turn for one in sessions for turn in open_house.memory.messages.of_session(one.session_id)]
 
 
 def test_only_a_quotation_that_was_checked_leaves_and_a_reference_stays_in_its_place(
@@ -39,7 +39,7 @@ def test_only_a_quotation_that_was_checked_leaves_and_a_reference_stays_in_its_p
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("My parrot is called Kiwi and he is green.")
-        source = first.memory.rounds(first.talk.session.session_id)[0].user
+        source = first.memory.messages.rounds(first.talk.session.session_id)[0].user
         first.save()
         server.script(
             "I do: <blockquote>my parrot is called Kiwi</blockquote> And you wrote this:"
@@ -72,18 +72,18 @@ def lone_turn(open_house: House) -> None:
     open_house.say("Long ago")
     open_house.save()
     open_house.say("The garage code is 4711-zulu.")
-    turn = open_house.memory.rounds(open_house.talk.session.session_id)[0].user
-    list(open_house.talk.erase(open_house.memory.scope_of_turn(turn.text_id), Stop()))
+    turn = open_house.memory.messages.rounds(open_house.talk.session.session_id)[0].user
+    list(open_house.talk.erase(open_house.memory.erasure.turn(turn.text_id), Stop()))
 
 
 def test_a_session_with_a_lone_turn_is_archived_when_another_is_resumed(tmp_path, server, clock, new_id, log):
     server.answer = lambda request: friend(request) if "Task" in str(request) else "Noted."
     with house(tmp_path, server, clock, new_id, log) as first:
         lone_turn(first)
-        present, older = (one.session_id for one in first.memory.recent_sessions(2))
-        first.memory.resume(older, present)
-        assert [turn.words for turn in first.memory.turns_of(present)] == ["Noted."]
-        statuses = {one.session_id: one.status for one in first.memory.recent_sessions(2)}
+        present, older = (one.session_id for one in first.memory.sessions.recent(2))
+        first.memory.rounds.resume(older, present)
+        assert [turn.words for turn in first.memory.messages.of_session(present)] == ["Noted."]
+        statuses = {one.session_id: one.status for one in first.memory.sessions.recent(2)}
         assert statuses == {present: "archived", older: "active"}
         assert first.memory.problems() == []
 
@@ -96,7 +96,7 @@ def test_a_session_with_a_lone_turn_is_saved_without_asking_a_model(tmp_path, se
         first.save()
         assert len(server.chats) == before
         assert archived_replies(first)[-1] == "Noted."
-        assert all(one.current_conv_count == 0 for one in first.memory.recent_sessions(9))
+        assert all(one.current_conv_count == 0 for one in first.memory.sessions.recent(9))
         assert list(first.talk.save(Stop())) == [NothingToSave()]
 
 
@@ -105,11 +105,11 @@ def test_a_reset_comes_back_whole_when_a_summary_was_written_meanwhile(tmp_path,
         for line in ("one", "two", "three"):
             first.say(line)
         session_id = first.talk.session.session_id
-        before = (first.memory.rounds(session_id), first.memory.summary(session_id))
+        before = (first.memory.messages.rounds(session_id), first.memory.summaries.of(session_id))
         assert first.talk.reset() == 3
-        first.memory.set_summary(session_id, "written meanwhile")
+        first.memory.rounds.set_summary(session_id, "written meanwhile")
         assert first.talk.undo() == 3
-        assert (first.memory.rounds(session_id), first.memory.summary(session_id)) == before
+        assert (first.memory.messages.rounds(session_id), first.memory.summaries.of(session_id)) == before
 
 
 def test_an_undo_that_could_not_be_written_can_be_done_again(tmp_path, server, clock, new_id, log):
@@ -130,15 +130,15 @@ def test_a_pinned_line_stands_in_the_image_and_in_the_next_prompt_at_once(
     tmp_path, server, clock, new_id, log
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
-        first.memory.write_image("user", "Anna likes tea.", "hand")
-        first.memory.pin("user", "I am allergic to peanuts")
-        assert first.memory.image("user") == "Anna likes tea.\nI am allergic to peanuts"
-        assert first.memory.image_path("user").read_text() == "Anna likes tea.\nI am allergic to peanuts\n"
+        first.memory.personas.write("user", "Anna likes tea.", "hand")
+        first.memory.personas.pin("user", "I am allergic to peanuts")
+        assert first.memory.personas.read("user") == "Anna likes tea.\nI am allergic to peanuts"
+        assert first.memory.personas.path("user").read_text() == "Anna likes tea.\nI am allergic to peanuts\n"
         first.say("What shall I eat?")
         assert "allergic to peanuts" in json.dumps(server.chats[-1])
-        first.memory.unpin("user", "I am allergic to peanuts")
-        assert first.memory.image("user") == "Anna likes tea."
-        assert [version.text for version in first.memory.image_versions("user")] == [
+        first.memory.personas.unpin("user", "I am allergic to peanuts")
+        assert first.memory.personas.read("user") == "Anna likes tea."
+        assert [version.text for version in first.memory.personas.history("user")] == [
             "Anna likes tea.",
             "Anna likes tea.\nI am allergic to peanuts",
             "Anna likes tea.",
@@ -149,16 +149,16 @@ def test_unpinning_leaves_a_line_that_was_there_before_or_was_changed_since(
     tmp_path, server, clock, new_id, log
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
-        first.memory.write_image("user", "Anna likes tea.", "hand")
-        first.memory.pin("user", "Anna likes tea.")
-        assert len(first.memory.image_versions("user")) == 1
-        first.memory.unpin("user", "Anna likes tea.")
-        assert first.memory.image("user") == "Anna likes tea."
-        first.memory.pin("user", "Call her Ann")
-        first.memory.write_image("user", "Anna likes tea.\nCall her Ann, never Annie.", "hand")
-        first.memory.unpin("user", "Call her Ann")
-        assert first.memory.image("user") == "Anna likes tea.\nCall her Ann, never Annie."
-        assert first.memory.pins("user") == ()
+        first.memory.personas.write("user", "Anna likes tea.", "hand")
+        first.memory.personas.pin("user", "Anna likes tea.")
+        assert len(first.memory.personas.history("user")) == 1
+        first.memory.personas.unpin("user", "Anna likes tea.")
+        assert first.memory.personas.read("user") == "Anna likes tea."
+        first.memory.personas.pin("user", "Call her Ann")
+        first.memory.personas.write("user", "Anna likes tea.\nCall her Ann, never Annie.", "hand")
+        first.memory.personas.unpin("user", "Call her Ann")
+        assert first.memory.personas.read("user") == "Anna likes tea.\nCall her Ann, never Annie."
+        assert first.memory.personas.pins("user") == ()
 
 
 def test_an_export_tells_that_a_turn_stands_alone(tmp_path, server, clock, new_id, log):
@@ -166,10 +166,10 @@ def test_an_export_tells_that_a_turn_stands_alone(tmp_path, server, clock, new_i
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("My code is 4711-zulu.")
         first.say("Good night.")
-        code, night = first.memory.rounds(first.talk.session.session_id)
+        code, night = first.memory.messages.rounds(first.talk.session.session_id)
         for turn in (code.user, night.assistant):
-            list(first.talk.erase(first.memory.scope_of_turn(turn.text_id), Stop()))
-        words, sessions = Words("en"), first.memory.recent_sessions(1)
+            list(first.talk.erase(first.memory.erasure.turn(turn.text_id), Stop()))
+        words, sessions = Words("en"), first.memory.sessions.recent(1)
         told = exported(sessions, first.memory, first.talk, "md", words)
         assert "*What this answers was erased.*\n\n**Old Friend**" in told
         assert told.rstrip().endswith("Good night.\n\n*The reply to this was erased.*")

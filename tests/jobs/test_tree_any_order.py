@@ -35,7 +35,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     def present(self) -> str:
         if self.active is None:
-            self.active = self.memory.start_session().session_id
+            self.active = self.memory.sessions.start().session_id
         return self.active
 
     @rule(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=2))
@@ -47,7 +47,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(which=st.integers(0, 99), words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))
     def bring_the_past(self, which: int, words: list[str]) -> None:
         """A session between others, or a few at the end."""
-        sessions = self.memory.recent_sessions(-1)
+        sessions = self.memory.sessions.recent(None)
         before = sessions[which % len(sessions)].session_id if sessions and which < 30 else None
         self.life.session(*words, before=before)
         self.saved = None
@@ -59,13 +59,15 @@ class AnyOrder(RuleBasedStateMachine):
             self.life.session(word)
         self.saved = None
 
-    @precondition(lambda self: self.active is not None and self.memory.turns_of(self.active))
+    @precondition(lambda self: self.active is not None and self.memory.messages.of_session(self.active))
     @rule()
     def save(self) -> None:
         said = self.active
         assert said is not None
-        summary = " ".join(turn.words for turn in self.memory.turns_of(said) if turn.role == "user")
-        opened = self.memory.archive(said, summary, {})
+        summary = " ".join(
+            turn.words for turn in self.memory.messages.of_session(said) if turn.role == "user"
+        )
+        opened = self.memory.rounds.save(said, summary, {})
         self.saved, self.active = (said, opened.session_id), opened.session_id
         self.removed = None
 
@@ -73,85 +75,89 @@ class AnyOrder(RuleBasedStateMachine):
     @rule()
     def take_a_save_back(self) -> None:
         assert self.saved is not None
-        session = self.memory.undo_save(*self.saved)
+        session = self.memory.rounds.undo_save(*self.saved)
         self.saved = None
         if session is not None:
             self.active = session.session_id
 
-    @precondition(lambda self: self.active is None or not self.memory.turns_of(self.active))
+    @precondition(lambda self: self.active is None or not self.memory.messages.of_session(self.active))
     @rule(which=st.integers(0, 99))
     def go_on_in(self, which: int) -> None:
-        archived = [one for one in self.memory.recent_sessions(-1) if one.status == "archived"]
+        archived = [one for one in self.memory.sessions.recent(None) if one.status == "archived"]
         if archived:
             chosen = archived[which % len(archived)].session_id
-            self.active = self.memory.resume(chosen, self.present()).session_id
+            self.active = self.memory.rounds.resume(chosen, self.present()).session_id
             self.saved = self.removed = None
 
     @precondition(lambda self: self.active is not None)
     @rule()
     def undo(self) -> None:
-        self.memory.undo(self.present(), 1)
+        self.memory.rounds.undo(self.present(), 1)
 
     @precondition(lambda self: self.active is not None)
     @rule()
     def reset(self) -> None:
-        self.removed = self.memory.reset(self.present())
+        self.removed = self.memory.rounds.reset(self.present())
 
     @precondition(lambda self: self.removed is not None)
     @rule()
     def take_a_reset_back(self) -> None:
         assert self.removed is not None
-        self.memory.put_back(self.removed)
+        self.memory.rounds.put_back(self.removed)
         self.removed = None
 
     @rule(which=st.integers(0, 99))
     def say_it_otherwise(self, which: int) -> None:
-        if summaries := self.memory.summaries():
+        if summaries := self.memory.summaries.all():
             one = summaries[which % len(summaries)]
-            self.memory.set_summary(one.session_id, one.summary)
+            self.memory.rounds.set_summary(one.session_id, one.summary)
 
     @rule(word=st.sampled_from(WORDS))
     def erase(self, word: str) -> None:
-        self.memory.eraser.take_out(self.memory.scope_of_words(word))
+        self.memory.erasure.take_out(self.memory.erasure.words(word))
         self.saved = self.removed = None
-        assert not any(word in one.text for one in self.memory.tree.chapters())
+        assert not any(word in one.text for one in self.memory.chapters.all())
 
     @rule(which=st.integers(0, 99))
     def erase_a_session(self, which: int) -> None:
-        archived = [one for one in self.memory.recent_sessions(-1) if one.status == "archived"]
+        archived = [one for one in self.memory.sessions.recent(None) if one.status == "archived"]
         if archived:
-            self.memory.eraser.take_out(
-                self.memory.scope_of_session(archived[which % len(archived)].session_id)
+            self.memory.erasure.take_out(
+                self.memory.erasure.session(archived[which % len(archived)].session_id)
             )
             self.saved = None
 
     @rule(which=st.integers(0, 999))
     def withhold(self, which: int) -> None:
         turns = [
-            turn for one in self.memory.recent_sessions(-1) for turn in self.memory.turns_of(one.session_id)
+            turn
+            for one in self.memory.sessions.recent(None)
+            for turn in self.memory.messages.of_session(one.session_id)
         ]
         if turns:
-            self.memory.withhold([turns[which % len(turns)].text_id])
+            self.memory.rounds.hide([turns[which % len(turns)].text_id])
             self.saved = None
 
     @rule()
     def release(self) -> None:
-        self.memory.release([turn.text_id for turn in self.memory.withheld()])
+        self.memory.rounds.unhide([turn.text_id for turn in self.memory.messages.hidden()])
 
     @rule()
     def make_summaries_anew(self) -> None:
-        for one in self.memory.renewals():
+        for one in self.memory.rebuilds.due():
             turns = [
-                turn for turn in self.memory.turns_of(one.session_id) if turn.folded and not turn.withheld
+                turn
+                for turn in self.memory.messages.of_session(one.session_id)
+                if turn.folded and not turn.withheld
             ]
             said = " ".join(turn.words for turn in turns if turn.role == "user")
-            self.memory.make_summary_anew(one, said, turns[-1].round if turns else 0)
+            self.memory.rounds.rebuild_summary(one, said, turns[-1].round if turns else 0)
 
     @rule()
     def grow(self) -> None:
-        before = {one.text_id: one for one in self.memory.tree.chapters()}
+        before = {one.text_id: one for one in self.memory.chapters.all()}
         self.life.grow()
-        after = {one.text_id: one for one in self.memory.tree.chapters()}
+        after = {one.text_id: one for one in self.memory.chapters.all()}
         assert before.keys() <= after.keys()
         # What has a text is left alone; what is new is full.
         assert all(after[name].text == one.text for name, one in before.items() if one.text)
@@ -162,11 +168,11 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def grow_without_luck(self) -> None:
-        before = self.memory.tree.chapters()
+        before = self.memory.chapters.all()
         self.life.writer.failing = 500
         assert all(isinstance(event, Notice) for event in self.life.grow())
         self.life.writer.failing = 0
-        assert self.memory.tree.chapters() == before
+        assert self.memory.chapters.all() == before
 
     @rule()
     def open_again(self) -> None:
@@ -178,11 +184,11 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def every_turn_is_under_one_life_whose_days_cover_it(self) -> None:
-        nodes = {node.text_id: node for node in self.memory.tree.nodes()}
+        nodes = {node.text_id: node for node in self.memory.chapters.nodes()}
         said = {
             turn.text_id
-            for one in self.memory.recent_sessions(-1)
-            for turn in self.memory.turns_of(one.session_id)
+            for one in self.memory.sessions.recent(None)
+            for turn in self.memory.messages.of_session(one.session_id)
         }
         assert {name for name, node in nodes.items() if node.rank == 0} == said
         for node in nodes.values():
@@ -200,17 +206,17 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def every_chapter_is_of_what_stands(self) -> None:
-        for one in self.memory.tree.chapters():
+        for one in self.memory.chapters.all():
             assert len(one.children) <= SIZE
             assert len(one.children) >= 2 or one.session_id
             assert not one.text or one.text.startswith(TITLE)
-        sessions = {one.session_id: one for one in self.memory.recent_sessions(-1)}
-        for one in self.memory.tree.chapters():
+        sessions = {one.session_id: one for one in self.memory.sessions.recent(None)}
+        for one in self.memory.chapters.all():
             if one.height == 1 and one.text and not one.session_id:
                 said = {
                     turn.words
                     for name in one.children
-                    for turn in self.memory.turns_of(sessions[name].session_id)
+                    for turn in self.memory.messages.of_session(sessions[name].session_id)
                 }
                 assert set(one.text.removeprefix(TITLE).split()) <= said
         assert self.memory.problems() == []

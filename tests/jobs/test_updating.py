@@ -80,7 +80,7 @@ def test_what_the_companion_says_of_itself_again_is_shown_to_the_image_of_itself
         for times in (1, 2):
             saved(home, said)
             assert (len(mind.asked("user")), len(mind.asked("self"))) == (0, times)
-        (known,) = home.memory.facts()
+        (known,) = home.memory.facts.all()
         assert known.seen > known.said
 
 
@@ -103,7 +103,7 @@ def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_s
         "user", operations({"operation": "add", "text": "The user lives in Lyon."}), operations(change)
     )
     with opened() as home:
-        home.memory.write_image("user", "Her own words stay.", "hand")
+        home.memory.personas.write("user", "Her own words stay.", "hand")
         first, _ = saved(home, "I live in Lyon.")
         assert first.changes[0].after == "Her own words stay.\nThe user lives in Lyon."
         second, told = saved(home, "I live in Oslo now.")
@@ -114,9 +114,9 @@ def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_s
         )  # fmt: skip
         (line,) = [change.after.splitlines()[1] for change in second.changes]
         assert line == "The user lives in Oslo (since 2026-03-01)."
-        (evidence,) = home.memory.line_evidence("user")
+        (evidence,) = home.memory.personas.line_evidence("user")
         assert evidence.line == line
-        assert home.memory.turns(evidence.turns)[-1].words == "I live in Oslo now."
+        assert home.memory.messages.with_ids(evidence.turns)[-1].words == "I live in Oslo now."
 
 
 @pytest.mark.parametrize(
@@ -136,10 +136,10 @@ def test_an_operation_that_does_not_hold_changes_nothing(opened, mind, wanted):
     mind.answers("notes", home_of_the_user("Lyon"))
     mind.answers("user", operations(wanted))
     with opened() as home:
-        home.memory.write_image("user", "Her own words stay.", "hand")
+        home.memory.personas.write("user", "Her own words stay.", "hand")
         done, told = saved(home, "I live in Lyon.")
         assert (done.changes, told) == ((), [])
-        assert home.memory.image("user") == "Her own words stay."
+        assert home.memory.personas.read("user") == "Her own words stay."
 
 
 @pytest.mark.parametrize(
@@ -160,16 +160,16 @@ def test_an_image_that_a_model_fails_stays_as_it_is_and_waits_where_another_try_
     with opened(REQUEST_TIMEOUT="0.5") as home:
         _, told = saved(home, "I live in Lyon.")
         assert told == [key]
-        assert home.memory.image("user") == ""
-        assert [one.what for one in home.memory.renewals()] == waits
+        assert home.memory.personas.read("user") == ""
+        assert [one.what for one in home.memory.rebuilds.due()] == waits
     mind.answers("user", operations({"operation": "add", "text": "The user lives in Lyon."}))
     with opened() as home:
         asked = len(mind.asked("notes"))
         home.talk.keep_silent()
         home.talk._keeping.wait()
-        assert home.memory.image("user") == ("The user lives in Lyon." if waits else "")
+        assert home.memory.personas.read("user") == ("The user lives in Lyon." if waits else "")
         assert len(mind.asked("notes")) == asked
-        assert home.memory.renewals() == []
+        assert home.memory.rebuilds.due() == []
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_operations_that_nothing_said_bears_out_add_nothing_and_leave_every_othe
     with opened() as home:
         saved(home, said)
         saved(home, then)
-        assert home.memory.image("user") == f"{allergic[2]}\n{bees[2]}"
+        assert home.memory.personas.read("user") == f"{allergic[2]}\n{bees[2]}"
         home.say("Hello.")
         handed = json.dumps(server.chats[-1]["messages"], ensure_ascii=False)
         assert not [text for text in [*invented, reversed_line] if text in handed]
@@ -223,9 +223,9 @@ def test_a_line_may_be_dropped_by_what_was_extracted_about_it(opened, mind):
     mind.answers("user", operations(add), operations({"operation": "drop", "line": 1}))
     with opened() as home:
         saved(home, "I am allergic to penicillin.")
-        assert home.memory.image("user") == allergy["restatement"]
+        assert home.memory.personas.read("user") == allergy["restatement"]
         saved(home, "I am no longer allergic to penicillin.")
-        assert home.memory.image("user") == ""
+        assert home.memory.personas.read("user") == ""
 
 
 def test_what_has_changed_since_is_not_brought_back_by_an_image_that_had_to_wait(opened, mind):
@@ -242,7 +242,7 @@ def test_what_has_changed_since_is_not_brought_back_by_an_image_that_had_to_wait
         home.talk._keeping.wait()
         shown = [one for request in mind.asked("user")[asked:] for one in records(request) if "note" in one]
         assert [one["note"] for one in shown] == ["the user lives in Oslo."]
-        assert home.memory.image("user") == "The user lives in Oslo."
+        assert home.memory.personas.read("user") == "The user lives in Oslo."
 
 
 @pytest.mark.parametrize(
@@ -271,8 +271,8 @@ def test_an_image_holds_its_size_and_what_left_it_is_told_by_facts(
     with opened(IMAGE_TOKENS="8") as home:
         _, told = saved(home, said)
         assert told == ["save.image_moved"]
-        assert home.memory.image("user") == matters[2]
-        assert [one.restatement for one in home.memory.facts(current=True)] == [matters[2], least[2]]
+        assert home.memory.personas.read("user") == matters[2]
+        assert [one.restatement for one in home.memory.facts.all(current=True)] == [matters[2], least[2]]
         home.say(asked)
         handed = json.dumps(server.chats[-1]["messages"], ensure_ascii=False)
         assert least[1] in handed.replace(asked, "")
@@ -303,11 +303,11 @@ def test_a_line_that_no_operation_touched_says_in_the_next_prompt_what_became_of
         assert line in server.chats[-1]["messages"][0]["content"].splitlines()
         saved(home, "I live in Oslo now.")
         home.say("Hello.")
-        day = home.memory.facts(current=False)[0].until[:10]
+        day = home.memory.facts.all(current=False)[0].until[:10]
         marked = f"{line} [changed since {day}: the user lives in Oslo.]"
         assert marked in server.chats[-1]["messages"][0]["content"].splitlines()
-        (oslo,) = home.memory.facts(current=True)
-        home.memory.put_right(oslo.text_id, None)
+        (oslo,) = home.memory.facts.all(current=True)
+        home.memory.facts.put_right(oslo.text_id, None)
         home.say("Hello.")
         assert line in server.chats[-1]["messages"][0]["content"].splitlines()
-        assert home.memory.image("user") == line
+        assert home.memory.personas.read("user") == line

@@ -14,7 +14,7 @@ import httpx2
 
 from domain.events import Notice
 from domain.workers import Stop
-from jobs.chapters import Chapters, Grown
+from jobs.chapters import Grown, WritingChapters
 from llm import Llm
 from memory import Memory
 from models.chat import Patience
@@ -84,14 +84,14 @@ class Life:
         """One round, a minute later."""
         started = self.now.isoformat()
         self.now += timedelta(minutes=1)
-        self.memory.store_round(session_id, words, "Yes.", started, "stop", ended=self.now.isoformat())
+        self.memory.rounds.store(session_id, words, "Yes.", started, "stop", ended=self.now.isoformat())
 
     def session(self, *said: str, before: str | None = None, summary: str | None = None) -> str:
         """A session of these rounds, archived, and half a day of silence."""
-        session = self.memory.start_session(before=before)
+        session = self.memory.sessions.start(before=before)
         for words in said:
             self.say(session.session_id, words)
-        self.memory.archive(
+        self.memory.rounds.save(
             session.session_id, " ".join(said) if summary is None else summary, {}, open_next=False
         )
         self.now += timedelta(hours=12)
@@ -104,7 +104,7 @@ class Life:
     def grow(self) -> list[Grown | Notice]:
         """All chapters that are due, in as many runs as that takes."""
         told: list[Grown | Notice] = []
-        while events := list(Chapters(self.memory, self.llm).run(Stop())):
+        while events := list(WritingChapters(self.memory, self.llm).run(Stop())):
             told += events
             if isinstance(events[-1], Notice):
                 break

@@ -42,7 +42,7 @@ OF_ASKING: tuple[Break, ...] = (
         "a plan is asked for while nothing is remembered",
         "planning",
         JOB,
-        "        return rounds > len(self._memory.context(session_id))\n",
+        "        return rounds > len(self._memory.messages.context(session_id))\n",
         "        return True\n",
         (ASKING + "test_nothing_is_planned_while_nothing_is_remembered",),
     ),

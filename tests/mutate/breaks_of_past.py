@@ -107,7 +107,7 @@ OF_PAST: tuple[Break, ...] = (
         "a chapter of the past costs no call",
         "P-past",
         "jobs/chapters.py",
-        "            self._memory.past.count_calls(1)\n",
+        "            self._memory.imports.count_calls(1)\n",
         "            pass\n",
         (
             CHAPTERS

@@ -17,7 +17,7 @@ OF_TALK: tuple[Break, ...] = (
         "what was typed is not written down",
         "P2",
         "conversation.py",
-        "            self.memory.note_in_flight(self.session.session_id, text)\n",
+        "            self.memory.sessions.note_in_flight(self.session.session_id, text)\n",
         "            pass\n",
         (PROMISES + "test_p4_a_failed_model_call_changes_nothing",),
     ),
@@ -43,7 +43,7 @@ OF_TALK: tuple[Break, ...] = (
         "conversation.py",
         "        replaced = rounds[-1] if again and rounds else None\n",
         "        replaced = rounds[-1] if again and rounds else None\n"
-        "        if replaced:\n            self.memory.undo(self.session.session_id, 1)\n",
+        "        if replaced:\n            self.memory.rounds.undo(self.session.session_id, 1)\n",
         (SURVIVORS + "test_p4_a_retry_that_fails_leaves_the_round_that_was_to_be_replaced",),
     ),
     Break(
@@ -157,8 +157,8 @@ OF_TALK: tuple[Break, ...] = (
         "a partial reply is written while incognito",
         "incognito",
         "conversation.py",
-        "        if self._unwritten is None:\n            self.memory.keep_partial(self.session.session_id, shown)\n",
-        "        self.memory.keep_partial(self.session.session_id, shown)\n",
+        "        if self._unwritten is None:\n            self.memory.sessions.keep_partial(self.session.session_id, shown)\n",
+        "        self.memory.sessions.keep_partial(self.session.session_id, shown)\n",
         (SURVIVORS + "test_nothing_of_a_reply_is_written_while_nothing_may_be_written",),
     ),
     Break(

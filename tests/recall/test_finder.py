@@ -14,12 +14,11 @@ from domain import errors
 from domain.recollection import RecallLimits
 from domain.records import Turn
 from models.sentence_embedder import SentenceEmbedder
-from recall import words
 from recall.embedding import HashedEmbedder, style_for, turn_key
 from recall.finder import Finder, Signs, is_relevant
 from recall.selection import ENTRY, FRAME, RECORD
-from storage.sqlite.store import SqliteStore
-from storage.store import NewSummary, NewTurn
+from storage.messages import NewTurn
+from tests.contract.stores import sqlite
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LIMITS = RecallLimits(sessions=3, turns=4, tokens=4000)
@@ -73,20 +72,20 @@ class StoredLife:
 
     def __init__(self, folder, embedder=None):
         self.embedder = embedder or HashedEmbedder()
-        self.store = SqliteStore(folder / "memory.db", words.tokens, LOG)
+        self.store = sqlite(folder)
         self.vectors = Vectors()
-        self.finder = Finder(self.store, self.vectors, self.store, LOG)
+        self.finder = Finder(self.store.of, self.vectors, LOG)
 
     def live(self, session_id, rounds, when, *, summary="", archived=True):
-        with self.store.in_one_commit():
-            self.store.start_session(session_id, when.isoformat())
+        with self.store.database.write():
+            self.store.start(session_id, when.isoformat())
             for number, spoken in enumerate(rounds):
                 self.say(session_id, number, spoken, when + timedelta(minutes=number))
-            final = NewSummary(f"{session_id}-m", when.isoformat(), summary)
+            ended = self.store.at(when.isoformat()).naming(f"{session_id}-m")
             if archived:
-                self.store.archive(session_id, final, {}, f"after-{session_id}")
+                ended.opening(f"after-{session_id}").rounds.save(session_id, summary, {})
             else:
-                self.store.fold(session_id, len(rounds), final)
+                ended.rounds.compact(session_id, len(rounds), summary)
 
     def say(self, session_id, number, spoken, when):
         at = when.isoformat()
@@ -94,7 +93,7 @@ class StoredLife:
             NewTurn(f"{session_id}-{number}u", at, "user", spoken[0]),
             NewTurn(f"{session_id}-{number}a", at, "assistant", spoken[1]),
         )
-        for turn in self.store.store_round(session_id, told, "stop", at).turns:
+        for turn in self.store.at(at).rounds.add(session_id, told, "stop").turns:
             (vector,) = self.embedder.embed([turn_key(turn, (), style_for(self.embedder.model))])
             self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
 
@@ -382,8 +381,8 @@ def test_without_vectors_it_goes_on_by_words_and_says_so(life, change, embed, mi
 
 
 def test_without_words_it_goes_on_by_vectors_and_says_so(life):
-    with life.store._database.write() as sql:
-        sql("DROP TABLE turn_postings")
+    with life.store.database.write() as tx:
+        tx.do("DROP TABLE turn_postings")
     recalled = life.recall("puppy called Biscuit", gated=False)
     assert "old-1u" in recalled.ranked
     assert recalled.degraded == ("words",)
@@ -399,8 +398,8 @@ def test_what_is_handed_over_stays_inside_the_budget_best_first(life):
 
 def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
     life.recall("What is the puppy called?")
-    with life.store._database.write() as sql:
-        sql("DELETE FROM conversation WHERE text_id = 'old-1u'")
+    with life.store.database.write() as tx:
+        tx.do("DELETE FROM conversation WHERE text_id = 'old-1u'")
     assert "old-1u" not in {
         turn.text_id for turn in life.recall("What is the puppy called?", gated=False).turns
     }
@@ -408,8 +407,8 @@ def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
 
 def test_a_fact_finds_the_turn_it_was_drawn_from(life):
     question = "Which musical instrument?"
-    seq = life.store.seqs_of(["old-4u"])["old-4u"]
-    life.store.learn_fact("f1", "old", NOW.isoformat(), "plays a musical instrument", [seq])
+    seq = life.store.messages.numbers_of(["old-4u"])["old-4u"]
+    life.store.at(NOW.isoformat()).naming("f1").facts.learn_key("old", "plays a musical instrument", [seq])
     assert life.recall(question, embed=None, gated=False).ranked[0] == "old-4u"
 
 
@@ -460,7 +459,7 @@ def _one_after_the_other(first, second):
 
 def _stored(lived, rounds):
     for number, session_id in enumerate("ab"):
-        lived.store.start_session(session_id, (NOW - timedelta(days=9 - number)).isoformat())
+        lived.store.start(session_id, (NOW - timedelta(days=9 - number)).isoformat())
     for session_id, number, spoken in rounds:
         day = NOW - timedelta(days=9 - "ab".index(session_id))
         lived.say(session_id, number, spoken, day + timedelta(minutes=number))
@@ -497,8 +496,8 @@ def test_a_session_that_was_stored_later_but_told_earlier_stands_first(life):
 
 
 def test_a_clock_that_was_set_back_does_not_turn_a_session_round(life):
-    with life.store._database.write() as sql:
-        sql("UPDATE conversation SET timestamp = '2020-01-01T09:00:00+00:00' WHERE text_id = 'old-2u'")
+    with life.store.database.write() as tx:
+        tx.do("UPDATE conversation SET timestamp = '2020-01-01T09:00:00+00:00' WHERE text_id = 'old-2u'")
     told = [
         turn.text_id for turn in life.recall("What is the puppy called? It chews a shoe.", gated=False).turns
     ]
@@ -532,27 +531,27 @@ def test_words_that_tell_how_long_ago_find_a_turn_that_says_just_that(life):
 
 
 def _hidden(store):
-    store.withhold(["now-0u"])
-    return lambda: store.release(["now-0u"])
+    store.rounds.hide(["now-0u"])
+    return lambda: store.rounds.unhide(["now-0u"])
 
 
 def _undone(store):
-    rounds = store.undo("now", 1)
-    return lambda: store.redo(rounds)
+    rounds = store.rounds.undo("now", 1)
+    return lambda: store.rounds.redo(rounds)
 
 
 def _reset(store):
-    removed = store.reset("now")
-    return lambda: store.put_back(removed)
+    removed = store.rounds.reset("now")
+    return lambda: store.rounds.put_back(removed)
 
 
 @pytest.mark.parametrize("go_away", [_hidden, _undone, _reset])
 def test_what_returns_after_a_start_is_found_at_once(life, go_away):
-    life.store.start_session("now", NOW.isoformat())
+    life.store.start("now", NOW.isoformat())
     life.say("now", 0, ("The hamster is called Hazelnut.", "How lovely."), NOW)
     life.live("beside", [("I bought a kettle.", "Good.")], NOW)
     return_it = go_away(life.store)
-    life.finder = Finder(life.store, life.vectors, life.store, LOG)
+    life.finder = Finder(life.store.of, life.vectors, LOG)
     asked = "What is the hamster called?"
     assert "now-0u" not in [turn.text_id for turn in life.recall(asked, session_id="other").turns]
     return_it()

@@ -26,13 +26,15 @@ class KnowingLife(StoredLife):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.finder = Finder(self.store, self.vectors, self.store, LOG, slots_asked=slots_asked)
+        self.finder = Finder(self.store.of, self.vectors, LOG, slots_asked=slots_asked)
 
     def learn(self, session_id, *facts, changes=()):
-        turns = tuple(turn.text_id for turn in self.store.unread(session_id))
+        turns = tuple(turn.text_id for turn in self.store.messages.unread(session_id))
         notes = tuple(NewNote(one.note, one.restatement, "", 5, "active", one.turns) for one in facts)
         window = Window(turns[-1], session_id, turns)
-        assert self.store.learn(Learned(window, notes, facts, changes=tuple(changes)), NOW.isoformat())
+        assert self.store.at(NOW.isoformat()).facts.learn(
+            Learned(window, notes, facts, changes=tuple(changes))
+        )
 
 
 def fact(name, turn, restatement, slot=JOB, **given):
@@ -288,7 +290,7 @@ def test_a_plan_that_was_called_off_says_that_and_not_that_its_day_is_past(life)
 def test_what_a_person_called_wrong_and_then_right_again_is_not_told_as_corrected(life):
     employed(life)
     for again in (None, fact("again", "job-0u", "Ann works at Acme.")):
-        assert life.store.put_right("of Acme", again, NOW.isoformat())
+        assert life.store.at(NOW.isoformat()).facts.put_right("of Acme", again)
     assert marks(life.recall("Who took me on at Acme?", embed=None, gated=False), "job-0u") == [()]
 
 
@@ -300,13 +302,13 @@ def test_what_was_not_stated_is_told_with_how_it_was_said(life):
 
 def test_what_is_known_from_a_withheld_turn_is_not_told(life):
     employed(life)
-    life.store.withhold(["job-0u"])
+    life.store.rounds.hide(["job-0u"])
     assert not life.recall("Where do I work?", embed=None).facts
 
 
 def test_what_stands_in_the_context_is_not_said_again(life):
     employed(life)
-    seqs = [turn.seq for turn in life.store.turns_of("job")]
+    seqs = [turn.seq for turn in life.store.messages.of_session("job")]
     for hidden in ({"session_id": "job"}, {"session_id": "job", "hidden": seqs}):
         assert not life.recall("Where do I work?", embed=None, **hidden).facts
 
@@ -323,7 +325,7 @@ def employed_in_two_turns(life):
 
 @pytest.mark.parametrize("asked", ["Where do I work?", "我在哪里上班？"])
 def test_a_fact_is_left_out_only_where_all_of_its_turns_stand_in_the_context(life, asked):
-    seqs = life.store.seqs_of(employed_in_two_turns(life))
+    seqs = life.store.messages.numbers_of(employed_in_two_turns(life))
     few = {"embed": None, "limits": replace(LIMITS, turns=0), "session_id": "job"}
     for shown in ([], ["job-0u"], ["job-1u"]):
         recalled = life.recall(asked, hidden=[seqs[turn] for turn in shown], **few)
@@ -339,7 +341,7 @@ def test_a_fact_is_left_out_only_where_all_of_its_turns_are_handed_over_or_in_th
     shown = {turn.text_id for turn in recalled.turns} & {first, second}
     assert len(shown) == 1, "one of the two is handed over"
     assert told(recalled) == ["Ann works at the mill in Acme."]
-    seqs = life.store.seqs_of([*({first, second} - shown)])
+    seqs = life.store.messages.numbers_of([*({first, second} - shown)])
     hidden = {"session_id": "job", "hidden": list(seqs.values())}
     recalled = life.recall(asked, limits=replace(LIMITS, turns=1), gated=False, **hidden)
     assert {turn.text_id for turn in recalled.turns} & {first, second} == shown
@@ -408,12 +410,12 @@ def test_a_turn_whose_fact_names_whom_the_question_names_counts_more(life):
 @pytest.mark.parametrize("question", ["Where do I work?", "我在哪里上班？"])
 def test_the_memory_hands_over_what_it_knows(tmp_path, clock, new_id, log, question):
     memory = Memory(tmp_path / "data", HashedEmbedder(), clock=clock, new_id=new_id, log=log)
-    session, _ = memory.resume_or_start()
-    said = memory.store_round(session.session_id, "They took me on!", "Well done.", NOW.isoformat(), "stop")
+    session, _ = memory.sessions.resume_or_start()
+    said = memory.rounds.store(session.session_id, "They took me on!", "Well done.", NOW.isoformat(), "stop")
     known = fact("job", said.user.text_id, "Ann works at Acme.")
     turns = tuple(turn.text_id for turn in said.turns)
-    memory.learn(Learned(Window(turns[-1], session.session_id, turns), (), (known,)))
-    present = memory.archive(session.session_id, "", {}).session_id
+    memory.facts.learn(Learned(Window(turns[-1], session.session_id, turns), (), (known,)))
+    present = memory.rounds.save(session.session_id, "", {}).session_id
     found = memory.recall([question], present, NOW, replace(LIMITS, turns=0))
     assert told(found) == ["Ann works at Acme."]
     memory.close()

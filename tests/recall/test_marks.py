@@ -54,8 +54,8 @@ class Life:
         self.write(*LINES[language])
 
     def say(self, words: str, when: str) -> Round:
-        session_id = self.memory.resume_or_start()[0].session_id
-        return self.memory.store_round(session_id, words, "I see.", when, "stop", ended=when)
+        session_id = self.memory.sessions.resume_or_start()[0].session_id
+        return self.memory.rounds.store(session_id, words, "I see.", when, "stop", ended=when)
 
     def fact(
         self, name: str, value: str, restatement: str, slot: Slot = HOME, **given: Any
@@ -65,13 +65,13 @@ class Life:
     def learn(self, spoken: Round, *facts: dict[str, Any], changes: tuple[Change, ...] = ()) -> None:
         made = tuple(new_fact(one.pop("text_id"), spoken, one.pop("value"), **one) for one in facts)
         notes = tuple(map(new_note, made))
-        assert self.memory.learn(Learned(window_of(spoken), notes, made, changes=changes))
+        assert self.memory.facts.learn(Learned(window_of(spoken), notes, made, changes=changes))
 
     def write(self, *lines: str, rests: tuple[Round, ...] = ()) -> None:
         """Save, with an image of these lines, all of which rest on the first round."""
         turns = tuple(one.user.text_id for one in (self.first, *rests))
         draft = ImageDraft("\n".join(lines), tuple(LineEvidence(line, turns, "2026-03-01") for line in lines))
-        self.memory.archive(self.memory.resume_or_start()[0].session_id, "Ann.", {"user": draft})
+        self.memory.rounds.save(self.memory.sessions.resume_or_start()[0].session_id, "Ann.", {"user": draft})
 
     def move(self) -> Round:
         """Ann moves, so that her home is another and her gym is in doubt."""
@@ -84,7 +84,9 @@ class Life:
     @property
     def shown(self) -> tuple[str, ...]:
         """The lines of the image as a model is shown them."""
-        return tuple(marked_image(self.memory.image("user"), self.memory.image_marks("user")).splitlines())
+        return tuple(
+            marked_image(self.memory.personas.read("user"), self.memory.image_marks("user")).splitlines()
+        )
 
 
 @pytest.fixture(params=["en", "zh"])
@@ -97,26 +99,28 @@ def life(
 
 
 def test_a_line_says_what_became_of_what_it_tells_as_soon_as_that_is_known_and_of_nothing_else(life):
-    text, versions = life.memory.image("user"), life.memory.image_versions("user")
+    text, versions = life.memory.personas.read("user"), life.memory.personas.history("user")
     assert life.shown == LINES[life.language]
     life.move()
     assert life.shown == MARKED[life.language]
-    assert (life.memory.image("user"), life.memory.image_versions("user")) == (text, versions)
+    assert (life.memory.personas.read("user"), life.memory.personas.history("user")) == (text, versions)
     assert life.memory.image_marks("self") == {}
 
 
 def test_what_a_person_called_wrong_is_marked_at_once_and_no_more_when_they_take_that_back(life):
     home, restated = LINES[life.language][0], KNOWN[life.language][0]
-    life.memory.put_right("oslo", None)
+    life.memory.facts.put_right("oslo", None)
     assert life.memory.image_marks("user") == {home: (FactMark("untrue", "", restated),)}
     again = new_fact("again", life.first, VALUES[life.language][0], slot=HOME, restatement=restated)
-    life.memory.put_right("oslo", again)
+    life.memory.facts.put_right("oslo", again)
     assert life.memory.image_marks("user") == {}
 
 
 def test_what_a_person_put_in_its_place_is_told_unless_the_line_says_it(life):
     value, restated = VALUES[life.language][2], KNOWN[life.language][2]
-    life.memory.put_right("oslo", new_fact("bergen", life.first, value, slot=HOME, restatement=restated))
+    life.memory.facts.put_right(
+        "oslo", new_fact("bergen", life.first, value, slot=HOME, restatement=restated)
+    )
     (marks,) = life.memory.image_marks("user").values()
     assert [(one.became, one.text) for one in marks] == [("corrected", restated)]
     life.write(LINES[life.language][0] + value)
@@ -142,8 +146,8 @@ def test_a_line_that_is_changed_again_after_it_was_written_says_what_is_so_now(l
 
 def test_a_pinned_line_is_marked_where_it_is_known_what_it_rests_on_and_a_hand_edit_is_not(life):
     home = LINES[life.language][0]
-    life.memory.pin("user", home)
-    life.memory.write_image("user", f"{home}\n{home} …", "hand")
+    life.memory.personas.pin("user", home)
+    life.memory.personas.write("user", f"{home}\n{home} …", "hand")
     life.move()
     assert life.shown == (MARKED[life.language][0], f"{home} …")
 
@@ -161,7 +165,7 @@ def test_what_was_over_when_it_was_told_is_no_news(life):
     spoken = life.say("Acme until 2024.", FIRST)
     life.learn(spoken, life.fact("acme", "Acme", "Acme until 2024.", Slot("person", "job"), end="2024"))
     life.write("Acme until 2024.", rests=(spoken,))
-    (acme,) = life.memory.facts_with_ids(["acme"])
+    (acme,) = life.memory.facts.with_ids(["acme"])
     assert (acme.current, life.memory.image_marks("user")) == (False, {})
 
 
@@ -192,7 +196,7 @@ def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_r
     life.first = spoken
     line = "Works at a school." if life.language == "en" else "在学校工作。"
     life.write(line)
-    life.memory.put_right("job", None)
+    life.memory.facts.put_right("job", None)
     assert life.memory.image_marks("user") == {line: (FactMark("untrue", "", other),)}
 
 

@@ -21,7 +21,10 @@ from memory import Memory, back_up
 from prompts import TEMPLATES
 from recall.embedding import HashedEmbedder
 from recall.others import LEGEND, Offered, Others, cost_of, within
+from recall.words import tokens
 from storage.others.note_files import read_notes
+from storage.repositories import open_repositories
+from storage.stamp import Stamp
 from tests.house import House, Mind, friend, house
 from tests.server import ScriptedServer
 
@@ -50,15 +53,15 @@ def notes(tmp_path: Path) -> Path:
 def another(tmp_path: Path, clock, new_id, log) -> Path:
     """The folder of another Old Friend, closed."""
     with closing(Memory(tmp_path / "ann", HashedEmbedder(), clock=clock, new_id=new_id, log=log)) as memory:
-        session, _ = memory.resume_or_start()
+        session, _ = memory.sessions.resume_or_start()
         now = clock().isoformat()
-        memory.store_round(
+        memory.rounds.store(
             session.session_id, "My tortoise Egon eats dandelions.", "Egon has taste.", now, "stop"
         )
-        spoken = memory.store_round(
+        spoken = memory.rounds.store(
             session.session_id, "The zeppelin is my secret.", "All right.", now, "stop"
         )
-        memory.withhold([turn.text_id for turn in spoken.turns])
+        memory.rounds.hide([turn.text_id for turn in spoken.turns])
     return tmp_path / "ann"
 
 
@@ -198,8 +201,8 @@ def test_a_collection_of_milvus_is_read_out_of_a_copy(tmp_path, clock, log):
 def damaged(folder: Path) -> Path:
     path = folder / "memory.db"
     with path.open("r+b") as file:
-        file.seek(20_000)
-        file.write(b"\xff" * 40_000)
+        file.seek(8192)  # all but the first page
+        file.write(b"\xff" * (path.stat().st_size - 8192))
     return folder
 
 
@@ -318,7 +321,7 @@ def test_nothing_of_them_is_written_into_notes_facts_images_or_any_file_of_ours(
         home.save()
         assert home.rows("fact") == []
         assert home.rows("note") == []
-        assert "flowerpot" not in home.memory.image("user") + home.memory.image("self")
+        assert "flowerpot" not in home.memory.personas.read("user") + home.memory.personas.read("self")
         assert [row["text"] for row in home.rows("conversation") if row["text_id"].startswith("@")] == []
         assert not any(row["door"] == "others" for row in home.rows("session"))
 
@@ -402,12 +405,10 @@ def test_the_memory_of_others_is_found_by_search_too(another, at_home, server, c
         assert (found.source, found.role) == ("Ann's", "user")
 
 
-def test_a_memory_in_memory_leaves_no_file(tmp_path, log, monkeypatch):
-    from recall.words import tokens
-    from storage.sqlite.store import SqliteStore
-
+def test_a_memory_in_memory_leaves_no_file(tmp_path, clock, log, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with closing(SqliteStore(None, tokens, log)) as store:
-        store.start_session("s", "2026-01-01T00:00:00+00:00")
-        assert store.session("s") is not None
+    stored = open_repositories(None, tokens, Stamp(clock, lambda: "id"), log)
+    with closing(stored.database):
+        session = stored.sessions.start()
+        assert stored.sessions.find(session.session_id) == session
     assert list(tmp_path.iterdir()) == []

@@ -70,19 +70,19 @@ def memory(tmp_path):
 
 
 def test_rounds_of_the_present_session_are_searched_once_they_have_left_the_context(memory):
-    session = memory.start_session().session_id
+    session = memory.sessions.start().session_id
     at = "2026-11-20T00:00:00+00:00"
     said = [
         "My cousin Amalia keeps bees in Tartu.",
         "I painted the kitchen yellow.",
         "The tram was late again.",
     ]
-    rounds = [memory.store_round(session, text, "I see, go on.", at, "stop") for text in said]
+    rounds = [memory.rounds.store(session, text, "I see, go on.", at, "stop") for text in said]
     memory.settle_index(60)
     limits = RecallLimits(sessions=3, turns=6, tokens=2000)
     asked = (["Where does my cousin Amalia keep bees?"], session, datetime(2026, 11, 21, tzinfo=UTC), limits)
     assert not memory.recall(*asked, gated=False).turns
-    memory.fold(session, rounds[1].user.round, "Amalia keeps bees in Tartu; the kitchen is yellow.")
+    memory.rounds.compact(session, rounds[1].user.round, "Amalia keeps bees in Tartu; the kitchen is yellow.")
     memory.settle_index(60)
     found = memory.recall(*asked)
     assert found.ranked[0] == rounds[0].user.text_id

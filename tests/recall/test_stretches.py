@@ -58,14 +58,14 @@ def test_the_chapter_that_covers_it_comes_first_and_turns_of_its_days_alone(year
     ]
     assert found.turns
     assert told_days(found) <= {"2026-04", "2026-05", "2026-06"}
-    assert {one.session_id for one in found.summaries} <= set(year.memory.tree.chapters()[1].children) | {
-        child for one in year.memory.tree.chapters() for child in one.children
+    assert {one.session_id for one in found.summaries} <= set(year.memory.chapters.all()[1].children) | {
+        child for one in year.memory.chapters.all() for child in one.children
     }
 
 
 def test_a_stretch_of_several_chapters_is_told_by_several_the_best_first(year: Life) -> None:
     found = recalled(year, "今年我们都聊了什么？")
-    heights = {one.text_id: one.height for one in year.memory.tree.chapters()}
+    heights = {one.text_id: one.height for one in year.memory.chapters.all()}
     assert heights[found.chapters[0].text_id] == 2
     assert len(found.chapters) == 2
 
@@ -96,11 +96,11 @@ def test_a_chapter_is_never_taken_for_what_was_said(year: Life) -> None:
 
 def test_what_was_handed_over_is_visited_up_to_its_life(year: Life) -> None:
     found = recalled(year, "What have we talked about from April to June?")
-    session = year.memory.start_session()
-    year.memory.store_round(
+    session = year.memory.sessions.start()
+    year.memory.rounds.store(
         session.session_id, "Hm?", "So.", year.now.isoformat(), "stop", served=served_by(found)
     )
-    visited = {node.text_id for node in year.memory.tree.nodes() if node.visit_count}
+    visited = {node.text_id for node in year.memory.chapters.nodes() if node.visit_count}
     assert found.chapters[0].text_id in visited
     assert {turn.text_id for turn in found.turns} <= visited
 
@@ -115,14 +115,14 @@ def test_since_something_happened_is_since_the_day_that_tells_of_it(year: Life) 
 
 
 def test_since_something_happened_is_since_a_known_fact_holds(year: Life) -> None:
-    sessions = year.memory.recent_sessions(-1)[::-1]
-    before, after = (year.memory.rounds(sessions[at].session_id)[0] for at in (0, 8))
+    sessions = year.memory.sessions.recent(None)[::-1]
+    before, after = (year.memory.messages.rounds(sessions[at].session_id)[0] for at in (0, 8))
     slot = Slot("person", "home")
     faro = new_fact("Faro", before, slot=slot)
     porto = new_fact("Porto", after, slot=slot, start="2026-09-02")
-    assert year.memory.learn(learned([before], faro))
+    assert year.memory.facts.learn(learned([before], faro))
     changed = Change("Faro", "changes", "2026-09-02", "Porto")
-    assert year.memory.learn(learned([after], porto, changes=[changed]))
+    assert year.memory.facts.learn(learned([after], porto, changes=[changed]))
     found = recalled(year, "What have we talked about since I moved?")
     assert told_days(found) <= {"2026-09", "2026-10", "2026-11", "2026-12"}
     assert found.turns
@@ -136,5 +136,5 @@ def test_without_a_chapter_everything_is_as_without_a_tree(tmp_path: Path) -> No
         home.now += timedelta(days=3)
         found = recalled(home, SPRING)
         assert found.chapters == ()
-        home.memory.tree.add_chapter(1, home.memory.tree.ungrouped(1), "", "")
+        home.memory.chapters.add(1, home.memory.chapters.ungrouped(1), "", "")
         assert recalled(home, SPRING) == found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from datetime import UTC, datetime
+from sqlite3 import connect
 
 import pytest
 from hypothesis import given
@@ -12,8 +14,9 @@ from hypothesis import strategies as st
 from domain.recollection import RecallLimits
 from recall import words
 from recall.finder import Finder
-from storage.sqlite.store import SqliteStore
-from storage.store import NewSummary, NewTurn
+from storage.messages import NewTurn
+from storage.sqlite import schema
+from tests.contract.stores import sqlite
 from tests.growing import growth
 
 
@@ -82,16 +85,11 @@ def test_tokens_never_hold_a_space_and_never_fail(text):
 
 @given(st.text(max_size=60))
 def test_sqlite_keeps_every_token_as_it_is(text):
-    import sqlite3
-
-    from storage.sqlite.schema import _TOKENIZER
-
-    connection = sqlite3.connect(":memory:")
-    connection.execute(f"CREATE VIRTUAL TABLE held USING fts5(tokens, tokenize='{_TOKENIZER}')")
-    connection.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(held, 'row')")
-    connection.execute("INSERT INTO held VALUES (?)", (" ".join(words.terms(text)),))
-    assert {row[0] for row in connection.execute("SELECT term FROM terms")} == set(words.terms(text))
-    connection.close()
+    with closing(connect(":memory:", isolation_level=None)) as connection:
+        schema.create(connection)
+        connection.execute("INSERT INTO turn_words (tokens) VALUES (?)", (" ".join(words.terms(text)),))
+        found = connection.execute("SELECT term FROM turn_postings").fetchall()
+    assert {row[0] for row in found} == set(words.terms(text))
 
 
 def test_work_grows_with_the_length_of_the_text_and_no_faster():
@@ -140,14 +138,14 @@ PROBE = (
 
 @pytest.fixture
 def probe(tmp_path):
-    store = SqliteStore(tmp_path / "memory.db", words.tokens, logging.Logger("test", logging.CRITICAL))
-    store.start_session("old", "2026-01-01T09:00:00+00:00")
+    store = sqlite(tmp_path)
+    store.start("old", "2026-01-01T09:00:00+00:00")
     for number, text in enumerate(SAID):
         told = NewTurn(f"u{number}", "2026-01-01T09:00:00+00:00", "user", text)
         answered = NewTurn(f"a{number}", "2026-01-01T09:00:01+00:00", "assistant", "嗯，记住了。")
-        store.store_round("old", (told, answered), "stop", "2026-01-01T09:00:01+00:00")
-    store.archive("old", NewSummary("m", "2026-01-01T10:00:00+00:00", ""), {}, "next")
-    yield Finder(store, None, store, logging.Logger("test", logging.CRITICAL))
+        store.at("2026-01-01T09:00:01+00:00").rounds.add("old", (told, answered), "stop")
+    store.at("2026-01-01T10:00:00+00:00").rounds.save("old", "", {})
+    yield Finder(store.of, None, logging.Logger("test", logging.CRITICAL))
     store.close()
 
 

@@ -33,14 +33,14 @@ def test_a_backup_made_while_chatting_brings_everything_back(tmp_path, server, c
             for table in ("session", "conversation", "summary", "persona", "embedding")
         }
         first.say("Said after the backup.")
-        first.memory.image_path("user").write_text("Edited after the backup.", encoding="utf-8")
+        first.memory.personas.path("user").write_text("Edited after the backup.", encoding="utf-8")
     assert stat.S_IMODE((tmp_path / "friend.db").stat().st_mode) == 0o600
     asked = len(server.chats)
     former = restore(tmp_path / "friend.db", data, clock)
     with house(tmp_path, server, clock, new_id, log) as second:
         second.settle()
         assert {table: second.rows(table) for table in rows} == rows
-        assert second.memory.image("user") == "user: “My violin is by Amati.”"
+        assert second.memory.personas.read("user") == "user: “My violin is by Amati.”"
         assert {row["text_id"] for row in second.rows("conversation")} <= set(second.indexed())
         second.say("Whose violin is it?")
         assert any("Amati" in turn.text for turn in second.talk.last.recollection.turns)

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from domain import errors
-from recall.words import tokens
-from storage.sqlite import digests
-from storage.sqlite.store import SqliteStore
+from storage.sqlite import digests, schema
+from storage.sqlite.database import Database
 from tests.conftest import Count, SetClock
 from tests.house import friend, house
 from tests.past import bring, talk
@@ -38,9 +37,11 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
             first.say("我养了一只猫。")
             first.save()
             first.say("Second evening.")
-            first.memory.pin("user", "Call her Ann.")
-            first.memory.note_in_flight(first.talk.session.session_id, "On its way.")
-            first.memory.withhold([first.memory.rounds(first.talk.session.session_id)[0].user.text_id])
+            first.memory.personas.pin("user", "Call her Ann.")
+            first.memory.sessions.note_in_flight(first.talk.session.session_id, "On its way.")
+            first.memory.rounds.hide(
+                [first.memory.messages.rounds(first.talk.session.session_id)[0].user.text_id]
+            )
             bring(first.memory, talk("cats", "P: My cat is called Momo.", "Ann: A fine name."), me="Bob")
     return folder / "data" / "memory.db"
 
@@ -54,8 +55,8 @@ def path(lived: Path, tmp_path: Path) -> Path:
 def noticed(path: Path) -> list[str]:
     """What an examination finds, or the refusal to open the file at all."""
     try:
-        with closing(SqliteStore(path, tokens, QUIET)) as store:
-            return store.problems() or store.differing()
+        with closing(Database(path, QUIET)) as database:
+            return database.problems() or database.differing()
     except errors.Damaged as refused:
         return [str(refused)]
 
@@ -63,7 +64,7 @@ def noticed(path: Path) -> list[str]:
 def cells(path: Path) -> Iterator[tuple[str, str, object, bytes]]:
     """Every text of every row that has a digest: its table, column and row, and its bytes."""
     with closing(sqlite3.connect(path)) as connection:
-        for table, columns in digests.text_columns(connection).items():
+        for table, columns in schema.text_columns().items():
             for column in columns:
                 query = f"SELECT {digests._key(table, 't')}, CAST({column} AS BLOB) FROM {table} t WHERE {column} <> ''"
                 yield from (
@@ -147,11 +148,11 @@ def test_what_another_program_writes_into_the_database_is_no_damage(path: Path) 
 
 
 def test_a_row_that_others_take_the_place_of_leaves_no_digest(path: Path) -> None:
-    with closing(SqliteStore(path, tokens, QUIET)) as store:
-        with store._database.write() as sql:
+    with closing(Database(path, QUIET)) as database:
+        with database.write() as tx:
             values = "SELECT image, version, line, day, importance FROM line_evidence LIMIT 1"
-            sql(f"INSERT OR REPLACE INTO line_evidence (image, version, line, day, importance) {values}")
-        assert store.differing() == []
+            tx.do(f"INSERT OR REPLACE INTO line_evidence (image, version, line, day, importance) {values}")
+        assert database.differing() == []
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "not what was stored"), ("zh", "与存入时不一致")])

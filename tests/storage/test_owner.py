@@ -149,7 +149,7 @@ def test_a_memory_that_fails_to_open_leaves_its_folder_free(
         return Memory(tmp_path, HashedEmbedder(), clock=clock, new_id=new_id, log=logging.Logger("test"))
 
     with monkeypatch.context() as broken:
-        broken.setattr("memory.Images", fail)
+        broken.setattr("memory.Rounds", fail)
         with pytest.raises(errors.StorageError):
             opened()
     opened().close()

@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from domain.records import Round
-from recall.words import tokens
 from storage.backup import back_up, restore
-from storage.images import Images
+from storage.messages import NewTurn
 from storage.sqlite.database import Database
-from storage.sqlite.store import SqliteStore
-from storage.store import NewTurn
+from tests.contract.stores import Store, sqlite
 from tests.torture import stops
 
 QUIET = logging.Logger("quiet", logging.CRITICAL)
@@ -44,10 +42,6 @@ def calls(play: Callable[[], object], folder: Path) -> list[str]:
 def after_name(made: list[str]) -> str:
     """The call that comes right after a file gets its name."""
     return made[made.index("rename") + 1]
-
-
-def store(folder: Path) -> SqliteStore:
-    return SqliteStore(folder / "memory.db", tokens, QUIET)
 
 
 def turns(number: int) -> tuple[NewTurn, NewTurn]:
@@ -80,11 +74,11 @@ def test_p1_a_restored_database_is_synced_before_it_gets_its_name_and_the_folder
 
 
 def test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_path: Path) -> None:
-    store(tmp_path).close()
+    sqlite(tmp_path).close()
 
     def write() -> None:
-        with closing(store(tmp_path)) as opened:
-            Images(tmp_path / "persona", opened, lambda: NOW, QUIET).write("user", "Ann sings.", "hand")
+        with closing(sqlite(tmp_path)) as opened:
+            opened.personas.write("user", "Ann sings.", "hand")
 
     made = calls(write, tmp_path)
     named = made.index("rename")
@@ -97,7 +91,7 @@ def test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_
 
 
 def killed_everywhere(
-    base: Path, play: Callable[[SqliteStore], object], judge: Callable[[SqliteStore], None], step: int
+    base: Path, play: Callable[[Store], object], judge: Callable[[Store], None], step: int
 ) -> int:
     """Do something to a copy of a database, killed before every so-manieth of its writes; returns how often."""
     for number, point in enumerate(range(1, 1_000, step)):
@@ -106,12 +100,12 @@ def killed_everywhere(
         where = folder  # a name of its own for each trial
 
         def played(where: Path = where) -> None:
-            with closing(store(where)) as opened:
+            with closing(sqlite(where)) as opened:
                 play(opened)
 
         ended = stops.run(played, point, folder)
         assert ended.fault == ""
-        with closing(store(folder)) as opened:
+        with closing(sqlite(folder)) as opened:
             judge(opened)
         shutil.rmtree(folder)
         if not ended.at:
@@ -124,11 +118,11 @@ def base(tmp_path: Path) -> Path:
     """A session with one round and something in flight."""
     folder = tmp_path / "base"
     folder.mkdir()
-    with closing(store(folder)) as opened:
-        opened.start_session("s1", STAMP)
-        opened.store_round("s1", turns(1), "stop", STAMP)
-        opened.keep_stage("s1", "summary", STAMP, "{}")
-        opened.note_in_flight("s1", STAMP, "said 2")
+    with closing(sqlite(folder)) as opened:
+        opened.start("s1", STAMP)
+        opened.rounds.add("s1", turns(1), "stop")
+        opened.rounds.keep_step("s1", "summary", "{}")
+        opened.sessions.note_in_flight("s1", "said 2")
     return folder
 
 
@@ -136,13 +130,13 @@ def base(tmp_path: Path) -> Path:
 def test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls(
     base: Path, step: int
 ) -> None:
-    def judge(opened: SqliteStore) -> None:
-        stored = len(opened.rounds("s1")) == 2
-        assert (opened.in_flight("s1") is None) == stored
-        assert (opened.stages("s1") == {}) == stored
+    def judge(opened: Store) -> None:
+        stored = len(opened.messages.rounds("s1")) == 2
+        assert (opened.sessions.in_flight("s1") is None) == stored
+        assert (opened.rounds.steps("s1") == {}) == stored
 
-    def play(opened: SqliteStore) -> object:
-        return opened.store_round("s1", turns(2), "stop", STAMP)
+    def play(opened: Store) -> object:
+        return opened.rounds.add("s1", turns(2), "stop")
 
     assert killed_everywhere(base, play, judge, step) > 5
 
@@ -151,11 +145,11 @@ def test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls(
 def test_p4_a_round_that_is_asked_again_is_the_old_one_or_the_new_one_wherever_a_kill_falls(
     base: Path, step: int
 ) -> None:
-    def again(opened: SqliteStore) -> Round:
-        last = opened.rounds("s1")[-1]
-        return opened.store_round("s1", turns(2), "stop", STAMP, instead_of=last)
+    def again(opened: Store) -> Round:
+        last = opened.messages.rounds("s1")[-1]
+        return opened.rounds.add("s1", turns(2), "stop", instead_of=last)
 
-    def judge(opened: SqliteStore) -> None:
-        assert [spoken.user.words for spoken in opened.rounds("s1")] in (["said 1"], ["said 2"])
+    def judge(opened: Store) -> None:
+        assert [spoken.user.words for spoken in opened.messages.rounds("s1")] in (["said 1"], ["said 2"])
 
     assert killed_everywhere(base, again, judge, step) > 5

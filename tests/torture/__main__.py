@@ -88,14 +88,14 @@ PROMISES = (
         "P6",
         "a persona file is one complete version; every version is kept",
         (),
-        ("tests/test_promises.py -k p6", "tests/storage/test_images.py"),
+        ("tests/test_promises.py -k p6", "tests/storage/test_personas.py"),
     ),
     Promise(
         "P7",
         "a hand edit of a persona file wins",
         (),
         (
-            "tests/storage/test_images.py -k 'hand or edit or form or emptied or deleted or place or link or huge'",
+            "tests/storage/test_personas.py -k 'hand or edit or form or emptied or deleted or place or link or huge'",
         ),
     ),
     Promise(

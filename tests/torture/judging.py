@@ -43,7 +43,7 @@ def remembered(stage: Stage) -> Contents:
         "summary words": "SELECT tokens FROM summary_words ORDER BY tokens",
     }
     found = dict(zip(queries, stage.read_all(queries.values()), strict=True))
-    found["files"] = [(stage.memory.image(image),) for image in ("self", "user")]
+    found["files"] = [(stage.memory.personas.read(image),) for image in ("self", "user")]
     return found
 
 
@@ -103,12 +103,12 @@ def _judge_round(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
     if [row[:4] for row in found["turns"]][: len(kept)] != kept:
         yield "an older round has changed"
     if not stored:
-        flying = stage.memory.in_flight(stage.talk.session.session_id)
+        flying = stage.memory.sessions.in_flight(stage.talk.session.session_id)
         if flying is not None and flying.text != TYPED:
             yield f"{flying.text!r} is offered"
         stage.say(TYPED)
     else:
-        if stage.memory.in_flight(stage.talk.session.session_id) is not None:
+        if stage.memory.sessions.in_flight(stage.talk.session.session_id) is not None:
             yield "a stored round is offered again"
         stage.talk.fold_now()
     yield from _different(stage, wanted)
@@ -130,7 +130,7 @@ def _judge_fold(stage: Stage, before: Contents, wanted: Contents) -> Iterator[st
 def _judge_save(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
     """Nothing yet or everything; what was interrupted goes on and ends as if it had not been."""
     yield from _half(stage, before, wanted)
-    if stage.memory.rounds(stage.talk.session.session_id):
+    if stage.memory.messages.rounds(stage.talk.session.session_id):
         stage.save()
     yield from _different(stage, wanted)
 
@@ -151,7 +151,7 @@ def _judge_erase(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
         if remembered(stage)["turns"] != before["turns"]:
             yield "half erased"
         stage.erase()
-    stage.memory.finish_erasing()
+    stage.memory.erasure.finish()
     folders = [stage.settings.data_dir, stage.settings.log_dir]
     yield from (
         f"{trace.path.name} holds it as {trace.form}" for trace in proof.traces(folders, proof.forms(MARKER))
@@ -160,7 +160,7 @@ def _judge_erase(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
         yield "other turns are not what they were"
     list(renew(stage.memory, stage.llm, Stop()))
     yield from _different(stage, wanted)
-    if stage.memory.eraser.unfinished():
+    if stage.memory.erasure.unfinished():
         yield "the erasure is not finished"
 
 

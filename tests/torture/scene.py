@@ -19,11 +19,10 @@ import config
 from conversation import Conversation
 from domain.workers import Stop
 from interfaces.debug_log import DebugLog
-from jobs.chapters import Chapters
+from jobs.chapters import WritingChapters
 from jobs.erasing import Erasing
 from llm import Llm
 from memory import Memory
-from tests.first_version import lay_first_version
 from tests.jobs.writing_chapters import Writer
 from tests.past import bring, talk
 from tests.talking import models_at
@@ -68,7 +67,7 @@ class Stage:
         )
         if index:
             self.memory.start_index()
-        session, resumed = self.memory.resume_or_start()
+        session, resumed = self.memory.sessions.resume_or_start()
         self.talk = Conversation(
             self.settings, self.memory, self.llm, self.debug.log,
             session=session, resumed=resumed, clock=now, new_id=new_id,
@@ -88,7 +87,7 @@ class Stage:
 
     def erase(self) -> None:
         """``/forget`` of everything that holds the marker, and making anew what was made from it."""
-        list(Erasing(self.memory, self.llm).run(self.memory.scope_of_words(MARKER), Stop()))
+        list(Erasing(self.memory, self.llm).run(self.memory.erasure.words(MARKER), Stop()))
 
     def bring(self) -> None:
         """An import of some conversations, a few turns a commit."""
@@ -97,9 +96,9 @@ class Stage:
     def keep_alone(self, *said: str) -> None:
         """Sessions of one message each beside the present one, archived by their own words."""
         for words in said:
-            session_id = self.memory.start_session(before=self.talk.session.session_id).session_id
-            self.memory.store_round(session_id, words, "Yes.", now().isoformat(), "stop")
-            self.memory.archive(session_id, words, {}, open_next=False)
+            session_id = self.memory.sessions.start(before=self.talk.session.session_id).session_id
+            self.memory.rounds.store(session_id, words, "Yes.", now().isoformat(), "stop")
+            self.memory.rounds.save(session_id, words, {}, open_next=False)
 
     def write_chapters(self) -> None:
         """All chapters that are due, by a model that always writes the same."""
@@ -107,7 +106,7 @@ class Stage:
         llm = models_at(
             "http://model.invalid/v1", transport=lambda: writer.transport, stream=False, group_size=2
         )
-        list(Chapters(self.memory, llm).run(Stop()))
+        list(WritingChapters(self.memory, llm).run(Stop()))
         llm.close()
 
     def indexed(self) -> list[str]:
@@ -143,9 +142,6 @@ def new_id() -> str:
 
 def prepare(folder: Path, scene: str) -> None:
     """What stands before the scene begins: an archived session, and a present one with a few rounds."""
-    if scene == "migration":
-        lay_first_version(config.load(folder, {}).data_dir / "memory.db")
-        return
     stage = Stage(folder, index=True, debug=scene == "erase")
     lines = ["My boat is called Petrel.", "She lies in Husum."]
     if scene == "erase":
@@ -165,8 +161,8 @@ def prepare(folder: Path, scene: str) -> None:
         )
     if scene == "reset":
         stage.say(TYPED)
-        stage.memory.keep_stage(stage.talk.session.session_id, "summary", "{}")
-        stage.memory.note_in_flight(stage.talk.session.session_id, "And who")
+        stage.memory.rounds.keep_step(stage.talk.session.session_id, "summary", "{}")
+        stage.memory.sessions.note_in_flight(stage.talk.session.session_id, "And who")
     assert stage.memory.settle_index(30)
     stage.close()
 
@@ -179,7 +175,6 @@ SCENES: dict[str, Callable[[Stage], object]] = {
     "reset": lambda stage: stage.talk.reset(),
     "erase": Stage.erase,
     "chapters": Stage.write_chapters,
-    "migration": lambda stage: None,
     "import": Stage.bring,
 }
 

@@ -24,7 +24,7 @@ def bring(context: CommandContext, argument: str) -> Next:
         case ["undo", number] if number.isdecimal():
             _take_back(context, int(number))
         case ["rest" | "on" as wanted]:
-            context.memory.past.rest(wanted == "rest")
+            context.memory.imports.rest(wanted == "rest")
             context.tell(f"import.{wanted}")
             context.conversation.keep_silent()
         case _:
@@ -35,7 +35,7 @@ def bring(context: CommandContext, argument: str) -> Next:
 def import_choices(context: CommandContext, words: tuple[str, ...]) -> Sequence[str]:
     """What may follow ``/import`` besides the names of files."""
     if words == ("undo",):
-        return [str(one.number) for one in context.memory.past.imports()]
+        return [str(one.number) for one in context.memory.imports.all()]
     return ["undo", "rest", "on"] if not words else ["--me", "--dates", "--dry-run"]
 
 
@@ -87,7 +87,7 @@ def _bring(context: CommandContext, order: ImportOrder) -> None:
 
 def _list(context: CommandContext) -> None:
     """What was brought along, and how much of it is still to be read."""
-    found = context.memory.past.imports()
+    found = context.memory.imports.all()
     for one in found:
         context.aside.one_row(_row(context, one))
     if not found:
@@ -109,9 +109,9 @@ def _row(context: CommandContext, one: ImportSource) -> str:
 
 def reading_left(context: CommandContext) -> str:
     """How much of what was brought along is still to be read up; "" when nothing was brought along."""
-    if not context.memory.past.imports():
+    if not context.memory.imports.all():
         return ""
-    left, say = context.memory.past.left(), context.words.say
+    left, say = context.memory.imports.left(), context.words.say
     if not left.sessions:
         return say("import.all_read")
     key = "import.left_resting" if left.resting else "import.left"
@@ -126,7 +126,7 @@ def reading_left(context: CommandContext) -> str:
 
 def _take_back(context: CommandContext, number: int) -> None:
     """Let a whole import never have been."""
-    found = {one.number: one for one in context.memory.past.imports()}
+    found = {one.number: one for one in context.memory.imports.all()}
     if number not in found:
         raise errors.UsageError("import.unknown", number=number)
     name = found[number].name or found[number].kind
@@ -151,6 +151,6 @@ def _take_back(context: CommandContext, number: int) -> None:
 def _taken_back(context: CommandContext, number: int) -> Iterator[int]:
     """Nothing is read up meanwhile: it would learn of what goes."""
     with context.conversation.background.paused():
-        for gone in context.memory.past.take_back(number):
+        for gone in context.memory.imports.take_back(number):
             yield gone
             context.stop.check()

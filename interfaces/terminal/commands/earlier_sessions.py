@@ -39,7 +39,7 @@ def sessions(context: CommandContext, argument: str) -> Next:
     earlier = _earlier(context, count)
     for at in range(len(earlier), 0, -1):
         context.aside.one_row(f"{at:>3}  {session_row(context, earlier[at - 1])}")
-    if context.memory.rounds(context.session_id, 1):
+    if context.memory.messages.rounds(context.session_id, 1):
         present = context.conversation.session
         context.aside.one_row(
             f"  ·  {session_row(context, present)} · {context.words.say('sessions.present')}"
@@ -50,15 +50,15 @@ def sessions(context: CommandContext, argument: str) -> Next:
 
 def _earlier(context: CommandContext, count: int = -1) -> list[Session]:
     """Sessions but the present one, newest first: the first has the number 1."""
-    found = context.memory.recent_sessions(count + 1 if count >= 0 else -1)
+    found = context.memory.sessions.recent(count + 1 if count >= 0 else -1)
     earlier = [session for session in found if session.session_id != context.session_id]
     return earlier[:count] if count >= 0 else earlier
 
 
 def session_row(context: CommandContext, session: Session) -> str:
     """Day, length and title of a session."""
-    rounds = context.memory.rounds(session.session_id)
-    alone = 0 if rounds else len(context.memory.turns_of(session.session_id))
+    rounds = context.memory.messages.rounds(session.session_id)
+    alone = 0 if rounds else len(context.memory.messages.of_session(session.session_id))
     began = moment(rounds[0].user.timestamp if rounds else session.start_timestamp)
     return context.words.say(
         "sessions.row",
@@ -70,10 +70,10 @@ def session_row(context: CommandContext, session: Session) -> str:
 
 def title_of(context: CommandContext, session: Session) -> str:
     """What a session was about: how its summary begins, or its first message; never what is withheld."""
-    if summary := context.memory.summary(session.session_id):
+    if summary := context.memory.summaries.of(session.session_id):
         lines = (line.strip(_MARKUP) for line in summary.summary.splitlines())
         return one_line(next((line for line in lines if line), ""), _TITLE)
-    said = [turn for turn in context.memory.turns_of(session.session_id) if turn.role == "user"]
+    said = [turn for turn in context.memory.messages.of_session(session.session_id) if turn.role == "user"]
     told = next((turn.words for turn in said if not turn.withheld), "")
     return one_line(told, _TITLE) if told else context.words.say("sessions.withheld") if said else "–"
 
@@ -105,7 +105,7 @@ def found_session(context: CommandContext, wanted: str) -> Session:
         return earlier[0]
     if wanted.isdecimal() and 0 < int(wanted[:6]) <= len(earlier):
         return earlier[int(wanted) - 1]
-    found = [one for one in context.memory.recent_sessions(-1) if one.session_id.startswith(wanted)]
+    found = [one for one in context.memory.sessions.recent(None) if one.session_id.startswith(wanted)]
     exact = [one for one in found if one.session_id == wanted]
     if len(exact or found) != 1:
         raise errors.UsageError("sessions.ambiguous" if found else "sessions.unknown", session=wanted)
@@ -117,10 +117,10 @@ def _show(context: CommandContext, argument: str) -> None:
     session = found_session(context, argument)
     memory = context.memory
     context.aside.line(session_row(context, session), "title")
-    if summary := memory.summary(session.session_id):
+    if summary := memory.summaries.of(session.session_id):
         context.aside.line(summary.summary, "quiet")
     context.aside.line()
-    turns, rounds = memory.turns_of(session.session_id), memory.rounds(session.session_id)
+    turns, rounds = memory.messages.of_session(session.session_id), memory.messages.rounds(session.session_id)
     of_one_alone = session.door in _DOORS_OF_ONE and len(turns) > 2 * len(rounds)
     if of_one_alone or any(turn.speaker for turn in turns):
         show_turns(context.aside, context.words, turns)
@@ -134,11 +134,11 @@ def _resume(context: CommandContext, argument: str) -> None:
     if session.session_id == context.session_id:
         context.tell("resume.present")
         return
-    if context.memory.rounds(context.session_id):
+    if context.memory.messages.rounds(context.session_id):
         context.tell("save.first", "quiet")
         if not save_session(context, "save.archived"):
             return
-    opened = context.memory.resume(session.session_id, context.session_id)
+    opened = context.memory.rounds.resume(session.session_id, context.session_id)
     opening = context.conversation.switch_to(opened, resumed=True)
     context.tell("resume.done", title=title_of(context, opened))
     context.aside.gap()
@@ -150,7 +150,7 @@ def export(context: CommandContext, argument: str) -> Next:
     wanted, form, name = _export_words(argument.split())
     memory = context.memory
     if wanted == "all":
-        chosen = list(reversed(memory.recent_sessions(-1)))
+        chosen = list(reversed(memory.sessions.recent(None)))
     else:
         chosen = [found_session(context, wanted) if wanted else context.conversation.session]
     path = write_new(

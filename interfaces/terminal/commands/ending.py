@@ -36,7 +36,7 @@ def save_session(context: CommandContext, done: str = "save.done") -> bool:
 def begin_anew(context: CommandContext) -> None:
     """Save the present session if anything was said in it. With nobody there, an error passes through."""
     session_id = context.session_id
-    if not context.memory.rounds(session_id, 1):
+    if not context.memory.messages.rounds(session_id, 1):
         return
     if not context.conversation.incognito:
         context.tell("save.first", "quiet")
@@ -81,7 +81,7 @@ def show_saved(context: CommandContext, saved: Saved, done: str) -> None:
     context.aside.line()
     if not saved.changes:
         context.tell("save.unchanged", "quiet")
-    if news := context.memory.news_of(saved.archived.session_id):
+    if news := context.memory.facts.news_of(saved.archived.session_id):
         context.tell("save.news", news=news_line(context.words, news))
     context.tell(done)
     if done == "save.done":
@@ -96,7 +96,7 @@ def _take_back(context: CommandContext, change: ImageChange) -> None:
 
 def previous_version(context: CommandContext, image: Image) -> int | None:
     """The number of the version before the present one; each image counts from 1."""
-    versions = context.memory.image_versions(image)
+    versions = context.memory.personas.history(image)
     return len(versions) - 1 if len(versions) > 1 else None
 
 
@@ -104,7 +104,7 @@ def reset(context: CommandContext, argument: str) -> Next:
     """``/reset``"""
     held = len(context.conversation.rounds_in_context())
     if not context.conversation.incognito:
-        held = len(context.memory.rounds(context.session_id))
+        held = len(context.memory.messages.rounds(context.session_id))
     if not held:
         context.tell("reset.nothing")
     elif not context.sure("reset.ask", rounds=context.words.count("round", held)):

@@ -48,7 +48,7 @@ def fact_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | 
     """What may follow ``/facts``: the number of a fact, with what it says, and what can be done with one."""
     if words:
         return [WRONG, KEEP] if len(words) == 1 and _NUMBER.fullmatch(words[0]) else []
-    current = context.memory.facts(current=True)
+    current = context.memory.facts.all(current=True)
     return [_PAST, _ALL, *(Choice(str(fact.number), fact.restatement) for fact in reversed(current))]
 
 
@@ -57,7 +57,7 @@ def fact_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | 
 
 def _show_one(context: CommandContext, number: int, wish: str) -> None:
     """One fact, or what is to become of it; a number that is none may be a word that facts hold."""
-    if fact := context.memory.fact(number):
+    if fact := context.memory.facts.find(number):
         if wish:
             change_fact(context, fact, wish)
         else:
@@ -84,9 +84,9 @@ class _Matter:
 
 def _show_current(context: CommandContext, *, whole: bool) -> None:
     """Everything that holds now, of the person first, then of the companion, then of others."""
-    known = context.memory.facts(current=True)
+    known = context.memory.facts.all(current=True)
     if not known:
-        key = "facts.none_now" if context.memory.facts(current=False) else "facts.none"
+        key = "facts.none_now" if context.memory.facts.all(current=False) else "facts.none"
         context.tell(key)
         return
     groups = [(about, matters) for about in _HEADS if (matters := _matters(known, about))]
@@ -173,11 +173,13 @@ def _shares(needs: Sequence[int], room: int) -> list[int]:
 
 def _show_past(context: CommandContext, *, whole: bool) -> None:
     """What does not hold any more, the latest first, with what took its place."""
-    past = sorted(context.memory.facts(current=False), key=lambda fact: fact.until or fact.seen, reverse=True)
+    past = sorted(
+        context.memory.facts.all(current=False), key=lambda fact: fact.until or fact.seen, reverse=True
+    )
     if not past:
         context.tell("facts.none_past")
         return
-    instead = {one.text_id: one for one in context.memory.facts_with_ids([one.replaced_by for one in past])}
+    instead = {one.text_id: one for one in context.memory.facts.with_ids([one.replaced_by for one in past])}
     shown = _fitting(context, past, _room(context, whole) // 2)
     for fact in shown:
         show_row(context, fact)

@@ -14,8 +14,8 @@ _SHOWN = 10
 
 def show_fading(context: CommandContext) -> None:
     """How much is searched, and what goes next; where nothing has to go, what would go first."""
-    fading, limit = context.memory.fading, context.settings.forget_limit
-    searched, faded = fading.searched(), len(fading.faded())
+    fading, limit = context.memory.archive, context.settings.forget_limit
+    searched, faded = fading.searched(), len(fading.all())
     count = context.words.count
     if limit.most:
         context.tell("fading.limit", searched=count("memory", searched), most=limit.most)
@@ -53,10 +53,12 @@ def _short(leaf: Leaf) -> str:
 def keep(context: CommandContext, argument: str) -> None:
     """``/memory keep ID [off]``: a turn or a session never fades, or may again."""
     wanted, _, switch = argument.partition(" ")
-    names = [one.name for one in context.memory.tree.nodes() if one.name.startswith(wanted)] if wanted else []
+    names = (
+        [one.name for one in context.memory.chapters.nodes() if one.name.startswith(wanted)] if wanted else []
+    )
     if len(names) != 1:
         context.tell("fading.which", "warning", id=one_line(wanted, 40), count=len(names))
         return
     kept = switch.strip().lower() != "off"
-    context.memory.tree.set_never_delete(names, kept)
+    context.memory.chapters.set_never_delete(names, kept)
     context.tell("fading.kept" if kept else "fading.let_go", id=names[0])

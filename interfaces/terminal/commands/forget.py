@@ -41,11 +41,11 @@ def forget(context: CommandContext, argument: str) -> Next:
 
 def remember(context: CommandContext, argument: str) -> Next:
     """``/remember``"""
-    held = context.memory.withheld()
+    held = context.memory.messages.hidden()
     if not held:
         context.tell("remember.nothing")
         return None
-    context.memory.release([turn.text_id for turn in held])
+    context.memory.rounds.unhide([turn.text_id for turn in held])
     context.conversation.keep_silent()
     for turn in held[:_SHOWN]:
         context.aside.line(_turn_line(context, turn))
@@ -65,20 +65,20 @@ def _chosen(context: CommandContext, argument: str) -> ErasureScope:
     first, _, rest = argument.partition(" ")
     match first.lower(), rest.strip():
         case "last", "":
-            rounds = memory.rounds(context.session_id, 1)
-            return memory.scope_of_round(rounds[-1].user.text_id) if rounds else ErasureScope()
+            rounds = memory.messages.rounds(context.session_id, 1)
+            return memory.erasure.round(rounds[-1].user.text_id) if rounds else ErasureScope()
         case "asked", "":
-            return memory.scope_of_withheld()
+            return memory.erasure.hidden()
         case "session", wanted if wanted:
-            return memory.scope_of_session(found_session(context, wanted).session_id)
+            return memory.erasure.session(found_session(context, wanted).session_id)
         case "turn", wanted if wanted:
-            return memory.scope_of_turn(_turn_named(context, wanted))
-    return memory.scope_of_words(argument)
+            return memory.erasure.turn(_turn_named(context, wanted))
+    return memory.erasure.words(argument)
 
 
 def _turn_named(context: CommandContext, wanted: str) -> str:
     """The id of the one turn whose id begins so. Raises UsageError where several do, each shown with its whole id."""
-    named = context.memory.turns_beginning(wanted)
+    named = context.memory.messages.beginning(wanted)
     if len(named) == 1:
         return named[0].text_id
     if not named or wanted in (turn.text_id for turn in named):

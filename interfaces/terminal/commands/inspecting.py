@@ -31,14 +31,14 @@ _IN_SYSTEM = ("self_image", "user_image", "summary")
 def _summary(context: CommandContext, argument: str) -> None:
     """``/context summary [edit]``"""
     session_id = context.session_id
-    found = context.memory.summary(session_id)
+    found = context.memory.summaries.of(session_id)
     text = found.summary if found else ""
     if argument.strip().lower() == "edit":
         edited = own_files.edited(context, text)
         if edited == text:
             context.tell("kept")
         else:
-            context.memory.set_summary(session_id, edited)
+            context.memory.rounds.set_summary(session_id, edited)
             context.tell("summary.saved")
     elif text:
         context.aside.line(text)
@@ -143,7 +143,7 @@ def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
         "status.rounds_value",
         context=len(conversation.rounds_in_context()),
         most=context.settings.max_conv_num,
-        session=len(context.memory.rounds(context.session_id)),
+        session=len(context.memory.messages.rounds(context.session_id)),
     )
     rows = [("session", context.session_id), ("rounds", rounds)]
     if use := context_use(context):
@@ -180,7 +180,7 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
 
 def _known(context: CommandContext) -> str:
     """How much is known."""
-    known, count = context.memory.known_counts(), context.words.count
+    known, count = context.memory.facts.counts(), context.words.count
     return context.words.say(
         "status.known_value",
         current=count("fact", known.current),

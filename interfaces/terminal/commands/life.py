@@ -49,7 +49,7 @@ def life_choices(context: CommandContext, words: tuple[str, ...]) -> list[Choice
 
 def _numbered(context: CommandContext) -> list[_Numbered]:
     """All chapters of sessions, each before those under it, the earliest first."""
-    chapters = [one for one in context.memory.tree.chapters() if not one.session_id]
+    chapters = [one for one in context.memory.chapters.all() if not one.session_id]
 
     def under(parent: str, depth: int) -> Iterator[tuple[int, Chapter]]:
         for one in chapters:
@@ -61,7 +61,7 @@ def _numbered(context: CommandContext) -> list[_Numbered]:
 
 
 def _tree(context: CommandContext, chapters: Sequence[_Numbered]) -> None:
-    sessions = [one for one in context.memory.recent_sessions(-1) if one.status == "archived"]
+    sessions = [one for one in context.memory.sessions.recent(None) if one.status == "archived"]
     grouped = {number for one in chapters for number in one.chapter.sessions}
     loose = context.words.count("session", sum(one.number not in grouped for one in sessions))
     for one in chapters:
@@ -103,7 +103,7 @@ def _open(context: CommandContext, opened: _Numbered, chapters: Sequence[_Number
     for one in below:
         context.aside.one_row(f"{one.number:>3} {_told(context, one.chapter)}", "quiet")
     if not below:
-        found = map(context.memory.session, chapter.children)
+        found = map(context.memory.sessions.find, chapter.children)
         _sessions(context, [session for session in found if session])
 
 
@@ -119,7 +119,7 @@ def _time(context: CommandContext, wanted: str, chapters: Sequence[_Numbered]) -
         raise errors.UsageError("life.unknown", given=wanted)
     then = [one for one in chapters if _meets(one.chapter, days.first, days.last)]
     sessions = [
-        one for one in context.memory.recent_sessions(-1) if _began(context, one, days.first, days.last)
+        one for one in context.memory.sessions.recent(None) if _began(context, one, days.first, days.last)
     ]
     for one in then:
         _row(context, one)
@@ -136,4 +136,8 @@ def _meets(chapter: Chapter, first: date, last: date) -> bool:
 def _began(context: CommandContext, session: Session, first: date, last: date) -> bool:
     """Whether a session in which anything was said began in these days."""
     day = day_of(session.start_timestamp)
-    return day is not None and first <= day <= last and bool(context.memory.rounds(session.session_id, 1))
+    return (
+        day is not None
+        and first <= day <= last
+        and bool(context.memory.messages.rounds(session.session_id, 1))
+    )

@@ -74,12 +74,12 @@ def _overview(context: CommandContext) -> None:
     """One screen: images, summary, counts, last changes."""
     memory = context.memory
     for image in IMAGES:
-        context.tell(f"memory.{image}", "title", path=memory.image_path(image))
+        context.tell(f"memory.{image}", "title", path=memory.personas.path(image))
         _beginning(context, context.conversation.image(image), f"/persona {image}")
     context.tell("memory.summary", "title")
-    summary = memory.summary(context.session_id)
+    summary = memory.summaries.of(context.session_id)
     _beginning(context, summary.summary if summary else "", "/context summary")
-    sessions, rounds = memory.session_counts()
+    sessions, rounds = memory.sessions.counts()
     context.tell(
         "memory.counts",
         sessions=context.words.count("session", sessions),
@@ -92,7 +92,7 @@ def _overview(context: CommandContext) -> None:
 
 def _known(context: CommandContext) -> None:
     """How much is known, once there is anything that could be."""
-    known, count = context.memory.known_counts(), context.words.count
+    known, count = context.memory.facts.counts(), context.words.count
     if known.facts or known.notes:
         context.tell(
             "memory.known",
@@ -126,7 +126,7 @@ def _changes(context: CommandContext) -> None:
 
 def numbered_versions(context: CommandContext, image: Image) -> list[tuple[int, ImageVersion]]:
     """The versions of one image, oldest first, by the numbers that a person sees: each image counts from 1."""
-    return list(enumerate(context.memory.image_versions(image), 1))
+    return list(enumerate(context.memory.personas.history(image), 1))
 
 
 def version_line(context: CommandContext, number: int, version: ImageVersion) -> str:
@@ -184,7 +184,7 @@ def said_here(context: CommandContext) -> list[str]:
     """What was said in the present session, oldest first, without what replies quote."""
     rounds = context.conversation.rounds_in_context()
     if not context.conversation.incognito:
-        rounds = context.memory.rounds(context.session_id)
+        rounds = context.memory.messages.rounds(context.session_id)
     return [own_words(turn) for spoken in rounds for turn in spoken.turns]
 
 

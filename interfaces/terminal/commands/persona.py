@@ -58,7 +58,7 @@ def persona_choices(context: CommandContext, words: tuple[str, ...]) -> list[str
 
 def _show(context: CommandContext, image: Image) -> None:
     memory = context.memory
-    context.tell(f"memory.{image}", "title", path=memory.image_path(image))
+    context.tell(f"memory.{image}", "title", path=memory.personas.path(image))
     text = context.conversation.image(image)
     context.aside.line(text or context.words.say("memory.empty"), "words" if text else "quiet")
     for at, version in numbered_versions(context, image):
@@ -80,13 +80,13 @@ def _compare(context: CommandContext, image: Image) -> None:
 
 def _edit(context: CommandContext, image: Image) -> None:
     memory = context.memory
-    before = memory.image(image)
+    before = memory.personas.read(image)
     after = own_files.edited(context, before)
     if after == before:
         context.tell("kept")
         return
-    memory.write_image(image, after, "hand")
-    newest = len(memory.image_versions(image))
+    memory.personas.write(image, after, "hand")
+    newest = len(memory.personas.history(image))
     context.tell("persona.saved", image=context.words.say(f"image.{image}"), version=newest)
 
 
@@ -99,10 +99,10 @@ def _restore(context: CommandContext, image: Image, wanted: str) -> None:
     if version is None:
         context.tell("persona.no_version", "warning", version=chosen, image=shown, which=image)
         return
-    before = memory.image(image)
-    memory.restore_image(version.version)
+    before = memory.personas.read(image)
+    memory.personas.restore(version.version)
     context.tell("persona.restored", version=chosen, image=shown)
-    show_difference(context.aside, before, memory.image(image))
+    show_difference(context.aside, before, memory.personas.read(image))
 
 
 def _pin(context: CommandContext, argument: str) -> None:
@@ -121,9 +121,9 @@ def _pin(context: CommandContext, argument: str) -> None:
 def _pin_line(context: CommandContext, image: Image, said: str) -> None:
     """Pin a line; what a person says of themselves becomes a sentence about them."""
     text = said if image == "self" else context.conversation.as_said_of_person(said)
-    there = text in context.memory.pins(image)
+    there = text in context.memory.personas.pins(image)
     if not there:
-        context.memory.pin(image, text)
+        context.memory.personas.pin(image, text)
     key = "pin.there" if there else "pin.done"
     context.tell(key, image=context.words.say(f"image.{image}"), text=text)
 
@@ -137,7 +137,7 @@ def _pin_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | 
 
 def _pins(context: CommandContext) -> list[tuple[Image, str]]:
     """All pinned lines in the order of their numbers."""
-    return [(image, text) for image in IMAGES for text in context.memory.pins(image)]
+    return [(image, text) for image in IMAGES for text in context.memory.personas.pins(image)]
 
 
 def _list_pins(context: CommandContext) -> None:
@@ -156,7 +156,7 @@ def _unpin(context: CommandContext, wanted: int) -> None:
         context.tell("pin.no_number", "warning", number=wanted)
         return
     image, text = pins[wanted - 1]
-    context.memory.unpin(image, text)
+    context.memory.personas.unpin(image, text)
     context.tell("pin.removed", text=text)
 
 

@@ -70,7 +70,7 @@ def undo(context: CommandContext, argument: str) -> Next:
 def _save_undone(context: CommandContext, undone: SaveUndone) -> None:
     """That the session is active again, and what went with the save."""
     say, count = context.words.say, context.words.count
-    rounds = context.memory.rounds(undone.session.session_id)
+    rounds = context.memory.messages.rounds(undone.session.session_id)
     context.tell("undo.save", rounds=count("round", len(rounds)))
     if undone.images:
         images = [say(f"image.{image}") for image in undone.images]
@@ -105,7 +105,7 @@ def history(context: CommandContext, argument: str) -> Next:
     count = number(context, argument, _HISTORY)
     if count is None:
         return None
-    rounds = context.memory.rounds(context.session_id, count)
+    rounds = context.memory.messages.rounds(context.session_id, count)
     if context.conversation.incognito:
         rounds = context.conversation.rounds_in_context()[-count:]
     if not rounds:
@@ -127,11 +127,14 @@ def number(context: CommandContext, argument: str, default: int) -> int | None:
 def last_said(context: CommandContext) -> str:
     """What the person said last, answered or not."""
     if _unanswered(context):
-        in_flight = context.memory.in_flight(context.session_id)
+        in_flight = context.memory.sessions.in_flight(context.session_id)
         return in_flight.text if in_flight else ""
     rounds = context.conversation.rounds_in_context()
     return rounds[-1].user.words if rounds else ""
 
 
 def _unanswered(context: CommandContext) -> bool:
-    return not context.conversation.incognito and context.memory.in_flight(context.session_id) is not None
+    return (
+        not context.conversation.incognito
+        and context.memory.sessions.in_flight(context.session_id) is not None
+    )

@@ -63,7 +63,7 @@ def setup(context: CommandContext, argument: str) -> Next:
         context.tell("setup.failed", "trouble", path=path, reason=error)
         return None
     if answers.image:
-        context.memory.write_image("self", answers.image, "setup")
+        context.memory.personas.write("self", answers.image, "setup")
     context.tell("setup.written", "good", path=path)
     _point_out_environment(context, answers)
     return Restart()
@@ -106,7 +106,7 @@ class _Wizard:
         }
         values |= self._embedding(server, embedding_of(provider, names))
         values["COMPANION_NAME"] = self._line("setup.companion", default=self._companion())
-        person, image = self._context.settings.user_name, self._context.memory.image("self")
+        person, image = self._context.settings.user_name, self._context.memory.personas.read("self")
         values["USER_NAME"] = self._line("setup.person_kept" if person else "setup.person", default=person)
         return Answers(values, self._line("setup.image_kept" if image else "setup.image"))
 

@@ -17,9 +17,9 @@ def remember(people: People, *, hostile: bool = False, person: str = ME) -> Roun
     """Ann lived in Lyon and lives in Metz, and has a cat. Returns the round that says so."""
     with people.companion(person) as companion:
         memory = companion.memory
-        session, _ = memory.resume_or_start()
+        session, _ = memory.sessions.resume_or_start()
         told = "I moved from Lyon to Metz with my cat Momo." + (f" {HOSTILE}" if hostile else "")
-        spoken = memory.store_round(session.session_id, told, "Metz is lovely.", THEN, "stop")
+        spoken = memory.rounds.store(session.session_id, told, "Metz is lovely.", THEN, "stop")
         facts = [_fact("lyon", spoken, "Lyon"), _fact("metz", spoken, "Metz")]
         if hostile:
             facts.append(_fact("bad", spoken, HOSTILE, slot=Slot("ann", "art")))
@@ -34,7 +34,7 @@ def remember(people: People, *, hostile: bool = False, person: str = ME) -> Roun
         )
         notes = tuple(NewNote(one.note, f"Of {one.value}.", "home", 7, "active", one.turns) for one in facts)
         changes = (Change("lyon", "changes", "2026-05-01", "metz"),)
-        assert memory.learn(Learned(window, notes, tuple(facts), tuple(relations), changes))
+        assert memory.facts.learn(Learned(window, notes, tuple(facts), tuple(relations), changes))
         return spoken
 
 

@@ -180,16 +180,16 @@ def test_the_persons_own_companion_is_told_what_became_of_what_the_images_say(
 ) -> None:
     with api.people.companion("ann") as companion:
         memory = companion.memory
-        session_id = memory.resume_or_start()[0].session_id
-        spoken = memory.store_round(session_id, "I live in Lyon.", "Mm.", SAID, "stop", ended=SAID)
+        session_id = memory.sessions.resume_or_start()[0].session_id
+        spoken = memory.rounds.store(session_id, "I live in Lyon.", "Mm.", SAID, "stop", ended=SAID)
         fact = new_fact("I live in Lyon.", spoken.user.text_id)
         note = NewNote(fact.note, "Lyon.", "", 5, "active", fact.turns)
         both = (spoken.user.text_id, spoken.assistant.text_id)
         window = Window(both[-1], session_id, both)
-        assert memory.learn(Learned(window, (note,), (fact,)))
+        assert memory.facts.learn(Learned(window, (note,), (fact,)))
         line = LineEvidence("Home: Lyon.", fact.turns)
-        memory.archive(window.session_id, "Ann.", {"user": ImageDraft(line.line, (line,))})
-        assert memory.put_right(fact.text_id, None)
+        memory.rounds.save(window.session_id, "Ann.", {"user": ImageDraft(line.line, (line,))})
+        assert memory.facts.put_right(fact.text_id, None)
     assert api.chat([{"role": "user", "content": "Hello"}]).status_code == 200
     (sent,) = asked(server)
     assert "Home: Lyon. [not true: I live in Lyon.]" in sent["messages"][0]["content"]
@@ -513,7 +513,7 @@ def test_a_memory_that_is_deleted_is_listed_and_recalled_no_more(
                             " conversation_memories WHERE is_deleted")  # fmt: skip
     assert shown == [(1, 1, 1)]
     with remembered.people.companion("ann") as companion:
-        assert not any("number 7 " in fact.restatement for fact in companion.memory.facts(current=True))
+        assert not any("number 7 " in fact.restatement for fact in companion.memory.facts.all(current=True))
 
 
 def test_somebody_elses_memory_cannot_be_deleted_and_is_not_found(remembered: Served) -> None:
@@ -555,7 +555,7 @@ def test_a_reply_lets_memories_of_three_months_ago_go_behind_it(remembered: Serv
     # The session that fell silent was saved behind the same reply, and its last round became a memory of today.
     assert ["number 25 has" in one["summary"] for one in remembered.memories()] == [True]
     with remembered.people.companion("ann") as companion:
-        assert companion.memory.facts(current=True)
+        assert companion.memory.facts.all(current=True)
 
 
 @pytest.mark.parametrize(

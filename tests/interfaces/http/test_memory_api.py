@@ -158,7 +158,7 @@ def test_a_server_ends_by_itself_what_was_over_when_it_started(
     clock.pass_by(hours=1)
     with door(tmp_path, server, clock, new_id) as second, second.people.companion("me") as companion:
         waited = 0
-        while companion.memory.doors.active_sessions_of_door("service"):
+        while companion.memory.sessions.active("service"):
             waited += 1
             assert waited < 10_000
             second.service.settle("me", 0.01)

@@ -58,8 +58,8 @@ def webui(served: Running) -> Iterator[httpx2.Client]:
 
 def stored(served: Running, person: str) -> list[tuple[str, str]]:
     with served.people.companion(person) as companion:
-        sessions = companion.memory.recent_sessions(50)
-        rounds = [one for each in sessions for one in companion.memory.rounds(each.session_id)]
+        sessions = companion.memory.sessions.recent(50)
+        rounds = [one for each in sessions for one in companion.memory.messages.rounds(each.session_id)]
     return [(one.user.words, one.assistant.words) for one in rounds]
 
 

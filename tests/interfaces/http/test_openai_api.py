@@ -46,8 +46,8 @@ def client(served: Running) -> Iterator[openai.OpenAI]:
 
 def stored(served: Running, person: str = "me") -> list[tuple[str, str]]:
     with served.people.companion(person) as companion:
-        sessions = companion.memory.recent_sessions(50)
-        rounds = [one for session in sessions for one in companion.memory.rounds(session.session_id)]
+        sessions = companion.memory.sessions.recent(50)
+        rounds = [one for session in sessions for one in companion.memory.messages.rounds(session.session_id)]
     return [(one.user.words, one.assistant.words) for one in rounds]
 
 
@@ -372,8 +372,8 @@ def test_thinking_and_second_replies_pass_through_and_are_not_stored(
     )
     assert [one.choices[0].delta.content for one in events[:2]] == ["<think>hm</think>Nice.", "Other."]
     with served.people.companion("me") as companion:
-        (session,) = companion.memory.recent_sessions(5)
-        (one,) = companion.memory.rounds(session.session_id)
+        (session,) = companion.memory.sessions.recent(5)
+        (one,) = companion.memory.messages.rounds(session.session_id)
     assert (one.assistant.words, one.assistant.finish) == ("Nice.", "length")
 
 
@@ -390,7 +390,7 @@ def test_the_profile_stays_the_same_whatever_language_is_spoken(
     served: Running, client: openai.OpenAI, model: ScriptedServer
 ) -> None:
     with served.people.companion("me") as companion:
-        companion.memory.write_image("user", "Ann lives in Oslo.", "hand")
+        companion.memory.personas.write("user", "Ann lives in Oslo.", "hand")
     for said in ("Hello, how are you?", "你好，你今天怎么样？"):
         client.chat.completions.create(model="m", messages=of(said))
     first, second = (chat["messages"][0] for chat in model.chats)
@@ -480,10 +480,10 @@ def test_a_chat_that_fell_silent_is_saved_and_gone_on_with_in_a_new_session(
             model.script(say("Grey."))
             client.chat.completions.create(model="m", messages=said)
         with served.people.companion("me") as companion:
-            first, second = reversed(companion.memory.recent_sessions(5))
+            first, second = reversed(companion.memory.sessions.recent(5))
             companion.keep_silent()
-            until(lambda: companion.memory.session(first.session_id).status == "archived")
-            assert companion.memory.session(second.session_id).status == "active"
+            until(lambda: companion.memory.sessions.find(first.session_id).status == "archived")
+            assert companion.memory.sessions.find(second.session_id).status == "active"
 
 
 def test_the_stand_in_ends_its_stream_once_and_after_the_round_is_stored(tmp_path: Path) -> None:

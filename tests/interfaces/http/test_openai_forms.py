@@ -40,9 +40,12 @@ def client(served: Running) -> Iterator[openai.OpenAI]:
 def stored(served: Running) -> list[list[tuple[str, str]]]:
     """Every round, session by session, the oldest first."""
     with served.people.companion("me") as companion:
-        sessions = reversed(companion.memory.recent_sessions(50))
+        sessions = reversed(companion.memory.sessions.recent(50))
         return [
-            [(one.user.words, one.assistant.words) for one in companion.memory.rounds(each.session_id)]
+            [
+                (one.user.words, one.assistant.words)
+                for one in companion.memory.messages.rounds(each.session_id)
+            ]
             for each in sessions
         ]
 

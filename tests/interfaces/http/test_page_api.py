@@ -229,7 +229,7 @@ def test_what_was_recalled_is_told_with_its_reason_and_not_once_it_is_erased(
 ) -> None:
     spoken = remember(served.people)
     with served.people.companion("me") as companion:
-        companion.memory.archive(spoken.user.session_id, "Ann moved.", {})
+        companion.memory.rounds.save(spoken.user.session_id, "Ann moved.", {})
     model.script(say("In Metz, with Momo."))
     told = next(line for line in lines(served, "Where does my cat Momo live?") if line["is"] == "recalled")
     assert spoken.user.text_id in [one["id"] for one in told["memories"]]
@@ -240,7 +240,7 @@ def test_what_was_recalled_is_told_with_its_reason_and_not_once_it_is_erased(
     again = served.ask("GET", "/page/recalled").json
     assert again["memories"] == told["memories"]
     with served.people.companion("me") as companion:
-        companion.memory.erase(companion.memory.scope_of_turn(spoken.user.text_id))
+        companion.memory.erasure.erase(companion.memory.erasure.turn(spoken.user.text_id))
     left = served.ask("GET", "/page/recalled").json
     assert "Momo" not in json.dumps(left["memories"])
 
@@ -474,7 +474,7 @@ def test_nothing_else_is_erased_than_what_was_shown(served: Server) -> None:
     wish = {"what": "words", "named": "Momo"}
     shown = served.ask("POST", "/page/forget/scope", wish).json
     with served.people.companion("me") as companion:
-        companion.memory.store_round(
+        companion.memory.rounds.store(
             spoken.user.session_id, "Momo is ill.", "Oh.", spoken.user.timestamp, "stop"
         )
     assert served.ask("POST", "/page/forget", {**wish, "mark": shown["mark"]}).status == 409

@@ -259,8 +259,8 @@ def test_where_no_service_comes_back_the_terminal_draws_from_its_sessions_what_t
     with house(tmp_path, server, clock, new_id, log) as home:
         home.talk.keep_silent()
         home.talk._keeping.wait()
-        assert [one.value for one in home.memory.facts()] == ["Lyon"]
-        (kept,) = home.memory.doors.sessions_of_door("service")
+        assert [one.value for one in home.memory.facts.all()] == ["Lyon"]
+        (kept,) = home.memory.sessions.of_door("service")
         assert kept.status == "archived"
 
 

@@ -50,8 +50,8 @@ class Client:
 
     def stored(self) -> list[list[tuple[str, str]]]:
         """What is stored, session by session."""
-        sessions = self.memory.doors.sessions_of_door("chat")
-        return [[_words(one) for one in self.memory.rounds(each.session_id)] for each in sessions]
+        sessions = self.memory.sessions.of_door("chat")
+        return [[_words(one) for one in self.memory.messages.rounds(each.session_id)] for each in sessions]
 
     def words(self) -> list[list[str]]:
         """What the person said of it."""
@@ -207,7 +207,7 @@ def test_what_was_erased_does_not_come_back_with_a_history_that_still_holds_it(
     client.say("one")
     secret = client.say("my secret is 4711").round
     client.say("three")
-    memory.erase(memory.scope_of_round(secret.user.text_id))
+    memory.erasure.erase(memory.erasure.round(secret.user.text_id))
     client.say("four")
     assert [text for text, _ in client.stored()[0]] == ["one", "three", "four"]
 
@@ -217,14 +217,14 @@ def test_a_last_round_that_was_erased_is_gone_on_after_and_may_be_asked_again(
 ) -> None:
     client.say("one")
     client.say("two")
-    memory.erase(memory.scope_of_round(memory.rounds(_only(memory), 1)[0].user.text_id))
+    memory.erasure.erase(memory.erasure.round(memory.messages.rounds(_only(memory), 1)[0].user.text_id))
     client.said.pop()
     client.send("Once more.")
     assert client.stored() == [[("one", "You say one"), ("two", "Once more.")]]
 
 
 def _only(memory: Memory) -> str:
-    (session,) = memory.doors.sessions_of_door("chat")
+    (session,) = memory.sessions.of_door("chat")
     return session.session_id
 
 
@@ -241,7 +241,7 @@ def test_a_failed_store_leaves_nothing(client: Client, memory: Memory) -> None:
         client.send("  ")
     with pytest.raises(ValueError, match="nobody asked"):
         client.history.store(KEY, [Said("system", "Be brief.")], "Hm.", "stop", "2026-03-01T09:00:00+00:00")
-    assert memory.doors.sessions_of_door("chat") == []
+    assert memory.sessions.of_door("chat") == []
 
 
 def test_two_conversations_of_one_person_share_no_session(memory: Memory, clock: SetClock) -> None:
@@ -249,13 +249,13 @@ def test_two_conversations_of_one_person_share_no_session(memory: Memory, clock:
     for text in ("one", "two"):
         first.say(text)
         second.say(text)
-    assert [each.door_key for each in memory.doors.sessions_of_door("chat")] == ["id:first", "id:second"]
+    assert [each.door_key for each in memory.sessions.of_door("chat")] == ["id:first", "id:second"]
     assert first.stored() == [[("one", "You say one"), ("two", "You say two")]] * 2
 
 
 def test_the_terminal_never_takes_a_session_of_a_door_for_its_own(client: Client, memory: Memory) -> None:
     client.say("one")
-    session, resumed = memory.resume_or_start()
+    session, resumed = memory.sessions.resume_or_start()
     assert (session.door, resumed) == ("", False)
 
 
@@ -360,8 +360,8 @@ def test_what_was_erased_does_not_come_back_without_the_context_that_it_came_wit
     client = Client(memory, clock, None, lambda said: in_context(said, turns, CONTEXTS[0]))
     for text in ("one", "my secret is 4711", "three"):
         client.say(text)
-    secret = memory.rounds(_only(memory))[1]
-    memory.erase(memory.scope_of_round(secret.user.text_id))
+    secret = memory.messages.rounds(_only(memory))[1]
+    memory.erasure.erase(memory.erasure.round(secret.user.text_id))
     client.say("four")
     assert "4711" not in str(client.stored())
     assert len(client.stored()) == 1
@@ -515,9 +515,9 @@ def test_what_is_compared_does_not_grow_with_what_is_stored(memory: Memory, cloc
     for text in FIFTEEN:
         client.say(text)
     asked = list[int]()
-    held_in = memory.doors.held_in
+    held_in = memory.clients.held_in
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory.doors, "held_in", lambda names: asked.append(len(names)) or held_in(names))
+        patch.setattr(memory.clients, "held_in", lambda names: asked.append(len(names)) or held_in(names))
         client.say("Thank you.", "Mm.")
         client.say("Go on.", "Mm.")
     assert max(asked) <= 8

@@ -50,7 +50,7 @@ def test_nothing_that_a_model_reads_of_a_session_looks_as_if_somebody_had_answer
     assert told == [("the user", "My sister Ann lives in Lyon."), ("the user", "She has two cats.")]
     assert {role for role, _ in opened.said()} == {"user"}
     with opened.people.companion("me") as companion:
-        assert companion.memory.context(companion.memory.recent_sessions(1)[0].session_id) == ()
+        assert companion.memory.messages.context(companion.memory.sessions.recent(1)[0].session_id) == ()
 
 
 def test_nothing_to_say_is_refused_and_nothing_is_stored(opened: OpenedService) -> None:
@@ -169,8 +169,8 @@ def test_a_relation_is_told_where_only_its_name_is_called(opened: OpenedService,
 
 def test_what_the_companion_said_is_told_as_its_words(opened: OpenedService, clock) -> None:
     with opened.people.companion("me") as companion:
-        session = companion.memory.start_session()
-        companion.memory.store_round(
+        session = companion.memory.sessions.start()
+        companion.memory.rounds.store(
             session.session_id,
             "Which cheese?",
             "You liked the Comté of Mr Petit.",
@@ -189,9 +189,9 @@ def test_a_memory_is_one_thing_that_was_said_and_a_reply_comes_with_what_it_answ
     opened.service.process("Kiwi is my parrot.", "me")
     opened.consolidate()
     with opened.people.companion("me") as companion:
-        session = companion.memory.start_session()
+        session = companion.memory.sessions.start()
         said = ("Where?", "Under the blue pot.")
-        companion.memory.store_round(session.session_id, *said, clock().isoformat(), "stop")
+        companion.memory.rounds.store(session.session_id, *said, clock().isoformat(), "stop")
     assert "Kiwi is my parrot." in contents(opened.service.process("What is Kiwi?", "me"))
     found = contents(opened.service.process("What lies under the blue pot?", "me"))
     assert "Where?\nAssistant: Under the blue pot." in found
@@ -406,7 +406,7 @@ def test_the_profile_says_what_became_of_what_it_tells(opened: OpenedService, mi
     opened.service.process("I live in Lyon.", "me")
     opened.consolidate()
     with opened.people.companion("me") as companion:
-        assert companion.memory.put_right(companion.memory.facts()[0].text_id, None)
+        assert companion.memory.facts.put_right(companion.memory.facts.all()[0].text_id, None)
     assert opened.service.profile("me").image.endswith(" [not true: The user lives in Lyon.]")
 
 

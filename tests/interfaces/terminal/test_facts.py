@@ -72,8 +72,8 @@ def opened(home: Path) -> Iterator[Memory]:
 
 
 def told(memory: Memory, words: str, reply: str, when: str) -> Round:
-    session_id = memory.resume_or_start()[0].session_id
-    return memory.store_round(session_id, words, reply, when, "stop", ended=when)
+    session_id = memory.sessions.resume_or_start()[0].session_id
+    return memory.rounds.store(session_id, words, reply, when, "stop", ended=when)
 
 
 def learned(memory: Memory, spoken: Round, *facts: NewFact, changes: Sequence[Change] = ()) -> None:
@@ -83,7 +83,7 @@ def learned(memory: Memory, spoken: Round, *facts: NewFact, changes: Sequence[Ch
     notes = tuple(
         replace(new_note(fact), topic="sport" if fact.slot == GYM else fact.attribute) for fact in facts
     )
-    assert memory.learn(Learned(window_of(spoken), notes, facts, relations, tuple(changes)))
+    assert memory.facts.learn(Learned(window_of(spoken), notes, facts, relations, tuple(changes)))
 
 
 def lived(home: Path, language: Language = "en", *, archived: bool = True) -> None:
@@ -109,7 +109,7 @@ def lived(home: Path, language: Language = "en", *, archived: bool = True) -> No
         )  # fmt: skip
         learned(memory, third, ina)
         if archived:
-            memory.archive(first.user.session_id, "Ann moved.", {})
+            memory.rounds.save(first.user.session_id, "Ann moved.", {})
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def asked(tmp_path: Path) -> Callable[..., str]:
 
 def number_of(home: Path, text_id: str) -> int:
     with opened(home) as memory:
-        (fact,) = memory.facts_with_ids([text_id])
+        (fact,) = memory.facts.with_ids([text_id])
         return fact.number
 
 
@@ -343,7 +343,7 @@ def test_what_never_was_is_taken_out_after_a_yes_and_can_be_brought_back(
     terminal.send("\x04")
     assert terminal.ended() == 0
     with opened(tmp_path) as memory:
-        assert text in [fact.restatement for fact in memory.facts(current=True)]
+        assert text in [fact.restatement for fact in memory.facts.all(current=True)]
 
 
 def test_what_was_over_before_anybody_told_of_it_began_on_no_day_that_anybody_said(
@@ -356,7 +356,7 @@ def test_what_was_over_before_anybody_told_of_it_began_on_no_day_that_anybody_sa
             "over", spoken, "Tom", slot=Slot("person", "partner"), restatement="It is over.", end="2024"
         )
         gone = Change("over", "ends", "2024")
-        assert memory.learn(Learned(window_of(spoken), (new_note(over),), (over,), changes=(gone,)))
+        assert memory.facts.learn(Learned(window_of(spoken), (new_note(over),), (over,), changes=(gone,)))
     shown = asked("/facts past", f"/facts {number_of(tmp_path, 'over')}")
     assert f"{number_of(tmp_path, 'over')} · – 2024 · It is over." in shown
     assert "stated · until 2024" in shown
@@ -372,7 +372,7 @@ def test_an_export_tells_how_sure_each_fact_is(
     with opened(tmp_path) as memory:
         spoken = told(memory, "I shall marry a pirate!", "Ha.", "2026-05-03T19:00:00+00:00")
         jest = new_fact("jest", spoken, "pirate", slot=Slot("person", "plan"), stance="joked")
-        assert memory.learn(Learned(window_of(spoken), (new_note(jest),), (jest,)))
+        assert memory.facts.learn(Learned(window_of(spoken), (new_note(jest),), (jest,)))
     assert run(tmp_path, "--export", str(tmp_path / "all.md"), LANGUAGE=language).code == 0
     lines = (tmp_path / "all.md").read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if jest.restatement in line and f"[{only} · " in line]
@@ -390,17 +390,17 @@ def test_an_image_is_shown_with_what_became_of_its_lines_and_stays_as_it_is(
     now = KNOWN[language][2]
     line = mark.split("。", maxsplit=1)[0] + "。" if language == "zh" else mark.split(" [", maxsplit=1)[0]
     with opened(tmp_path) as memory:
-        (fact,) = memory.facts_with_ids(["bergen"])
+        (fact,) = memory.facts.with_ids(["bergen"])
         draft = ImageDraft(line, (LineEvidence(line, fact.turns),))
-        memory.archive(fact.session_id, "Ann moved.", {"user": draft})
-        memory.put_right("bergen", None)
+        memory.rounds.save(fact.session_id, "Ann moved.", {"user": draft})
+        memory.facts.put_right("bergen", None)
     for command in ("/persona user", "/memory"):
         assert mark.format(now) in asked(command, LANGUAGE=language).splitlines(), command
     assert run(tmp_path, "--export", str(tmp_path / "all.md"), LANGUAGE=language).code == 0
     assert mark.format(now) in (tmp_path / "all.md").read_text(encoding="utf-8").splitlines()
     with opened(tmp_path) as memory:
-        assert memory.image("user") == line
-        assert len(memory.image_versions("user")) == 1
+        assert memory.personas.read("user") == line
+        assert len(memory.personas.history("user")) == 1
 
 
 def test_what_a_person_puts_right_wins_for_good_over_what_a_model_says_later(
@@ -412,15 +412,15 @@ def test_what_a_person_puts_right_wins_for_good_over_what_a_model_says_later(
     assert "- Ann lives in Bergen.\n+ Ann lives in Voss.\n" in shown
     assert "/facts" in shown
     with opened(tmp_path) as memory:
-        (right,) = [fact for fact in memory.facts(current=True) if fact.slot == HOME]
-        (before,) = memory.facts_with_ids(["bergen"])
+        (right,) = [fact for fact in memory.facts.all(current=True) if fact.slot == HOME]
+        (before,) = memory.facts.with_ids(["bergen"])
         assert (right.restatement, right.value, right.decided) == ("Ann lives in Voss.", "Voss", "hand")
         assert (right.turns, right.start, right.single) == (before.turns, "2026-05", True)
         assert (before.corrected, before.replaced_by) == (True, right.text_id)
         later = told(memory, "I live in Rome.", "Oh!", "2026-09-01T19:00:00+00:00")
         rome = new_fact("rome", later, "Rome", slot=HOME)
         learned(memory, later, rome, changes=[Change(right.text_id, "changes", "2026-09-01", "rome")])
-        assert [fact.value for fact in memory.facts(current=True) if fact.slot == HOME] == ["Voss"]
+        assert [fact.value for fact in memory.facts.all(current=True) if fact.slot == HOME] == ["Voss"]
 
 
 def test_what_is_past_is_not_put_right_as_if_it_were_so_now(
@@ -431,8 +431,8 @@ def test_what_is_past_is_not_put_right_as_if_it_were_so_now(
     shown = asked(f"/facts {number} Ann lives in Rome.", f"/facts {number} keep")
     assert shown.count(f"Fact {number} holds no more since 2026-05-0") == 2
     with opened(tmp_path) as memory:
-        assert not any(fact.kept for fact in memory.facts())
-        assert [fact.value for fact in memory.facts(current=True) if fact.slot == HOME] == ["Bergen"]
+        assert not any(fact.kept for fact in memory.facts.all())
+        assert [fact.value for fact in memory.facts.all(current=True) if fact.slot == HOME] == ["Bergen"]
 
 
 def test_a_fact_is_kept_until_that_is_said_again(asked: Callable[..., str], tmp_path: Path) -> None:
@@ -443,7 +443,7 @@ def test_a_fact_is_kept_until_that_is_said_again(asked: Callable[..., str], tmp_
     assert " · [kept] Ann climbs at Klatreverket." in shown
     assert "need not be kept any more" in shown
     with opened(tmp_path) as memory:
-        assert not any(fact.kept for fact in memory.facts())
+        assert not any(fact.kept for fact in memory.facts.all())
 
 
 @pytest.mark.parametrize(
@@ -457,14 +457,14 @@ def test_undo_right_after_a_decision_about_a_fact_takes_it_back(
 
     def known() -> list[object]:
         with opened(tmp_path) as memory:
-            return [(fact, memory.history(fact.text_id)) for fact in memory.facts()]
+            return [(fact, memory.facts.history(fact.text_id)) for fact in memory.facts.all()]
 
     before = known()
     for wish in ("wrong", "keep", "Voss"):
         asked(f"/facts {number} {wish}", LANGUAGE=language)
         assert known() != before
         with opened(tmp_path) as memory:
-            assert memory.undo_decision("bergen")
+            assert memory.facts.undo_decision("bergen")
         shown = asked(f"/facts {number} {wish}", "/undo", LANGUAGE=language)
         assert told in shown
         assert f"{number} ·" in shown.partition(told)[2]
@@ -480,9 +480,9 @@ def test_decisions_are_taken_back_one_after_another_the_last_first(
     assert shown.count("As it was before you decided") == 2
     assert shown.count("There is nothing to take back.") == 1
     with opened(tmp_path) as memory:
-        (fact,) = memory.facts_with_ids(["bergen"])
+        (fact,) = memory.facts.with_ids(["bergen"])
         assert (fact.current, fact.kept, fact.decided) == (True, False, "model")
-        assert not [one for one in memory.facts() if one.value == "Voss"]
+        assert not [one for one in memory.facts.all() if one.value == "Voss"]
 
 
 def test_what_was_said_since_is_taken_back_before_a_decision(
@@ -494,7 +494,7 @@ def test_what_was_said_since_is_taken_back_before_a_decision(
     assert "Took back 1 round." in shown
     assert "As it was before" not in shown
     with opened(tmp_path) as memory:
-        assert [fact.kept for fact in memory.facts_with_ids(["bergen"])] == [True]
+        assert [fact.kept for fact in memory.facts.with_ids(["bergen"])] == [True]
 
 
 # -- saving
@@ -558,8 +558,8 @@ def test_what_facts_say_is_shown_inert(chat: Chat, tmp_path: Path) -> None:
         notes = tuple(replace(new_note(fact), topic=fact.value) for fact in hostile)
         window = Window(spoken.assistant.text_id, spoken.user.session_id, (spoken.user.text_id,))
         relations = tuple(NewRelation(fact.value, fact.value, fact.value, fact.text_id) for fact in hostile)
-        assert memory.learn(Learned(window, notes, tuple(hostile), relations))
-        numbers = [fact.number for fact in memory.facts()]
+        assert memory.facts.learn(Learned(window, notes, tuple(hostile), relations))
+        numbers = [fact.number for fact in memory.facts.all()]
     terminal = chat(rows=40, columns=100)
     terminal.prompt()
     lists = [("/facts", "more: /facts all"), ("/facts all", "Others"), (f"/facts {CANARY}", CANARY)]
@@ -603,7 +603,7 @@ def test_forgetting_names_and_counts_what_was_drawn(asked: Callable[..., str], t
     assert "Erased: 1 turn, 1 summary, 0 chapters, 1 note, 1 fact, 0 image versions." in shown
     assert "0 found" in shown
     with opened(tmp_path) as memory:
-        assert memory.facts_with_ids(["ina"]) == []
+        assert memory.facts.with_ids(["ina"]) == []
 
 
 def test_an_export_holds_notes_and_facts_with_what_they_rest_on(

@@ -107,7 +107,7 @@ def test_why_tells_of_a_turn_and_of_a_summary_that_the_day_of_a_plan_is_past(
             start="2025-06-03",
         )  # fmt: skip
         learned(memory, spoken, plan)
-        memory.archive(spoken.user.session_id, said, {})
+        memory.rounds.save(spoken.user.session_id, said, {})
     terminal = chat(rows=60, columns=120, LANGUAGE=language, **connected)
     terminal.prompt()
     server.script("I see.")

@@ -33,7 +33,7 @@ def held() -> Iterator[HeldTexts]:
     texts = HeldTexts(
         _Embedder(),
         str.split,
-        lambda one, store: store.turns_with_ids([one])[0].words,
+        lambda one, of: of.messages.with_ids([one])[0].words,
         logging.Logger("held"),
     )
     words = ["sea boat", "coast walk", "tax form", "mute"]
@@ -42,7 +42,7 @@ def held() -> Iterator[HeldTexts]:
     ]
     texts.add("notes", SourceTexts(told), lambda: False)
     yield texts
-    texts.store.close()
+    texts.of.database.close()
 
 
 def found(held: HeldTexts, vector: Sequence[float], limit: int = 9) -> list[tuple[str, float]]:

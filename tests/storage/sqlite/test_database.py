@@ -1,4 +1,4 @@
-"""SQLite: durable settings, all-or-nothing writes, steps of the schema, what is not understood is not touched."""
+"""SQLite: durable settings, all-or-nothing writes, what is not understood is not touched."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import sys
 import pytest
 
 from domain import errors
-from storage.sqlite import migrations
+from storage.sqlite import schema
 from storage.sqlite.database import Database
 
 
 def setting(database: Database, name: str) -> object:
-    return database.read(f"PRAGMA {name}")[0][0]
+    return database.run(f"PRAGMA {name}")[0][0]
 
 
 def test_a_commit_survives_a_power_cut_by_the_settings_that_were_measured(database):
@@ -31,7 +31,7 @@ def test_a_commit_survives_a_power_cut_by_the_settings_that_were_measured(databa
 
 def test_the_tables_have_the_columns_that_were_asked_for(database):
     columns = {
-        table: {row["name"] for row in database.read(f"PRAGMA table_info({table})")}
+        table: {row["name"] for row in database.run(f"PRAGMA table_info({table})")}
         for table in ("session", "summary", "conversation")
     }
     assert {"session_id", "start_timestamp", "end_timestamp", "status", "current_conv_count"} <= columns[
@@ -42,19 +42,19 @@ def test_the_tables_have_the_columns_that_were_asked_for(database):
 
 
 def test_a_write_that_fails_is_taken_back_whole(database):
-    with pytest.raises(ZeroDivisionError), database.write() as sql:
-        sql("INSERT INTO meta VALUES ('a', 'b')")
+    with pytest.raises(ZeroDivisionError), database.write() as tx:
+        tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
         raise ZeroDivisionError
-    assert database.read("SELECT * FROM meta") == []
+    assert database.run("SELECT * FROM meta") == []
 
 
 def test_a_write_inside_a_write_joins_it(database):
     with pytest.raises(ZeroDivisionError), database.write() as outer:
-        outer("INSERT INTO meta VALUES ('a', 'b')")
+        outer.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
         with database.write() as inner:
-            inner("INSERT INTO meta VALUES ('c', 'd')")
+            inner.do("INSERT INTO meta (key, value) VALUES ('c', 'd')")
         raise ZeroDivisionError
-    assert database.read("SELECT * FROM meta") == []
+    assert database.run("SELECT * FROM meta") == []
 
 
 def test_only_the_owner_may_read_the_file_whatever_the_umask(tmp_path, log):
@@ -70,7 +70,7 @@ def test_a_newer_schema_is_refused_and_not_touched(tmp_path, log):
     path = tmp_path / "m.db"
     Database(path, log).close()
     with sqlite3.connect(path) as raw:
-        raw.execute(f"PRAGMA user_version={len(migrations.STEPS) + 1}")
+        raw.execute(f"PRAGMA user_version={schema.VERSION + 1}")
     raw.close()
     before = hashlib.sha256(path.read_bytes()).digest()
     with pytest.raises(errors.NewerSchema):
@@ -91,30 +91,6 @@ def test_a_database_of_another_program_is_refused_and_not_touched(tmp_path, log)
     assert path.read_bytes() == before
 
 
-def test_a_step_is_all_or_nothing_and_a_copy_lies_beside(tmp_path, log, monkeypatch):
-    path = tmp_path / "m.db"
-    first = Database(path, log)
-    with first.write() as sql:
-        sql("INSERT INTO meta VALUES ('kept', 'word')")
-    first.close()
-    broken = "CREATE TABLE later (x);\nINSERT INTO nowhere VALUES (1);\n"
-    released = migrations.STEPS
-    monkeypatch.setattr(migrations, "STEPS", (*released, broken))
-    with pytest.raises(errors.StorageError):
-        Database(path, log)
-    monkeypatch.setattr(migrations, "STEPS", (*released, "CREATE TABLE later (x);\n"))
-    second = Database(path, log)
-    assert second.read("SELECT value FROM meta WHERE key = 'kept'")[0][0] == "word"
-    assert second.read("SELECT count(*) FROM later")[0][0] == 0
-    assert setting(second, "user_version") == len(released) + 1
-    second.close()
-    copy = tmp_path / f"m.before-{len(released) + 1}.db"
-    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    with sqlite3.connect(copy) as raw:
-        assert raw.execute("SELECT value FROM meta WHERE key = 'kept'").fetchone()[0] == "word"
-    raw.close()
-
-
 def test_database_traffic_can_be_read_in_the_log(tmp_path):
     lines: list[str] = []
     log = logging.Logger("watched", logging.DEBUG)
@@ -122,9 +98,9 @@ def test_database_traffic_can_be_read_in_the_log(tmp_path):
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
     log.addHandler(handler)
     watched = Database(tmp_path / "m.db", log)
-    with watched.write() as sql:
-        sql("INSERT INTO meta VALUES (?, ?)", ("colour", "sea green"))
-    watched.read("SELECT value FROM meta WHERE key = ?", ("colour",))
+    with watched.write() as tx:
+        tx.do("INSERT INTO meta (key, value) VALUES (?, ?)", "colour", "sea green")
+    watched.run("SELECT value FROM meta WHERE key = ?", "colour")
     watched.close()
     written = "\n".join(lines)
     assert "INSERT INTO meta" in written
@@ -155,8 +131,8 @@ def test_another_program_that_looks_into_the_database_sees_all_and_takes_nothing
     looks = f"import sqlite3; print(*sqlite3.connect({str(path)!r}).execute({kept!r}).fetchone())"
     database, seen = Database(path, log), []
     for number in range(3):
-        with database.write() as sql:
-            sql("INSERT INTO meta VALUES (?, 'kept')", (f"key-{number}",))
+        with database.write() as tx:
+            tx.do("INSERT INTO meta (key, value) VALUES (?, 'kept')", f"key-{number}")
         path.read_bytes()  # whatever is opened and closed here costs SQLite its locks
         looked = subprocess.run([sys.executable, "-c", looks], check=True, capture_output=True, text=True)
         seen.append(looked.stdout.strip())

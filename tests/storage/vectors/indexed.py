@@ -12,13 +12,14 @@ import numpy as np
 
 from domain import errors
 from domain.vectors import Hit
-from recall.words import tokens
-from storage.sqlite.store import SqliteStore
+from storage.sqlite.database import instant
 from storage.vectors.indexing import Indexing
 from storage.vectors.table import Vectors
+from tests.contract.stores import sqlite
 
 DELAYS = (0.02,)
 PATIENCE = 120.0
+_WHEN = "2026-01-01T09:00:00+00:00"
 
 
 class Oracle:
@@ -57,10 +58,12 @@ class IndexedStore:
         self.folder = folder
         self.oracle = oracle or Oracle()
         self.log = logging.Logger("test", logging.INFO)
-        self.store = SqliteStore(folder / "memory.db", tokens, self.log)
-        self.database = self.store._database
+        opened = sqlite(folder)
+        self.database, self.embeddings, self.messages = opened.database, opened.embeddings, opened.messages
         self.vectors = Vectors(folder / "vectors", self.log)
-        self.indexing = Indexing(self.store, self.vectors, self.oracle, self.key_of, self.log, delays=DELAYS)
+        self.indexing = Indexing(
+            self.embeddings, self.vectors, self.oracle, self.key_of, self.log, delays=DELAYS
+        )
 
     def started(self) -> IndexedStore:
         self.indexing.start()
@@ -71,52 +74,53 @@ class IndexedStore:
 
     def key_of(self, text_id: str) -> str | None:
         for query in ("SELECT text FROM conversation", "SELECT summary FROM summary"):
-            if rows := self.database.read(f"{query} WHERE text_id = ?", (text_id,)):
+            if rows := self.database.run(f"{query} WHERE text_id = ?", text_id):
                 return str(rows[0][0])
         return None
 
     def add_session(self, session_id: str) -> None:
-        with self.database.write() as sql:
-            columns = "session_id, start_timestamp, status"
-            sql(
-                f"INSERT INTO session ({columns}) VALUES (?, '2026-01-01T09:00:00+00:00', 'archived')",
-                (session_id,),
-            )
+        with self.database.write() as tx:
+            number = tx.next("session")
+            tx.do(
+                "INSERT INTO session (number, session_id, start_timestamp, status, stored_at, position, instant)"
+                " VALUES (?, ?, ?, 'archived', ?, ?, ?)",
+                number, session_id, _WHEN, _WHEN, number, instant(_WHEN),
+            )  # fmt: skip
 
     def add_turns(self, session_id: str, texts: Sequence[str], first: int = 0) -> list[str]:
         """Rounds of a session, each of two turns, their texts as given."""
         ids = []
-        with self.database.write() as sql:
+        with self.database.write() as tx:
             for number, text in enumerate(texts, start=first):
                 text_id = f"{session_id}-{number}"
                 role = "assistant" if number % 2 else "user"
-                sql(
-                    "INSERT INTO conversation (text_id, session_id, timestamp, role, text, round, position)"
-                    " VALUES (?, ?, '2026-01-01T09:00:00+00:00', ?, ?, ?, ?)",
-                    (text_id, session_id, role, text, number // 2 + 1, number),
-                )
-                self.store._enqueue(text_id, "conversation")
+                tx.do(
+                    "INSERT INTO conversation (seq, text_id, session_id, timestamp, instant, role, text, round,"
+                    " position, stored_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    tx.next("conversation"), text_id, session_id, _WHEN, instant(_WHEN), role, text,
+                    number // 2 + 1, number, _WHEN,
+                )  # fmt: skip
+                self.embeddings.enqueue(tx, [(text_id, "conversation")])
                 ids.append(text_id)
         self.indexing.wake()
         return ids
 
     def add_summary(self, session_id: str, text: str) -> str:
         text_id = f"summary-{session_id}"
-        with self.database.write() as sql:
-            sql(
-                "INSERT INTO summary (text_id, session_id, timestamp, summary, upto_round)"
-                " VALUES (?, ?, '2026-01-01T09:00:00+00:00', ?, 1)",
-                (text_id, session_id, text),
-            )
-            self.store._enqueue(text_id, "summary")
+        with self.database.write() as tx:
+            tx.do(
+                "INSERT INTO summary (seq, text_id, session_id, timestamp, summary, upto_round, stored_at)"
+                " VALUES (?, ?, ?, ?, ?, 1, ?)",
+                tx.next("summary"), text_id, session_id, _WHEN, text, _WHEN,
+            )  # fmt: skip
+            self.embeddings.enqueue(tx, [(text_id, "summary")])
         self.indexing.wake()
         return text_id
 
     def remove_turns(self, text_ids: Sequence[str]) -> None:
-        with self.database.write() as sql:
-            for text_id in text_ids:
-                sql("DELETE FROM conversation WHERE text_id = ?", (text_id,))
-            self.store.forget_vectors(text_ids)
+        with self.database.write() as tx:
+            tx.many("DELETE FROM conversation WHERE text_id = ?", [(text_id,) for text_id in text_ids])
+            self.embeddings.remove(text_ids)
         self.indexing.drop(text_ids)
 
     def search(self, text: str, limit: int = 10, exclude_session: str | None = None) -> list[Hit]:

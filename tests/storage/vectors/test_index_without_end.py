@@ -63,14 +63,14 @@ def test_what_can_never_succeed_is_tried_once_and_again_when_it_is_asked_for(hop
 
 
 def test_in_such_a_folder_every_text_still_gets_its_vector(hopeless: IndexedStore) -> None:
-    until(lambda: not hopeless.store.waiting(1))
-    assert hopeless.store.embedding_counts("oracle-1").vectors == len(TEXTS)
+    until(lambda: not hopeless.embeddings.waiting(1))
+    assert hopeless.embeddings.counts("oracle-1").vectors == len(TEXTS)
 
 
 def test_work_that_comes_no_further_is_told_after_the_limit_and_ends_the_waiting(tmp_path: Path) -> None:
     store = IndexedStore(tmp_path)
     store.indexing = Indexing(
-        store.store, store.vectors, store.oracle, store.key_of, store.log, most_without_progress=0.2
+        store.embeddings, store.vectors, store.oracle, store.key_of, store.log, most_without_progress=0.2
     )
     held = threading.Event()
     store.oracle.before_answer = lambda: held.wait(PATIENCE) and None
@@ -94,7 +94,7 @@ def test_work_that_comes_no_further_is_told_after_the_limit_and_ends_the_waiting
 def test_an_index_at_rest_is_never_in_trouble_however_long_it_rests(tmp_path: Path) -> None:
     store = IndexedStore(tmp_path)
     store.indexing = Indexing(
-        store.store, store.vectors, store.oracle, store.key_of, store.log, most_without_progress=0.0
+        store.embeddings, store.vectors, store.oracle, store.key_of, store.log, most_without_progress=0.0
     )
     store.add_session("s1")
     store.started()
@@ -118,6 +118,6 @@ def test_reindex_and_status_tell_the_reason_and_the_program_ends(tmp_path: Path,
 def test_an_erasure_in_such_a_folder_ends_and_is_proven(tmp_path: Path, clock, new_id, log) -> None:
     with house(tmp_path / "two\nlines", None, clock, new_id, log) as first:
         list(first.talk.turn("My word is Quintessenz.", Stop()))
-        scope = first.memory.scope_of_words("Quintessenz")
-        assert first.memory.erase(scope).traces == ()
+        scope = first.memory.erasure.words("Quintessenz")
+        assert first.memory.erasure.erase(scope).traces == ()
         assert first.rows("conversation") == []

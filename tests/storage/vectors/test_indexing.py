@@ -87,10 +87,10 @@ def test_it_can_be_waited_for_until_it_is_ready(folder: Path) -> None:
 
 def test_a_turn_and_its_place_in_the_queue_are_one_commit(store: IndexedStore) -> None:
     with pytest.raises(RuntimeError):
-        with store.store.in_one_commit():
-            store.store._enqueue("t1", "conversation")
+        with store.database.write() as tx:
+            store.embeddings.enqueue(tx, [("t1", "conversation")])
             raise RuntimeError
-    assert store.store.waiting() == []
+    assert store.embeddings.waiting() == []
 
 
 def test_both_rows_of_a_round_enter_the_index_in_one_commit(store: IndexedStore) -> None:
@@ -136,8 +136,8 @@ def test_what_was_not_embedded_before_the_end_is_embedded_after_the_next_start(f
 def test_a_text_that_never_reached_the_queue_is_found_at_the_start(store: IndexedStore, folder: Path) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
-    with store.database.write() as sql:
-        sql("DELETE FROM embedding WHERE text_id = 's1-3'")
+    with store.database.write() as tx:
+        tx.do("DELETE FROM embedding WHERE text_id = 's1-3'")
     store.close()
     again = IndexedStore(folder).started()
     assert again.settle()
@@ -148,9 +148,9 @@ def test_a_text_that_never_reached_the_queue_is_found_at_the_start(store: Indexe
 def test_a_changed_text_gets_a_new_vector_in_place_of_the_old(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
-    with store.database.write() as sql:
-        sql("UPDATE conversation SET text = 'a white horse' WHERE text_id = 's1-0'")
-        store.store._enqueue("s1-0", "conversation")
+    with store.database.write() as tx:
+        tx.do("UPDATE conversation SET text = 'a white horse' WHERE text_id = 's1-0'")
+        store.embeddings.enqueue(tx, [("s1-0", "conversation")])
     store.indexing.wake()
     assert store.settle()
     assert store.search("a white horse", 1)[0].text_id == "s1-0"
@@ -163,9 +163,9 @@ def test_an_answer_for_a_text_that_changed_meanwhile_is_thrown_away(store: Index
     def change() -> None:
         if not changed.is_set():
             changed.set()
-            with store.database.write() as sql:
-                sql("UPDATE conversation SET text = 'a white horse' WHERE text_id = 's1-0'")
-                store.store._enqueue("s1-0", "conversation")
+            with store.database.write() as tx:
+                tx.do("UPDATE conversation SET text = 'a white horse' WHERE text_id = 's1-0'")
+                store.embeddings.enqueue(tx, [("s1-0", "conversation")])
 
     store.oracle.before_answer = change
     store.add_turns("s1", TEXTS[:2])
@@ -179,7 +179,7 @@ def test_a_text_erased_while_the_model_works_never_comes_back(store: IndexedStor
     store.add_turns("s1", TEXTS)
     assert store.settle()
     assert "s1-0" not in ids(store)
-    assert store.store._vector_bytes(["s1-0"]) == []
+    assert store.embeddings.bytes_of(["s1-0"]) == []
 
 
 def test_an_erased_text_leaves_the_index(store: IndexedStore) -> None:
@@ -194,9 +194,9 @@ def test_a_text_erased_just_before_a_crash_leaves_the_index_later(store: Indexed
     store.add_turns("s1", TEXTS)
     assert store.settle()
     assert store.indexing.close(PATIENCE)
-    with store.database.write() as sql:
-        sql("DELETE FROM conversation WHERE text_id = 's1-2'")
-        store.store.forget_vectors(["s1-2"])
+    with store.database.write() as tx:
+        tx.do("DELETE FROM conversation WHERE text_id = 's1-2'")
+        store.embeddings.remove(["s1-2"])
     store.close()
     again = IndexedStore(folder).started()
     assert again.settle()
@@ -207,7 +207,7 @@ def test_a_text_erased_just_before_a_crash_leaves_the_index_later(store: Indexed
 def test_scrubbing_leaves_no_byte_of_an_erased_vector(store: IndexedStore) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
-    needles = store.store._vector_bytes(["s1-2"])
+    needles = store.embeddings.bytes_of(["s1-2"])
     assert any(needles[0] in content for content in contents(store))
     store.remove_turns(["s1-2"])
     assert store.indexing.scrub(PATIENCE)
@@ -231,9 +231,9 @@ def test_the_next_two_turns_depend_on_an_erased_one(store: IndexedStore) -> None
     store.add_turns("s1", TEXTS)
     store.add_session("s2")
     store.add_turns("s2", TEXTS)
-    assert store.store._dependents(["s1-1"]) == ["s1-2", "s1-3"]
-    assert store.store._dependents(["s1-1", "s1-2"]) == ["s1-3", "s1-4"]
-    assert store.store._dependents(["s1-5"]) == []
+    assert store.messages.dependents(["s1-1"]) == ["s1-2", "s1-3"]
+    assert store.messages.dependents(["s1-1", "s1-2"]) == ["s1-3", "s1-4"]
+    assert store.messages.dependents(["s1-5"]) == []
 
 
 def test_one_text_that_is_refused_is_set_aside_and_the_others_go_on(store: IndexedStore) -> None:
@@ -266,7 +266,7 @@ def test_a_server_that_is_down_is_tried_again_quietly(store: IndexedStore) -> No
     assert not store.indexing.settle(0.1)
     assert store.indexing.degraded == ("embeddings",)
     store.oracle.down = False
-    until(lambda: store.store.waiting() == [])
+    until(lambda: store.embeddings.waiting() == [])
     assert store.settle()
     assert store.indexing.degraded == ()
     assert store.indexing.status().set_aside == ()
@@ -281,7 +281,7 @@ def test_an_embedder_that_breaks_does_not_end_the_worker(store: IndexedStore) ->
 
     store.oracle.before_answer = breaks
     store.add_turns("s1", TEXTS)
-    until(lambda: not store.store.waiting())
+    until(lambda: not store.embeddings.waiting())
     assert store.settle()
 
 
@@ -294,7 +294,7 @@ def test_a_server_that_gives_too_few_vectors_is_not_believed(folder: Path) -> No
     store.add_session("s1")
     store.add_turns("s1", TEXTS)
     until(lambda: "embeddings" in store.indexing.degraded)
-    assert store.store.embedding_counts(store.oracle.model).vectors == 0
+    assert store.embeddings.counts(store.oracle.model).vectors == 0
     store.close()
 
 
@@ -396,7 +396,7 @@ def test_a_model_that_keeps_its_name_and_changes_its_dimension_is_noticed(
     store.close()
     other = IndexedStore(folder, Oracle("oracle-1", dimension=48)).started()
     other.add_turns("s1", ["one more"], first=len(TEXTS))
-    until(lambda: other.store.dimension("oracle-1") == 48)
+    until(lambda: other.embeddings.dimension("oracle-1") == 48)
     assert other.settle()
     assert other.vectors.count() == len(TEXTS) + 1
     assert other.search("a ship")
@@ -415,7 +415,7 @@ def test_a_single_vector_of_another_dimension_changes_nothing(store: IndexedStor
 
     store.oracle.before_answer = stumble
     store.add_turns("s1", ["one more"], first=len(TEXTS))
-    until(lambda: not store.store.waiting())
+    until(lambda: not store.embeddings.waiting())
     assert store.settle()
     assert store.vectors.count() == len(TEXTS) + 1
     assert calls == 2

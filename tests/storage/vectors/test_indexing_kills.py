@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from tests.storage.vectors.indexed import IndexedStore
 store = IndexedStore(Path(sys.argv[1])).started()
-first = int(store.database.read("SELECT coalesce(max(seq), 0) FROM conversation")[0][0])
+first = int(store.database.run("SELECT coalesce(max(seq), 0) FROM conversation")[0][0])
 if not first:
     store.add_session("s1")
 for number in range(first, first + 4000, 2):
@@ -42,7 +42,7 @@ def live_and_die(folder: Path, seconds: float) -> None:
 
 def violations(store: IndexedStore) -> list[str]:
     """What is not as it should be after everything has settled."""
-    turns = {row[0] for row in store.database.read("SELECT text_id FROM conversation")}
+    turns = {row[0] for row in store.database.run("SELECT text_id FROM conversation")}
     indexed = [text_id.decode() for text_id in store.vectors.ids().tolist()]
     found = [] if sorted(turns) == sorted(indexed) else [f"ids differ: {len(turns)} {len(indexed)}"]
     table = store.vectors._table.search().select(["text_id", "vector"]).limit(None).to_arrow()

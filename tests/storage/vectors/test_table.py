@@ -72,7 +72,7 @@ def found(vectors: Vectors, query: np.ndarray, limit: int = 10) -> list[str]:
 
 def test_importing_the_memory_imports_nothing_heavy() -> None:
     heavy = "{'lancedb', 'pyarrow', 'numpy'}"
-    script = f"import sys, memory, storage.sqlite.store; sys.exit(bool({heavy} & set(sys.modules)))"
+    script = f"import sys, memory, storage.repositories; sys.exit(bool({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", script], cwd=HOUSE, check=False).returncode == 0
 
 

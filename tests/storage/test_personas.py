@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
 
@@ -15,60 +13,61 @@ import pytest
 
 from domain import errors
 from domain.records import ErasureScope, Image, ImageVersion
-from recall.words import tokens
-from storage.images import Images
-from storage.sqlite.store import SqliteStore
+from storage.personas import Personas, with_pins
+from tests.contract.stores import Store, sqlite
 
-NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+NOON = "2026-05-04T12:00:00+00:00"
 
 
 @pytest.fixture
-def store(tmp_path: Path, log: logging.Logger) -> Iterator[SqliteStore]:
-    opened = SqliteStore(tmp_path / "memory.db", tokens, log)
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = sqlite(tmp_path).at(NOON)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def persona(tmp_path: Path, store: SqliteStore, log: logging.Logger) -> Images:
-    return Images(tmp_path / "persona", store, lambda: NOON, log)
+def persona(store: Store) -> Personas:
+    return store.personas
 
 
-def commit(store: SqliteStore, text: str) -> None:
+def commit(store: Store, text: str) -> None:
     """A version that is committed, its file not yet laid."""
-    store.add_version("user", text, "model", NOON.isoformat())
+    with store.database.write() as tx:
+        store.versions.add(tx, "user", text, "model", NOON)
+        tx.commit.follows.clear()
 
 
-def erase(store: SqliteStore, *versions: ImageVersion) -> None:
+def erase(store: Store, *versions: ImageVersion) -> None:
     left = tuple(version.text.replace("has a secret", "").strip() for version in versions)
-    store.take_out(ErasureScope(versions=versions, left=left))
+    store.erasure.commit(ErasureScope(versions=versions, left=left))
 
 
-def texts(persona: Images) -> list[tuple[str, str]]:
-    return [(version.text, version.origin) for version in persona.versions("user")]
+def texts(persona: Personas) -> list[tuple[str, str]]:
+    return [(version.text, version.origin) for version in persona.history("user")]
 
 
-def test_there_is_no_image_and_no_file_at_first(persona: Images) -> None:
+def test_there_is_no_image_and_no_file_at_first(persona: Personas) -> None:
     assert persona.read("self") == ""
     assert persona.read("user") == ""
     assert not persona.path("self").exists()
-    assert persona.versions("self") == []
+    assert persona.history("self") == []
 
 
-def test_an_image_is_read_back_and_both_are_apart(persona: Images) -> None:
+def test_an_image_is_read_back_and_both_are_apart(persona: Personas) -> None:
     persona.write("self", "I am 老友。", "model", "s1")
     persona.write("user", "Ann likes tea.", "setup")
     assert persona.read("self") == "I am 老友。"
     assert persona.path("user").read_text() == "Ann likes tea.\n"
-    (version,) = persona.versions("self")
+    (version,) = persona.history("self")
     assert (version.origin, version.session_id) == ("model", "s1")
     assert version.timestamp == "2026-05-04T12:00:00+00:00"
 
 
-def test_every_version_is_kept_and_can_be_restored(persona: Images) -> None:
+def test_every_version_is_kept_and_can_be_restored(persona: Personas) -> None:
     for text in ("one", "two", "three"):
         persona.write("user", text, "model")
-    first = persona.versions("user")[0]
+    first = persona.history("user")[0]
     assert persona.restore(first.version)
     assert persona.read("user") == "one"
     assert persona.path("user").read_text() == "one\n"
@@ -76,7 +75,7 @@ def test_every_version_is_kept_and_can_be_restored(persona: Images) -> None:
     assert persona.restore(999) is None
 
 
-def test_a_hand_edit_wins_and_becomes_a_version(persona: Images) -> None:
+def test_a_hand_edit_wins_and_becomes_a_version(persona: Personas) -> None:
     persona.write("user", "Ann likes tea.", "model")
     persona.path("user").write_text("Ann likes coffee.\n")
     assert persona.read("user") == "Ann likes coffee."
@@ -84,27 +83,27 @@ def test_a_hand_edit_wins_and_becomes_a_version(persona: Images) -> None:
     assert texts(persona) == [("Ann likes tea.", "model"), ("Ann likes coffee.", "hand")]
 
 
-def test_a_hand_edit_made_before_a_rewrite_is_kept_as_a_version(persona: Images) -> None:
+def test_a_hand_edit_made_before_a_rewrite_is_kept_as_a_version(persona: Personas) -> None:
     persona.write("user", "tea", "model")
     persona.path("user").write_text("coffee")
     persona.write("user", "tea and coffee", "model")
     assert texts(persona) == [("tea", "model"), ("coffee", "hand"), ("tea and coffee", "model")]
 
 
-def test_a_hand_edit_made_between_commit_and_file_wins(persona: Images, store: SqliteStore) -> None:
+def test_a_hand_edit_made_between_commit_and_file_wins(persona: Personas, store: Store) -> None:
     persona.write("user", "tea", "model")
     persona.path("user").write_text("coffee")
     commit(store, "green tea")
-    persona.publish()
+    persona.settle_all()
     assert persona.read("user") == "coffee"
     assert texts(persona)[-1] == ("coffee", "hand")
 
 
-def test_a_file_written_by_hand_before_any_version_is_the_first(persona: Images) -> None:
+def test_a_file_written_by_hand_before_any_version_is_the_first(persona: Personas) -> None:
     persona.path("self").parent.mkdir()
     persona.path("self").write_text("I am Lao.")
     assert persona.read("self") == "I am Lao."
-    assert persona.versions("self")[0].origin == "hand"
+    assert persona.history("self")[0].origin == "hand"
 
 
 @pytest.mark.parametrize(
@@ -119,31 +118,31 @@ def test_a_file_written_by_hand_before_any_version_is_the_first(persona: Images)
     ],
     ids=["crlf", "bom", "no-end-of-line", "more-ends", "utf-16", "cr"],
 )
-def test_another_form_of_the_same_words_is_no_edit(persona: Images, content: bytes) -> None:
+def test_another_form_of_the_same_words_is_no_edit(persona: Personas, content: bytes) -> None:
     persona.write("user", "Ann likes tea.\nShe lives in Lyon.", "model")
     persona.path("user").write_bytes(content)
     assert persona.read("user") == "Ann likes tea.\nShe lives in Lyon."
-    assert len(persona.versions("user")) == 1
+    assert len(persona.history("user")) == 1
     assert persona.path("user").read_bytes() == content
 
 
 @pytest.mark.parametrize("start", [b"\xef\xbb\xbf", b""], ids=["bom", "plain"])
-def test_an_edit_in_crlf_becomes_plain_text(persona: Images, start: bytes) -> None:
+def test_an_edit_in_crlf_becomes_plain_text(persona: Personas, start: bytes) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").write_bytes(start + "安\r\nlikes tea\r\n".encode())
     assert persona.read("user") == "安\nlikes tea"
 
 
-def test_an_edit_in_bad_utf8_wins_and_its_bytes_are_kept_aside(persona: Images) -> None:
+def test_an_edit_in_bad_utf8_wins_and_its_bytes_are_kept_aside(persona: Personas) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").write_bytes(b"caf\xe9 with Ann\n")
     assert persona.read("user") == "caf\ufffd with Ann"
     assert persona.read("user") == "caf\ufffd with Ann"
     assert [aside.read_bytes() for aside in persona.asides()] == [b"caf\xe9 with Ann\n"]
-    assert len(persona.versions("user")) == 2
+    assert len(persona.history("user")) == 2
 
 
-def test_an_emptied_file_is_an_empty_image_that_can_be_taken_back(persona: Images) -> None:
+def test_an_emptied_file_is_an_empty_image_that_can_be_taken_back(persona: Personas) -> None:
     version = persona.write("user", "Ann likes tea.", "model")
     assert version
     persona.path("user").write_text("")
@@ -154,15 +153,15 @@ def test_an_emptied_file_is_an_empty_image_that_can_be_taken_back(persona: Image
     assert persona.read("user") == "Ann likes tea."
 
 
-def test_a_deleted_file_is_laid_out_again(persona: Images) -> None:
+def test_a_deleted_file_is_laid_out_again(persona: Personas) -> None:
     persona.write("user", "Ann likes tea.", "model")
     persona.path("user").unlink()
     assert persona.read("user") == "Ann likes tea."
     assert persona.path("user").read_text() == "Ann likes tea.\n"
-    assert len(persona.versions("user")) == 1
+    assert len(persona.history("user")) == 1
 
 
-def test_a_folder_in_its_place_is_kept_aside_with_its_content(persona: Images) -> None:
+def test_a_folder_in_its_place_is_kept_aside_with_its_content(persona: Personas) -> None:
     persona.write("user", "Ann likes tea.", "model")
     for number in (1, 2):
         persona.path("user").unlink()
@@ -173,21 +172,21 @@ def test_a_folder_in_its_place_is_kept_aside_with_its_content(persona: Images) -
     assert [(aside / "note.txt").read_text() for aside in persona.asides()] == ["precious 1", "precious 2"]
 
 
-def test_a_pipe_in_its_place_does_not_hang(persona: Images) -> None:
+def test_a_pipe_in_its_place_does_not_hang(persona: Personas) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").unlink()
     os.mkfifo(persona.path("user"))
     assert persona.read("user") == "Ann"
 
 
-def test_a_huge_file_is_kept_aside(persona: Images) -> None:
+def test_a_huge_file_is_kept_aside(persona: Personas) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").write_bytes(b"x" * 1_000_001)
     assert persona.read("user") == "Ann"
     assert persona.asides()[0].stat().st_size == 1_000_001
 
 
-def test_a_link_to_nowhere_is_laid_out_again(persona: Images, tmp_path: Path) -> None:
+def test_a_link_to_nowhere_is_laid_out_again(persona: Personas, tmp_path: Path) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").unlink()
     persona.path("user").symlink_to(tmp_path / "nowhere")
@@ -195,7 +194,7 @@ def test_a_link_to_nowhere_is_laid_out_again(persona: Images, tmp_path: Path) ->
     assert not persona.path("user").is_symlink()
 
 
-def test_a_version_that_never_reached_its_file_reaches_it_later(persona: Images, store: SqliteStore) -> None:
+def test_a_version_that_never_reached_its_file_reaches_it_later(persona: Personas, store: Store) -> None:
     persona.write("user", "old", "model")
     commit(store, "new")
     assert persona.path("user").read_text() == "old\n"
@@ -204,24 +203,24 @@ def test_a_version_that_never_reached_its_file_reaches_it_later(persona: Images,
     assert texts(persona) == [("old", "model"), ("new", "model")]
 
 
-def test_a_crash_after_the_file_was_laid_out_is_no_edit(persona: Images, store: SqliteStore) -> None:
+def test_a_crash_after_the_file_was_laid_out_is_no_edit(persona: Personas, store: Store) -> None:
     persona.write("user", "old", "model")
     commit(store, "new")
     persona.path("user").write_text("new\n")
     assert persona.read("user") == "new"
-    assert len(persona.versions("user")) == 2
+    assert len(persona.history("user")) == 2
 
 
-def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Images, store: SqliteStore) -> None:
+def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Personas, store: Store) -> None:
     persona.write("user", "old", "model")
-    with pytest.raises(RuntimeError), store.in_one_commit():
+    with pytest.raises(RuntimeError), store.database.write():
         commit(store, "new")
         raise RuntimeError
-    persona.publish()
+    persona.settle_all()
     assert persona.read("user") == "old"
 
 
-def test_an_erased_version_does_not_come_back_through_its_file(persona: Images, store: SqliteStore) -> None:
+def test_an_erased_version_does_not_come_back_through_its_file(persona: Personas, store: Store) -> None:
     persona.write("user", "likes tea", "model")
     last = persona.write("user", "likes tea\nhas a secret", "model")
     assert last
@@ -231,22 +230,22 @@ def test_an_erased_version_does_not_come_back_through_its_file(persona: Images, 
     assert persona.path("user").read_text() == "likes tea\n"
 
 
-def test_when_every_line_is_erased_the_file_is_empty_and_no_edit(persona: Images, store: SqliteStore) -> None:
+def test_when_every_line_is_erased_the_file_is_empty_and_no_edit(persona: Personas, store: Store) -> None:
     version = persona.write("user", "has a secret", "model")
     assert version
     erase(store, version)
-    persona.publish()
+    persona.settle_all()
     assert persona.read("user") == ""
     assert persona.path("user").read_bytes() == b""
     assert texts(persona) == [("", "model")]
 
 
-def test_controls_and_surrogates_never_reach_an_image(persona: Images) -> None:
+def test_controls_and_surrogates_never_reach_an_image(persona: Personas) -> None:
     persona.write("user", "a\x1b[31m\x00b\udcff", "model")
     assert persona.read("user") == "a[31mb\ufffd"
 
 
-def test_files_are_private_whatever_the_umask(persona: Images) -> None:
+def test_files_are_private_whatever_the_umask(persona: Personas) -> None:
     before = os.umask(0)
     try:
         persona.write("user", "Ann", "model")
@@ -256,7 +255,7 @@ def test_files_are_private_whatever_the_umask(persona: Images) -> None:
         os.umask(before)
 
 
-def test_a_folder_out_of_reach_leaves_the_image_readable(persona: Images, tmp_path: Path) -> None:
+def test_a_folder_out_of_reach_leaves_the_image_readable(persona: Personas, tmp_path: Path) -> None:
     persona.write("user", "Ann", "model")
     (tmp_path / "persona").rename(tmp_path / "elsewhere")
     (tmp_path / "persona").write_text("a file")
@@ -265,7 +264,7 @@ def test_a_folder_out_of_reach_leaves_the_image_readable(persona: Images, tmp_pa
         persona.write("user", "Bea", "model")
 
 
-def test_no_half_written_file_is_ever_seen(persona: Images) -> None:
+def test_no_half_written_file_is_ever_seen(persona: Personas) -> None:
     persona.write("user", "Ann", "model")
     leftover = persona.path("user").with_name(".user_image.txt.new")
     leftover.write_text("half of a")
@@ -276,7 +275,7 @@ def test_no_half_written_file_is_ever_seen(persona: Images) -> None:
 
 
 def test_a_version_committed_while_the_file_is_read_makes_no_hand_edit(
-    persona: Images, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    persona: Personas, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     persona.write("user", "Ann likes tea.", "model")
     saved, read = Event(), persona._said
@@ -301,11 +300,11 @@ def test_a_version_committed_while_the_file_is_read_makes_no_hand_edit(
     assert texts(persona) == [("Ann likes tea.", "model"), ("Ann likes coffee.", "model")]
 
 
-def test_many_threads_that_save_and_read_make_no_hand_edit(persona: Images, store: SqliteStore) -> None:
+def test_many_threads_that_save_and_read_make_no_hand_edit(persona: Personas, store: Store) -> None:
     def save(thread: int) -> None:
         for number in range(12):
             commit(store, f"Version {thread}-{number}.")
-            persona.publish()
+            persona.settle_all()
 
     def read(_: int) -> None:
         for _number in range(40):
@@ -317,5 +316,12 @@ def test_many_threads_that_save_and_read_make_no_hand_edit(persona: Images, stor
                 lambda job: job[0](job[1]), [(save, at) for at in range(4)] + [(read, at) for at in range(4)]
             )
         )
-    assert [version.origin for version in persona.versions("user")] == ["model"] * 48
-    assert persona.path("user").read_text() == persona.versions("user")[-1].text + "\n"
+    assert [version.origin for version in persona.history("user")] == ["model"] * 48
+    assert persona.path("user").read_text() == persona.history("user")[-1].text + "\n"
+
+
+def test_missing_pins_are_added_once_and_in_order() -> None:
+    text = with_pins("Likes tea.", ["Call her Annie.", "Likes tea.", "Never mention Bob."])
+    assert text == "Likes tea.\nCall her Annie.\nNever mention Bob."
+    assert with_pins(text, ["Call her Annie."]) == text
+    assert with_pins("", ["Call her Annie."]) == "Call her Annie."

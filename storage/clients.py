@@ -1,0 +1,167 @@
+"""What clients keep in a memory: rounds of histories that they store themselves, what is to be read of them, memories.
+
+The view ``conversation_memories`` is what other programs may read of the database; a note says what such a memory says,
+and no word of it is stored twice. What was hidden is listed nowhere and supports nothing that is known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from domain.held import DueCleaning, HeldRound, KeptMemory
+from storage.repositories import Repositories
+from storage.sqlite.database import EACH
+
+if TYPE_CHECKING:
+    from domain.vectors import Vector
+
+_HELD = "SELECT number, chain, session_id, text_id, message FROM held_round"
+_MEMORY = (
+    "SELECT id, summary, key_points, memory_type, importance_score, conversation_round, created_at"
+    " FROM conversation_memories WHERE deleted_at IS NULL"
+)
+
+
+class Clients:
+    """Reads and writes the tables ``held_round``, ``cleaning``, ``note_deletion`` and ``note_vector``."""
+
+    def __init__(self, of: Repositories) -> None:
+        self._of = of
+        self._database = of.database
+        self._stamp = of.stamp
+
+    # -- histories -----------------------------------------------------------------------------------------------
+
+    def held_rounds(self, digests: Sequence[str]) -> list[HeldRound]:
+        """The messages with these digests that were ever stored, in the order in which they were."""
+        return self._held("chain", digests)
+
+    def held_in(self, sessions: Sequence[str]) -> list[HeldRound]:
+        """The messages of these sessions that clients' histories named, in the order in which they were stored."""
+        return self._held("session_id", sessions)
+
+    def _held(self, column: str, values: Sequence[str]) -> list[HeldRound]:
+        query = f"{_HELD} WHERE {column} IN {EACH} ORDER BY number"
+        return [HeldRound(*row) for row in self._database.run(query, list(values))] if values else []
+
+    def hold(self, digest: str, session_id: str, text_id: str, message: int) -> None:
+        """Note that a message is stored, under one more digest if need be."""
+        known = "SELECT 1 FROM held_round WHERE text_id = ? AND chain = ?"
+        with self._database.write() as tx:
+            if not self._database.run(known, text_id, digest):
+                columns = "(number, chain, session_id, text_id, message, stored_at) VALUES (?, ?, ?, ?, ?, ?)"
+                values = (tx.next("held_round"), digest, session_id, text_id, message, self._stamp.now())
+                tx.do(f"INSERT INTO held_round {columns}", *values)
+
+    def hold_instead(self, text_id: str, present: str) -> None:
+        """Let another round take the place of one that it was stored instead of."""
+        with self._database.write() as tx:
+            tx.do("UPDATE held_round SET text_id = ? WHERE text_id = ?", present, text_id)
+
+    # -- what is to be read --------------------------------------------------------------------------------------
+
+    def owe_cleaning(self, due: DueCleaning) -> bool:
+        """Note that a stretch of a conversation is to be read; once for all. False when it was noted before."""
+        columns = "(chain, conversation_round, door_key, chains, stored_at) VALUES (?, ?, ?, ?, ?)"
+        once = f"INSERT INTO cleaning {columns} ON CONFLICT (chain, conversation_round) DO NOTHING RETURNING chain"
+        values = (due.last, due.round, due.door_key, json.dumps(due.text_ids), self._stamp.now())
+        with self._database.write() as tx:
+            return bool(tx.run(once, *values))
+
+    def due_cleanings(self) -> list[DueCleaning]:
+        """What is still to be read, the oldest first."""
+        query = (
+            "SELECT chain, conversation_round, door_key, chains FROM cleaning WHERE done_at = ''"
+            " ORDER BY stored_at, conversation_round"
+        )
+        return [
+            DueCleaning(row[0], row[1], row[2], tuple(json.loads(row[3])))
+            for row in self._database.run(query)
+        ]
+
+    def end_cleaning(self, due: DueCleaning) -> None:
+        """All of it was read."""
+        done = "UPDATE cleaning SET done_at = ? WHERE chain = ? AND conversation_round = ?"
+        with self._database.write() as tx:
+            tx.do(done, self._stamp.now(), due.last, due.round)
+
+    # -- memories ------------------------------------------------------------------------------------------------
+
+    def name_owner(self, person: str, instruction: int | None) -> None:
+        """Note whose memory this is, for those who read its tables."""
+        values = {"person": person} | ({} if instruction is None else {"instruction": str(instruction)})
+        for key, value in values.items():
+            if self._database.meta(key) != value:
+                self._database.set_meta(key, value)
+
+    def memories(self, numbers: Sequence[int] | None = None) -> list[KeptMemory]:
+        """All memories that are not hidden, or those with these numbers, the newest first."""
+        if numbers is None:
+            rows = self._database.run(f"{_MEMORY} ORDER BY id DESC")
+        else:
+            rows = self._database.run(f"{_MEMORY} AND id IN {EACH} ORDER BY id DESC", list(numbers))
+        return [KeptMemory(*row) for row in rows]
+
+    def importances(self) -> Mapping[int, int]:
+        """How important each memory is that is not hidden, by number."""
+        shown = "SELECT seq, importance FROM note WHERE seq NOT IN (SELECT note FROM note_deletion)"
+        return {int(row[0]): int(row[1]) for row in self._database.run(shown)}
+
+    def turns_of(self, number: int) -> list[str]:
+        """The messages that a memory rests on, also one that is hidden; none when there is no such memory."""
+        query = "SELECT c.text_id FROM note_turn t JOIN conversation c ON c.seq = t.turn WHERE t.note = ?"
+        return [str(row[0]) for row in self._database.run(query, number)]
+
+    def hide(self, number: int) -> bool:
+        """List a memory no more, and let what was known by it never have been. False when there is no such memory."""
+        hidden = (
+            "INSERT INTO note_deletion (note, deleted_at) SELECT seq, CAST(? AS TEXT) FROM note WHERE seq = ?"
+            " ON CONFLICT (note) DO NOTHING RETURNING note"
+        )
+        with self._database.write() as tx:
+            if not tx.run(hidden, self._stamp.now(), number):
+                return False
+            for (fact,) in self._database.run("SELECT text_id FROM fact WHERE note = ?", number):
+                self._of.facts.put_right(fact, None)
+        return True
+
+    def hide_before(self, moment: datetime) -> int:
+        """List the memories no more that were made before a moment. Returns how many; what is known stays known."""
+        old = (
+            "INSERT INTO note_deletion (note, deleted_at) SELECT seq, CAST(? AS TEXT) FROM note WHERE instant < ?"
+            " ON CONFLICT (note) DO NOTHING RETURNING note"
+        )
+        with self._database.write() as tx:
+            return len(tx.run(old, self._stamp.now(), moment.replace(microsecond=0).timestamp()))
+
+    def without_vector(self, model: str) -> list[int]:
+        """The memories that are not hidden and have no vector of this model."""
+        query = (
+            "SELECT seq FROM note WHERE seq NOT IN (SELECT note FROM note_deletion)"
+            " AND seq NOT IN (SELECT note FROM note_vector WHERE model = ?)"
+        )
+        return [int(row[0]) for row in self._database.run(query, model)]
+
+    def vectors(self, model: str, dimension: int) -> tuple[list[int], Vector]:
+        """The vectors of this model and length: the numbers of their memories, and a row for each."""
+        import numpy as np
+
+        rows = self._database.run(
+            "SELECT note, vector FROM note_vector WHERE model = ? AND length(vector) = ?",
+            model,
+            2 * dimension,
+        )
+        table = np.frombuffer(b"".join(row[1] for row in rows), "<f2").astype(np.float32)
+        return [int(row[0]) for row in rows], table.reshape(len(rows), dimension)
+
+    def store_vectors(self, model: str, vectors: Iterable[tuple[int, Vector]]) -> None:
+        """Store vectors of memories, by number; of one that is gone nothing is stored."""
+        kept = (
+            "INSERT INTO note_vector (note, model, vector) SELECT seq, CAST(? AS TEXT), CAST(? AS BLOB) FROM note"
+            " WHERE seq = ? ON CONFLICT (note, model) DO UPDATE SET vector = excluded.vector"
+        )
+        with self._database.write() as tx:
+            tx.many(kept, [(model, vector.astype("<f2").tobytes(), number) for number, vector in vectors])

@@ -1,0 +1,260 @@
+"""Every vector that was ever made, and the queue of texts that still need one.
+
+A vector is stored as float16 beside the model that made it and a digest of the text it was made from, so that a lost
+index costs no call to a model, and a vector of an older text is never taken for one of the present text. Checksums of
+the index files are stored here too, since they change in the same commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from domain.records import Kind
+from domain.vectors import VectorRow
+from storage.sqlite.database import EACH, Database, Row, Transaction
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from domain.vectors import Half
+
+    Ids = npt.NDArray[np.bytes_]
+
+#: A text that was refused this often is set aside.
+MOST_FAILURES = 3
+_BATCH = 1024
+#: So many rows are gone through at a time, so that nobody waits long for the database.
+_SLICE = 10_000
+#: In ``meta``, before the name of a model.
+_DIMENSION = "dimension:"
+#: In ``meta``, before the path of a file of the index.
+_CHECKSUM = "index:"
+#: What is archived is in no index.
+_SEARCHED = " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = {0})"
+_TEXTS = (
+    f"SELECT text_id FROM conversation c WHERE text_id > ? AND withheld = 0{_SEARCHED.format('c.text_id')}",
+    f"SELECT text_id FROM summary m WHERE text_id > ?{_SEARCHED.format('m.session_id')}",
+)
+_ENQUEUE = (
+    "INSERT INTO pending (text_id, kind) VALUES (?, ?) ON CONFLICT (text_id)"
+    " DO UPDATE SET kind = excluded.kind, failures = 0, reason = ''"
+)
+_ROWS = (
+    "SELECT e.number, e.text_id, e.vector, coalesce(c.session_id, s.session_id) AS session_id,"
+    " CASE WHEN c.text_id IS NULL THEN 'summary' ELSE 'conversation' END AS kind"
+    " FROM embedding e LEFT JOIN conversation c ON c.text_id = e.text_id"
+    " LEFT JOIN summary s ON s.text_id = e.text_id"
+    " WHERE coalesce(c.session_id, s.session_id) IS NOT NULL AND e.model = ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingCounts:
+    """How many texts have a vector of the present model, still need one, and were set aside."""
+
+    vectors: int
+    pending: int
+    set_aside: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A text that gets no vector, and what the server said."""
+
+    text_id: str
+    reason: str
+
+
+class Embeddings:
+    """The tables ``embedding`` and ``pending``. ``tidy`` runs in the commits for which nobody waits."""
+
+    def __init__(self, database: Database, tidy: Callable[[Transaction], None]) -> None:
+        self._database = database
+        self._tidy = tidy
+
+    @contextmanager
+    def in_one_commit(self) -> Iterator[None]:
+        """All that is written inside is one transaction."""
+        with self._database.write():
+            yield
+
+    # -- the queue -----------------------------------------------------------------------------------------------
+
+    def enqueue(self, tx: Transaction, texts: Sequence[tuple[str, Kind]], *, new: bool = False) -> None:
+        """Ask for vectors, of ``new`` texts or of texts whose key has changed: an old vector is let go."""
+        if not new:
+            tx.many("DELETE FROM embedding WHERE text_id = ?", [(text_id,) for text_id, _ in texts])
+        tx.many(_ENQUEUE, texts)
+        if texts:
+            tx.follows("vectors")
+
+    def waiting(self, limit: int = _BATCH) -> list[str]:
+        """Ids of texts that need a vector."""
+        query = "SELECT text_id FROM pending WHERE failures < ? LIMIT ?"
+        return [row["text_id"] for row in self._database.run(query, MOST_FAILURES, limit)]
+
+    def done(self, digests: Mapping[str, str], model: str) -> None:
+        """Take texts off the queue, unless their key has changed since."""
+        sql = (
+            "DELETE FROM pending WHERE text_id = ? AND EXISTS (SELECT 1 FROM embedding e"
+            " WHERE e.text_id = pending.text_id AND e.model = ? AND e.digest = ?)"
+        )
+        with self._database.write() as tx:
+            tx.many(sql, [(text_id, model, digest) for text_id, digest in digests.items()])
+            self._tidy(tx)
+
+    def refuse(self, text_id: str, reason: str) -> None:
+        """Count one failure of a text."""
+        with self._database.write() as tx:
+            tx.do("UPDATE pending SET failures = failures + 1, reason = ? WHERE text_id = ?", reason, text_id)
+
+    def try_again(self) -> None:
+        """Give texts that were set aside another chance."""
+        with self._database.write() as tx:
+            tx.do("UPDATE pending SET failures = 0, reason = ''")
+
+    def effort(self) -> tuple[int, int]:
+        """How many texts are on the queue, and how often they failed: unchanged when nothing was achieved."""
+        rows = self._database.run("SELECT count(*), coalesce(sum(failures), 0) FROM pending")
+        return int(rows[0][0]), int(rows[0][1])
+
+    def set_aside(self) -> list[SetAside]:
+        """Texts that were refused too often."""
+        query = "SELECT text_id, reason FROM pending WHERE failures >= ? ORDER BY text_id"
+        return [SetAside(*row) for row in self._database.run(query, MOST_FAILURES)]
+
+    def counts(self, model: str) -> EmbeddingCounts:
+        """How far the present model is."""
+        query = (
+            "SELECT (SELECT count(*) FROM embedding WHERE model = ?),"
+            " (SELECT count(*) FROM pending WHERE failures < ?), (SELECT count(*) FROM pending WHERE failures >= ?)"
+        )
+        return EmbeddingCounts(*self._database.run(query, model, MOST_FAILURES, MOST_FAILURES)[0])
+
+    def take_stock(self, model: str) -> Ids:
+        """Ask for a vector of this model for every text that has none.
+
+        Returns the ids of those that have one, sorted, as an array of bytes: what the index should hold.
+        """
+        import numpy as np
+
+        texts = np.sort(np.concatenate([self._ids(query) for query in _TEXTS]))
+        embedded = self._ids("SELECT text_id FROM embedding WHERE text_id > ? AND model = ?", model)
+        missing = [name.decode() for name in np.setdiff1d(texts, embedded, assume_unique=True).tolist()]
+        for at in range(0, len(missing), _SLICE):
+            self._ask_for(missing[at : at + _SLICE])
+        return np.intersect1d(texts, embedded, assume_unique=True)
+
+    def _ask_for(self, text_ids: list[str]) -> None:
+        with self._database.write() as tx:
+            for kind in ("conversation", "summary"):
+                wanted = f"SELECT text_id, '{kind}' FROM {kind} WHERE text_id IN {EACH}"
+                tx.do(
+                    f"INSERT INTO pending (text_id, kind) {wanted} ON CONFLICT (text_id) DO NOTHING", text_ids
+                )
+
+    # -- vectors -------------------------------------------------------------------------------------------------
+
+    def with_vector(self, model: str, digests: Mapping[str, str]) -> set[str]:
+        """Of these texts (id: digest of the key), those that have a vector already."""
+        query = f"SELECT text_id, digest FROM embedding WHERE model = ? AND text_id IN {EACH}"
+        rows = self._database.run(query, model, list(digests))
+        return {row["text_id"] for row in rows if digests[row["text_id"]] == row["digest"]}
+
+    def store(self, text_id: str, model: str, digest: str, vector: Half) -> None:
+        """Store one vector."""
+        columns = "number, text_id, model, dimension, digest, vector"
+        replaced = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", ") if name != "text_id")
+        with self._database.write() as tx:
+            tx.do(
+                f"INSERT INTO embedding ({columns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (text_id, model)"
+                f" DO UPDATE SET {replaced}",
+                tx.next("embedding"), text_id, model, len(vector), digest, vector.astype("<f2").tobytes(),
+            )  # fmt: skip
+
+    def remove(self, text_ids: Iterable[str]) -> None:
+        """Delete every vector of these texts, of any model, and their place in the queue."""
+        named = [(text_id,) for text_id in text_ids]
+        with self._database.write() as tx:
+            tx.many("DELETE FROM embedding WHERE text_id = ?", named)
+            tx.many("DELETE FROM pending WHERE text_id = ?", named)
+            tx.removed(text_id for (text_id,) in named)
+
+    def rows(self, model: str, text_ids: Iterable[str]) -> list[VectorRow]:
+        """Rows for the index, of texts that are stored and have a vector."""
+        return [
+            _row(row) for row in self._database.run(f"{_ROWS} AND e.text_id IN {EACH}", model, list(text_ids))
+        ]
+
+    def batches(self, model: str, size: int = _BATCH) -> Iterator[list[VectorRow]]:
+        """All rows for the index, ``size`` at a time, in the order they were made."""
+        last = -1
+        query = f"{_ROWS} AND e.number > ? ORDER BY e.number LIMIT ?"
+        while rows := self._database.run(query, model, last, size):
+            last = rows[-1]["number"]
+            yield [_row(row) for row in rows]
+
+    def bytes_of(self, text_ids: Sequence[str]) -> list[bytes]:
+        """The bytes of every vector of these texts, as float16 and float32, to look for in files."""
+        import numpy as np
+
+        found = []
+        for row in self._database.run(
+            f"SELECT vector FROM embedding WHERE text_id IN {EACH}", list(text_ids)
+        ):
+            half = np.frombuffer(row["vector"], dtype="<f2")
+            found += [half.tobytes(), half.astype("<f4").tobytes()]
+        return found
+
+    def dimension(self, model: str) -> int | None:
+        """How long the vectors of this model are; None while there were none."""
+        known = self._database.meta(_DIMENSION + model)
+        return None if known is None else int(known)
+
+    def set_dimension(self, model: str, dimension: int) -> None:
+        """Vectors of this model have this length from now on; those of another length are let go."""
+        with self._database.write() as tx:
+            tx.do("DELETE FROM embedding WHERE model = ? AND dimension <> ?", model, dimension)
+            self._database.set_meta(_DIMENSION + model, str(dimension))
+
+    # -- checksums of the index ----------------------------------------------------------------------------------
+
+    def checksums(self) -> dict[str, str]:
+        """The checksums of the index by the paths of its files."""
+        rows = self._database.run(
+            "SELECT key, value FROM meta WHERE substr(key, 1, ?) = ?", len(_CHECKSUM), _CHECKSUM
+        )
+        return {row["key"].removeprefix(_CHECKSUM): row["value"] for row in rows}
+
+    def store_checksums(self, written: Mapping[str, str], deleted: Iterable[str]) -> None:
+        """Store the checksums of files that were written, and remove those of files that are deleted."""
+        with self._database.write() as tx:
+            tx.many("DELETE FROM meta WHERE key = ?", [(_CHECKSUM + path,) for path in (*deleted, *written)])
+            rows = [(_CHECKSUM + path, checksum) for path, checksum in written.items()]
+            tx.many("INSERT INTO meta (key, value) VALUES (?, ?)", rows)
+
+    def remove_checksums(self) -> None:
+        """Remove all of them."""
+        with self._database.write() as tx:
+            tx.do("DELETE FROM meta WHERE substr(key, 1, ?) = ?", len(_CHECKSUM), _CHECKSUM)
+
+    def _ids(self, query: str, *more: str) -> Ids:
+        """All of a column of ids, read from its index a slice at a time."""
+        import numpy as np
+
+        found, last = [np.array([], dtype="S1")], ""
+        while rows := self._database.run(f"{query} ORDER BY text_id LIMIT {_SLICE}", last, *more):
+            last = rows[-1]["text_id"]
+            found.append(np.array([row["text_id"] for row in rows], dtype=np.bytes_))
+        return np.concatenate(found)
+
+
+def _row(row: Row) -> VectorRow:
+    import numpy as np
+
+    vector = np.frombuffer(row["vector"], dtype="<f2").astype(np.float32)
+    return VectorRow(row["text_id"], row["kind"], row["session_id"], vector)

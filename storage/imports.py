@@ -1,0 +1,496 @@
+"""Conversations that other programs exported: stored in their place in life, known again, read up, and taken back.
+
+    begin, add, end          conversations of a file, some messages a commit
+    due, ...                 what of it is still to be read for summaries and notes, within so many calls a day
+    all, take_back           what was imported, and letting a whole import never have been
+
+Guarantees: each verb is one commit or nothing; the same message is stored once, however often it comes, and one that
+was erased does not come back: it is known by the digests of its conversation and of itself, whatever became of it;
+whatever was cut short can be begun again and ends as if it had not been.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count, groupby
+
+from domain.imports import (
+    IMPORT_DOOR,
+    Added,
+    DueSession,
+    ImportSource,
+    PastPiece,
+    PastTurn,
+    ReadingLeft,
+)
+from domain.records import PREFIX, Turn
+from storage.messages import TURN_SPACE
+from storage.repositories import Repositories
+from storage.rounds import Rounds
+from storage.sessions import SESSION_SPACE
+from storage.sqlite import digests
+from storage.sqlite.database import EACH, Row, Transaction, instant
+from storage.summaries import NewSummary
+
+_SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
+_DIGEST = 16
+#: So far apart are sessions that are put between two others one after another.
+_CLOSE = 1 << 8
+#: So many messages are taken back in one commit.
+_AT_ONCE = 200
+#: In ``meta``: a day, and how many calls were made on it to read the backlog.
+_CALLS = "import_calls"
+#: In ``meta``: nothing is to be read.
+_RESTING = "import_resting"
+#: What is read: sessions that no one went on with, and in which no one played a role.
+_DUE = f"i.due > 0 AND i.role_play = 0 AND s.status = 'archived' AND s.door = '{IMPORT_DOOR}'"
+#: Newest month first, and of one month what was talked of most.
+_ORDER = "substr(s.start_timestamp, 1, 7) DESC, i.turns DESC, s.position DESC"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a message is; whether it is the last of its session, and whether its reply may still come."""
+
+    session_id: str
+    position: int
+    round: int
+    last: bool
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """New messages that follow each other in one stretch, right after one that is there, right before one, or alone.
+
+    ``after`` and ``before`` are the numbers of those, 0 for none.
+    """
+
+    stretch: int
+    after: int
+    before: int
+    turns: list[PastTurn] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """What stays the same for all messages of a piece."""
+
+    source: int
+    conversation: str
+    piece: PastPiece
+    now: str
+    new_id: Callable[[], str]
+
+
+class Imports:
+    """Reads and writes the tables ``import_source``, ``imported_session`` and ``imported_message``."""
+
+    def __init__(self, of: Repositories, rounds: Rounds) -> None:
+        self._of = of
+        self._rounds = rounds
+        self._database = of.database
+        self._stamp = of.stamp
+        self._ids = of.stamp.new_id
+
+    # -- sources -------------------------------------------------------------------------------------------------
+
+    def begin(self, name: str, kind: str, sha256: str, reader: int) -> int:
+        """Note that a file is being imported, or is again. Returns its number, the same for the same file."""
+        self._ids = _ids_in_order(self._stamp.new_id)
+        again = "UPDATE import_source SET state = 'begun', reader = ? WHERE kind = ? AND sha256 = ? RETURNING number"
+        with self._database.write() as tx:
+            if rows := tx.run(again, reader, kind, sha256):
+                return int(rows[0]["number"])
+            number = tx.next("import_source")
+            columns = (
+                "(number, name, kind, sha256, reader, state, stored_at) VALUES (?, ?, ?, ?, ?, 'begun', ?)"
+            )
+            tx.do(
+                f"INSERT INTO import_source {columns}", number, name, kind, sha256, reader, self._stamp.now()
+            )
+        return number
+
+    def end(self, number: int, conversations: int) -> None:
+        """All of a file, with so many conversations, was imported: its texts may get their vectors."""
+        stored = "(SELECT count(*) FROM imported_message WHERE source = import_source.number AND turn > 0)"
+        done = f"state = 'done', conversations = ?, messages = {stored}"
+        with self._database.write() as tx:
+            tx.do(f"UPDATE import_source SET {done} WHERE number = ?", conversations, number)
+            tx.follows("vectors")
+
+    def all(self) -> list[ImportSource]:
+        """What was imported, oldest first."""
+        return [ImportSource(*row) for row in self._database.run(f"{_SOURCE} ORDER BY number")]
+
+    def forget_names(self, tx: Transaction, names: Sequence[str]) -> None:
+        """Let the files of these names have none."""
+        tx.many("UPDATE import_source SET name = '' WHERE name = ?", [(name,) for name in names])
+
+    def take_back(self, number: int) -> Iterator[int]:
+        """Let an import never have been, with all that was made from it; how many messages are gone, some at a time.
+
+        Cut short, it goes on with the next call. The same file may be imported again afterwards.
+        """
+        gone = 0
+        while turns := self._turns_of_import(number):
+            with self._of.personas.losing_all_lines(turns), self._database.write() as tx:
+                self._remove(tx, turns)
+            gone += len(turns)
+            yield gone
+        with self._database.write() as tx:
+            self._database.digest_changes()
+            brought = "SELECT turn FROM imported_message WHERE source = ?"
+            tx.do(f"DELETE FROM stored_message WHERE turn IN ({brought})", number)
+            tx.do("DELETE FROM imported_message WHERE source = ?", number)
+            tx.do("DELETE FROM import_source WHERE number = ?", number)
+
+    def was_imported(self, session_id: str) -> bool:
+        """Whether a session was imported."""
+        return bool(self._database.run("SELECT 1 FROM imported_session WHERE session_id = ?", session_id))
+
+    def _turns_of_import(self, number: int) -> list[str]:
+        """Some of the messages that an import brought and that are still there."""
+        query = (
+            "SELECT text_id FROM conversation c WHERE EXISTS (SELECT 1 FROM imported_message m"
+            " WHERE m.turn = c.seq AND m.source = ?) ORDER BY c.seq LIMIT ?"
+        )
+        return [str(row[0]) for row in self._database.run(query, number, _AT_ONCE)]
+
+    def _remove(self, tx: Transaction, text_ids: Sequence[str]) -> None:
+        """Remove messages, and the sessions of an import of which nothing is left."""
+        turns = self._of.messages.with_ids(text_ids)
+        self._rounds.remove(tx, turns)
+        for session_id in dict.fromkeys(turn.session_id for turn in turns):
+            summary = self._of.summaries.of(session_id)
+            self._of.summaries.remove(tx, summary)
+            self._of.steps.drop(tx, "save", session_id)
+            if self._database.run("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id):
+                self._settle_session(tx, session_id, 0)
+                if summary:
+                    self._of.rebuilds.ask(tx, "summary", session_id, summary.timestamp)
+            elif (session := self._of.sessions.find(session_id)) and session.door == IMPORT_DOOR:
+                self._rounds.remove_session(tx, session_id)
+
+    # -- storing -------------------------------------------------------------------------------------------------
+
+    def add(self, number: int, pieces: Sequence[PastPiece]) -> Added:
+        """Store what is new of these pieces, in one commit, each message where it belongs: in the session of the
+        messages around it, or in one of its own that is closed and in its place in life.
+        """
+        with self._database.write() as tx:
+            added = [self._add_piece(tx, number, piece) for piece in pieces]
+        return Added(sum(one.turns for one in added), sum(one.sessions for one in added))
+
+    def known(self, piece: PastPiece) -> int:
+        """How many messages of a piece were stored before."""
+        known = self._known_past(piece)
+        known_keys = known.keys() | self._recognised(piece, known)
+        return sum(turn.key in known_keys for turn in piece.turns)
+
+    def _add_piece(self, tx: Transaction, source: int, piece: PastPiece) -> Added:
+        self._database.digest_changes()
+        known = self._known_past(piece)
+        standing = self._standing(list(known.values()))
+        known = dict.fromkeys(self._recognised(piece, known), 0) | known
+        fresh = [turn for turn in piece.turns if turn.key not in known]
+        if not fresh:
+            return Added()
+        how = _Import(source, _digest(piece.log or piece.conversation), piece, self._stamp.now(), self._ids)
+        runs = _runs(piece, known, {key: seq for key, seq in known.items() if seq in standing})
+        for run in runs:
+            self._add_run(tx, run, how)
+        return Added(len(fresh), sum(not (run.after or run.before) for run in runs))
+
+    def _recognised(self, piece: PastPiece, known: Collection[str]) -> set[str]:
+        """The keys of messages that were stored in another way than by this conversation, whatever became of them.
+
+        One that comes under the id that it was stored under is enough by itself. By what was said when, a message is
+        recognised together with its neighbours: the same word in the same minute may be said to two people.
+        """
+        turns = [*([piece.before] if piece.before else []), *piece.turns]
+        salts = self._database.run(digests.SALT)
+        if not salts or all(turn.key in known for turn in piece.turns):
+            return set()
+        names = {turn.key: _names(str(salts[0][0]), turn) for turn in turns}
+        copies = {turn.key: turn.copy for turn in turns}
+        wanted = list({name for by_id, said in names.values() for name in (*by_id, said)})
+        query = f"SELECT digest, count(*) FROM stored_message WHERE digest IN {EACH} GROUP BY digest"
+        stored = {str(row[0]): int(row[1]) for row in self._database.run(query, wanted)}
+        by_id = {
+            key for key, (names_by_id, _) in names.items() if any(name in stored for name in names_by_id)
+        }
+        said = {key for key, (_, name) in names.items() if stored.get(name, 0) > copies[key]}
+        alike = [turn.key not in known and (turn.key in by_id or turn.key in said) for turn in turns]
+        return by_id | {turn.key for run in _runs_alike(turns, alike) for turn in run}
+
+    def _known_past(self, piece: PastPiece) -> dict[str, int]:
+        """The number of each message that was ever stored, by key; of a log also under another cut."""
+        turns = [*([piece.before] if piece.before else []), *piece.turns]
+        keys = {_digest(turn.key): turn.key for turn in turns}
+        query = f"SELECT message, turn FROM imported_message WHERE conversation = ? AND message IN {EACH}"
+        names = [piece.conversation, *([piece.log] if piece.log else [])]
+        rows = [row for one in names for row in self._database.run(query, _digest(one), list(keys))]
+        return {keys[row[0]]: int(row[1]) for row in rows}
+
+    def _standing(self, turns: Sequence[int]) -> set[int]:
+        """Those of these messages, by number, that are still in a session that an import may go on with."""
+        query = (
+            "SELECT c.seq FROM conversation c JOIN session s ON s.session_id = c.session_id"
+            " JOIN imported_session i ON i.session_id = c.session_id"
+            f" WHERE s.status = 'archived' AND s.door = '{IMPORT_DOOR}' AND c.seq IN {EACH}"
+        )
+        return {int(row[0]) for row in self._database.run(query, list(turns))} if turns else set()
+
+    def _place(self, turn: int) -> _Place:
+        """Where a message is."""
+        query = (
+            "SELECT c.session_id, c.position, c.round, c.role,"
+            " (SELECT max(l.position) FROM conversation l WHERE l.session_id = c.session_id) AS last,"
+            " (SELECT count(*) FROM conversation a WHERE a.session_id = c.session_id AND a.round = c.round"
+            " AND a.role = 'assistant') AS replies FROM conversation c WHERE c.seq = ?"
+        )
+        row = self._database.run(query, turn)[0]
+        waits = row["role"] == "user" and not row["replies"]
+        return _Place(row["session_id"], row["position"], row["round"], row["last"] == row["position"], waits)
+
+    def _add_run(self, tx: Transaction, run: _Run, how: _Import) -> None:
+        """Store new messages one behind the other, with their words, their place in the queue and their digests."""
+        beside = self._place(run.after or run.before) if run.after or run.before else None
+        session_id = beside.session_id if beside else self._begin_session(tx, run.turns[0].timestamp, how)
+        position = self._room_for(tx, run, beside) if beside else 0
+        first = beside.round if beside and run.after and beside.waits and run.turns[0].replies else 0
+        query = "SELECT coalesce(max(round), 0) FROM conversation WHERE session_id = ?"
+        number, stored = int(self._database.run(query, session_id)[0][0]), []
+        seq = tx.next("conversation", len(run.turns))
+        for at, past in enumerate(run.turns, start=1):
+            asked = run.turns[at - 2].role == "user" if at > 1 else bool(first)
+            number += not (past.replies and asked)
+            place = first if at == 1 and first else number
+            text_id = self._free_id(past.text_id) or how.new_id()
+            stored.append(
+                Turn(
+                    seq + at - 1, text_id, session_id, past.timestamp, past.role, PREFIX[past.role] + past.words,
+                    place, folded=True, stored_at=how.now, position=position + at * TURN_SPACE,
+                    speaker=past.speaker, undated=past.undated,
+                )
+            )  # fmt: skip
+        self._of.messages.add(tx, stored)
+        self._of.index.add_turns(tx, stored, new=True)
+        columns = "(conversation, message, turn, source) VALUES (?, ?, ?, ?)"
+        known = [
+            (how.conversation, _digest(past.key), turn.seq, how.source)
+            for past, turn in zip(run.turns, stored, strict=True)
+        ]
+        tx.many(f"INSERT INTO imported_message {columns}", known)
+        self._settle_session(tx, session_id, len(run.turns))
+        if beside and not (run.after and beside.last):
+            behind = self._of.messages.dependents(turn.text_id for turn in stored[-2:])
+            self._of.index.embed_again(tx, behind)
+
+    def _free_id(self, wanted: str) -> str:
+        """An id that a message would keep, if nothing else has it; else nothing."""
+        tables = ("conversation", "summary", "chapter")
+        query = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE text_id = ?" for table in tables)
+        return wanted if wanted and not self._database.run(query, wanted, wanted, wanted) else ""
+
+    def _room_for(self, tx: Transaction, run: _Run, beside: _Place) -> int:
+        """The position that is taken right before a run; what follows makes room."""
+        taken = beside.position if run.after else beside.position - TURN_SPACE
+        if not (run.after and beside.last):
+            self._of.messages.move(tx, beside.session_id, taken + 1, len(run.turns) * TURN_SPACE)
+            self._of.messages.moved(tx)
+        return taken
+
+    def _settle_session(self, tx: Transaction, session_id: str, more: int) -> None:
+        """A session begins with its first message and ends with its last, and is to be read again with ``more``."""
+        session = self._of.sessions.find(session_id)
+        ours = session is not None and session.door == IMPORT_DOOR
+        if ours:
+            said = "SELECT timestamp, instant FROM conversation WHERE session_id = ? ORDER BY position {} LIMIT 1"
+            ((start, began),) = self._database.run(said.format(""), session_id)
+            ((end, _),) = self._database.run(said.format("DESC"), session_id)
+            times = "start_timestamp = ?, instant = ?, end_timestamp = ?"
+            tx.do(f"UPDATE session SET {times} WHERE session_id = ?", start, began, end, session_id)
+        longer = "UPDATE imported_session SET turns = turns + ?, due = due + ? WHERE session_id = ?"
+        tx.do(longer, more, int(ours), session_id)
+
+    def _place_in_life(self, tx: Transaction, began: str) -> int:
+        """A free position right before the session that began next."""
+        following = "SELECT position, door FROM session WHERE instant > ? ORDER BY instant, position LIMIT 1"
+        preceding = "SELECT position, door FROM session WHERE position < ? ORDER BY position DESC LIMIT 1"
+        while rows := self._database.run(following, instant(began)):
+            before = self._database.run(preceding, rows[0]["position"])
+            if not before:
+                return int(rows[0]["position"]) - SESSION_SPACE
+            if place := _between(before[0], rows[0]):
+                return place
+            self._of.sessions.make_room(tx)
+        return self._of.sessions.end_of_all()
+
+    def _begin_session(self, tx: Transaction, began: str, how: _Import) -> str:
+        """A session of the past, closed, in its place in life; a title is what is known of it at first. Its id."""
+        named = f"{began[:16].replace('-', '').replace(':', '').replace('T', '-')}-{how.new_id()[-12:]}"
+        wanted = how.piece.session_id
+        session_id = wanted if wanted and self._of.sessions.find(wanted) is None else named
+        columns = (
+            "(session_id, number, start_timestamp, end_timestamp, instant, status, stored_at, position, door)"
+            " VALUES (?, ?, ?, ?, ?, 'archived', ?, ?, ?)"
+        )
+        position = self._place_in_life(tx, began)
+        values = (
+            session_id,
+            tx.next("session"),
+            began,
+            began,
+            instant(began),
+            how.now,
+            position,
+            IMPORT_DOOR,
+        )
+        tx.do(f"INSERT INTO session {columns}", *values)
+        belongs = (session_id, how.source, int(how.piece.role_play))
+        tx.do("INSERT INTO imported_session (session_id, source, role_play) VALUES (?, ?, ?)", *belongs)
+        if how.piece.title and not self._untitled(how.conversation):
+            self._of.summaries.add(tx, session_id, NewSummary(how.new_id(), began, how.piece.title), 0)
+        return session_id
+
+    def _untitled(self, conversation: str) -> bool:
+        query = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"
+        return bool(self._database.run(query, conversation))
+
+    # -- reading the backlog -------------------------------------------------------------------------------------
+
+    def due(self, most: int = 1) -> list[DueSession]:
+        """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
+        query = (
+            "SELECT i.session_id, i.turns, i.due FROM imported_session i JOIN session s ON s.session_id = i.session_id"
+            f" WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
+        )
+        return [DueSession(*row) for row in self._database.run(query, most)]
+
+    def summarised(self, session_id: str) -> tuple[str, list[Turn]]:
+        """What a session resulted in so far, and its messages that no summary was made from yet."""
+        summary = self._of.summaries.of(session_id)
+        upto = summary.upto_round if summary else 0
+        left = [turn for turn in self._of.messages.of_session(session_id) if turn.round > upto]
+        told = [turn for turn in left if not turn.withheld]
+        return (summary.summary if summary and upto else ""), told
+
+    def keep_summary(self, session_id: str, text: str, before: str, turns: Sequence[Turn]) -> bool:
+        """Store what a session resulted in as far as these messages, made from them and from the summary ``before``.
+
+        False, and nothing is stored, when that is not so any more: something is gone or hidden since.
+        """
+        with self._database.write() as tx:
+            session, (so_far, left) = self._of.sessions.find(session_id), self.summarised(session_id)
+            there = {turn.text_id for turn in left}
+            if session is None or so_far != before or any(turn.text_id not in there for turn in turns):
+                return False
+            when, upto = session.end_timestamp or self._stamp.now(), turns[-1].round
+            self._of.summaries.remove(tx, self._of.summaries.of(session_id))
+            self._of.summaries.add(tx, session_id, NewSummary(self._stamp.new_id(), when, text), upto)
+        return True
+
+    def end_reading(self, due: DueSession) -> None:
+        """A session was read, unless it was asked for again since."""
+        with self._database.write() as tx:
+            read = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due = ?"
+            tx.do(read, due.session_id, due.asked)
+
+    def left(self) -> ReadingLeft:
+        """How much is still to be read, and how many calls were made today."""
+        query = (
+            "SELECT count(*), coalesce(sum(i.turns), 0) FROM imported_session i JOIN session s"
+            f" ON s.session_id = i.session_id WHERE {_DUE}"
+        )
+        row, resting = self._database.run(query)[0], self._database.meta(_RESTING) is not None
+        return ReadingLeft(int(row[0]), int(row[1]), self._calls(self._stamp.today()), resting)
+
+    def rest(self, resting: bool) -> None:
+        """Pause the import backlog, or go on with it."""
+        self._database.set_meta(_RESTING, "1" if resting else None)
+
+    def ask_for_persona(self, session_id: str) -> None:
+        """Let the persona of the user be rebuilt with what a session resulted in."""
+        with self._database.write() as tx:
+            self._of.rebuilds.ask(tx, "user", session_id, self._stamp.now())
+
+    def count_calls(self, calls: int) -> None:
+        """Note that so many more calls were made today, or fewer than had been noted."""
+        today = self._stamp.today()
+        with self._database.write():
+            self._database.set_meta(_CALLS, f"{today} {max(0, self._calls(today) + calls)}")
+
+    def _calls(self, today: str) -> int:
+        day, _, calls = (self._database.meta(_CALLS) or "").partition(" ")
+        return int(calls) if day == today else 0
+
+
+def _names(salt: str, turn: PastTurn) -> tuple[tuple[str, ...], str]:
+    """The digests of a message under the ids that it has, and of what it says."""
+    ids = dict.fromkeys(filter(None, (turn.key, turn.text_id)))
+    by_id = tuple(digests.id_digest(salt, turn.role, one, turn.words) for one in ids)
+    return by_id, digests.said_digest(salt, turn.role, turn.speaker, turn.timestamp, turn.words)
+
+
+def _runs_alike(turns: Sequence[PastTurn], alike: Sequence[bool]) -> Iterator[list[PastTurn]]:
+    """Messages that follow each other, all of them like stored ones, and that show by it that it is the same talk.
+
+    Two speakers show it, where it is known when they spoke; else only all of the messages together.
+    """
+    for same, pairs in groupby(zip(turns, alike, strict=True), key=lambda pair: pair[1]):
+        run = [turn for turn, _ in pairs]
+        dated = {(turn.role, turn.speaker) for turn in run if not turn.undated}
+        if same and (len(run) == len(turns) or len(dated) > 1):
+            yield run
+
+
+def _between(before: Row, after: Row) -> int:
+    """A place between two sessions, 0 for none: close to the one that was brought along, since others may follow."""
+    brought = [row["door"] == IMPORT_DOOR for row in (before, after)]
+    half = (after["position"] - before["position"]) // 2
+    step = half if brought[0] == brought[1] else min(half, _CLOSE)
+    return 0 if not step else int(after["position"] - step if brought[1] else before["position"] + step)
+
+
+def _runs(piece: PastPiece, known: Mapping[str, int], standing: Mapping[str, int]) -> list[_Run]:
+    """The new turns of a piece, each with those that it belongs to. What was erased is passed over.
+
+    ``standing`` has the number of each turn that it may be put beside, by key.
+    """
+    runs: list[_Run] = []
+    near, begun = piece.before if piece.before and piece.before.key in standing else None, False
+    for at, turn in enumerate(piece.turns):
+        if turn.key in standing:
+            near, begun = turn, False
+        if turn.key in known:
+            continue
+        if not (begun and runs[-1].stretch == turn.stretch):
+            after = standing[near.key] if near and near.stretch == turn.stretch else 0
+            before = 0 if after else _standing_later(piece.turns[at:], turn.stretch, standing)
+            runs.append(_Run(turn.stretch, after, before))
+            begun = True
+        runs[-1].turns.append(turn)
+    return runs
+
+
+def _standing_later(turns: Sequence[PastTurn], stretch: int, standing: Mapping[str, int]) -> int:
+    """The first of these turns of a stretch that stands in a session; 0 for none."""
+    found = (standing[turn.key] for turn in turns if turn.stretch == stretch and turn.key in standing)
+    return next(found, 0)
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+
+
+def _ids_in_order(new_id: Callable[[], str]) -> Callable[[], str]:
+    """Ids that follow each other: many rows at once then lie beside each other in every index, and cost few writes.
+
+    They differ in their first eight characters, by which a person names a message.
+    """
+    run, numbers = new_id()[:2], count()
+    return lambda: f"{run}{next(numbers):06x}{new_id()[-24:]}"

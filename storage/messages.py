@@ -1,0 +1,287 @@
+"""What was said: the messages of every session, word for word, in rounds.
+
+Order is by ``position``, never by clock. This module reads messages and writes their rows; what else goes with a
+message that is stored or removed (words, vectors, facts, chapters) is the matter of ``rounds``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from domain.records import PREFIX, Finish, Quoted, Role, Round, Turn, paired
+from storage.sqlite.database import EACH, Database, Row, Transaction, instant
+
+#: Between the positions of two messages of a session.
+TURN_SPACE = 512
+
+_COLUMNS = (
+    "seq, text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position, withheld, quoted,"
+    " standin, speaker, undated"
+)
+TURN = f"SELECT {', '.join(f'c.{name}' for name in _COLUMNS.split(', '))} FROM conversation c"
+_INSERT = f"INSERT INTO conversation ({_COLUMNS}, instant) VALUES ({', '.join('?' * 17)})"
+#: In ``meta``: how often messages left the search, returned to it, or moved.
+_GENERATION = "fadings"
+#: Messages that a model may be told of as said: not hidden, and not by the demo model.
+_TOLD = "c.withheld = 0 AND c.standin = 0"
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """A message that is to be stored: its id, when it was said, by whom, the words; what of them repeats a memory."""
+
+    text_id: str
+    timestamp: str
+    role: Role
+    words: str
+    quoted: tuple[Quoted, ...] = ()
+    #: Whether the demo model said it.
+    standin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """Where one message is, without its text.
+
+    ``length`` is in tokens, ``marks`` the bits of ``words.MARKS``; ``position`` orders the messages of one session.
+    """
+
+    seq: int
+    session: int
+    by_user: bool
+    length: int
+    marks: int
+    timestamp: str
+    position: int
+
+
+class Messages:
+    """Reads and writes the table ``conversation``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # -- reading a session ---------------------------------------------------------------------------------------
+
+    def context(self, session_id: str) -> tuple[Round, ...]:
+        """The rounds that are in the context, not yet summarised, oldest first."""
+        query = f"{TURN} WHERE c.session_id = ? AND c.folded = 0 ORDER BY c.position"
+        return paired(self._turns(query, session_id))
+
+    def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]:
+        """All rounds of a session, or its ``last`` ones, oldest first."""
+        if last is None:
+            return paired(self.of_session(session_id))
+        query, asked = f"{TURN} WHERE c.session_id = ? ORDER BY c.position DESC LIMIT ?", last * 2
+        while len(turns := self._turns(query, session_id, asked)) == asked > 0:
+            if len(found := paired(turns[::-1])) >= last:
+                return found[-last:]
+            # Messages whose partner was erased are among them.
+            asked *= 4
+        return paired(turns[::-1])[-last:]
+
+    def of_session(self, session_id: str) -> list[Turn]:
+        """Every message of a session in order, also one whose partner was erased."""
+        return self._turns(f"{TURN} WHERE c.session_id = ? ORDER BY c.position", session_id)
+
+    def unread(self, session_id: str) -> list[Turn]:
+        """The messages of a session that no extraction has read, oldest first; never what is hidden."""
+        return self._turns(f"{TURN} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)
+
+    def before(self, turn: Turn, count: int) -> list[Turn]:
+        """Up to ``count`` messages of its session right before this one, oldest first, hidden ones left out."""
+        query = f"{TURN} WHERE c.session_id = ? AND c.position < ? AND c.withheld = 0 ORDER BY c.position DESC LIMIT ?"
+        return self._turns(query, turn.session_id, turn.position, count)[::-1]
+
+    def dependents(self, text_ids: Iterable[str], reach: int = 2) -> list[str]:
+        """Messages whose vector is made from words of these too: the next ``reach`` of their session."""
+        given = list(dict.fromkeys(text_ids))
+        query = (
+            "SELECT l.text_id FROM conversation c JOIN conversation l ON l.session_id = c.session_id"
+            " AND l.position > c.position AND l.withheld = 0 WHERE c.text_id = ? ORDER BY l.position LIMIT ?"
+        )
+        rows = [row for text_id in given for row in self._database.run(query, text_id, reach)]
+        found = dict.fromkeys(row["text_id"] for row in rows)
+        return [text_id for text_id in found if text_id not in given]
+
+    # -- reading by id and number --------------------------------------------------------------------------------
+
+    def beginning(self, prefix: str) -> list[Turn]:
+        """The messages whose ids begin so, in their order of time: one, where a short id is long enough."""
+        query = "SELECT text_id FROM conversation WHERE text_id >= ? AND text_id < ?"
+        return (
+            self.with_ids([row[0] for row in self._database.run(query, prefix, prefix + "\U0010ffff")])
+            if prefix
+            else []
+        )
+
+    def with_ids(self, text_ids: Sequence[str]) -> list[Turn]:
+        """The messages with these ids that are still there, in their order of time."""
+        columns = TURN.replace(" FROM", ", s.position AS place FROM", 1)
+        query = f"{columns} JOIN session s ON s.session_id = c.session_id WHERE c.text_id IN {EACH}"
+        rows = self._database.run(query, list(text_ids)) if text_ids else []
+        rows.sort(key=lambda row: (row["place"], row["position"]))
+        return [turn_of(row[:-1]) for row in rows]
+
+    def hidden(self) -> list[Turn]:
+        """The messages that the person asked to have forgotten, in their order of time."""
+        rows = self._database.run("SELECT text_id FROM conversation WHERE withheld = 1")
+        return self.with_ids([row[0] for row in rows])
+
+    def stored_after(self, seq: int, most: int) -> list[Turn]:
+        """The next messages of all sessions, in the order in which they were stored."""
+        return self._turns(f"{TURN} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", seq, most)
+
+    def numbered(self, seqs: Sequence[int]) -> list[Turn]:
+        """Messages by number, in order; one that is gone, hidden or the demo model's is left out."""
+        query = f"{TURN} WHERE c.seq IN {EACH} AND {_TOLD} ORDER BY c.seq"
+        return self._turns(query, sorted(seqs)) if len(seqs) else []
+
+    def numbers_of(self, text_ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of messages by id; one that is gone is left out."""
+        query = f"SELECT c.text_id, c.seq FROM conversation c WHERE c.text_id IN {EACH} AND {_TOLD}"
+        return {row[0]: row[1] for row in self._database.run(query, list(text_ids))}
+
+    def rows_after(self, seq: int, most: int) -> list[TurnRow]:
+        """Where the next ``most`` messages stored after ``seq`` are, in order; without what is archived."""
+        rows = self._database.run(
+            "SELECT c.seq, s.number, c.role, coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp, c.position"
+            " FROM conversation c JOIN session s ON s.session_id = c.session_id"
+            " LEFT JOIN turn_length l ON l.seq = c.seq"
+            f" WHERE c.seq > ? AND {_TOLD} AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = c.text_id)"
+            " ORDER BY c.seq LIMIT ?",
+            seq, most,
+        )  # fmt: skip
+        return [TurnRow(row[0], row[1], row[2] == "user", *row[3:]) for row in rows]
+
+    def generation(self) -> int:
+        """A number that changes whenever messages return to the search under their old numbers, leave it, or move."""
+        return int(self._database.meta(_GENERATION) or 0)
+
+    def highest_number(self) -> int:
+        """The highest number that a message ever had, also one that is gone."""
+        rows = self._database.run("SELECT value FROM counter WHERE name = 'conversation'")
+        return int(rows[0][0]) if rows else 0
+
+    # -- writing rows --------------------------------------------------------------------------------------------
+
+    def add_round(
+        self,
+        tx: Transaction,
+        session_id: str,
+        turns: Sequence[NewTurn],
+        finish: Finish,
+        now: str,
+        before: Round | None = None,
+    ) -> list[Turn]:
+        """The messages of one round, at the end of its session or before another."""
+        query = (
+            "SELECT (SELECT coalesce(max(round), 0) FROM conversation WHERE session_id = ?),"
+            " (SELECT coalesce(max(position), 0) FROM conversation WHERE session_id = ?)"
+        )
+        last_round, position = self._database.run(query, session_id, session_id)[0]
+        if before:
+            position = self._room_before(tx, before)
+        seq = tx.next("conversation", len(turns))
+        added = [
+            Turn(
+                seq + at, one.text_id, session_id, one.timestamp, one.role, PREFIX[one.role] + one.words,
+                last_round + 1, finish, stored_at=now, position=position + (at + 1) * TURN_SPACE,
+                quoted=one.quoted, standin=one.standin,
+            )
+            for at, one in enumerate(turns)
+        ]  # fmt: skip
+        self.add(tx, added)
+        return added
+
+    def add(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+        """Messages as they are, with the numbers and positions that they have."""
+        tx.many(_INSERT, [_values(turn) for turn in turns])
+
+    def delete(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+        """Remove the rows of messages."""
+        tx.many("DELETE FROM conversation WHERE seq = ?", [(turn.seq,) for turn in turns])
+
+    def set_hidden(self, tx: Transaction, turns: Iterable[Turn], hidden: bool) -> None:
+        """Note whether messages are hidden."""
+        tx.many(
+            "UPDATE conversation SET withheld = ? WHERE seq = ?", [(int(hidden), turn.seq) for turn in turns]
+        )
+
+    def set_words(self, tx: Transaction, turn: Turn, words: str) -> None:
+        """Put other words in place of those of a message."""
+        tx.do("UPDATE conversation SET text = ? WHERE seq = ?", PREFIX[turn.role] + words, turn.seq)
+
+    def leave_context(self, tx: Transaction, session_id: str, upto: int) -> None:
+        """Let all rounds as far as the round ``upto`` leave the context."""
+        last = "(SELECT max(position) FROM conversation WHERE session_id = ? AND round = ?)"
+        sql = f"UPDATE conversation SET folded = 1 WHERE session_id = ? AND folded = 0 AND position <= {last}"
+        tx.do(sql, session_id, session_id, upto)
+
+    def enter_context(self, tx: Transaction, session_id: str, position: int | None) -> None:
+        """Bring the messages from a position on back into the context."""
+        tx.do(
+            "UPDATE conversation SET folded = 0 WHERE session_id = ? AND position >= ?", session_id, position
+        )
+
+    def make_room_for(self, tx: Transaction, first: Sequence[Turn]) -> None:
+        """Let what is in a session follow these messages, which are to be put back in front of it."""
+        if not first or not (present := self.of_session(first[0].session_id)):
+            return
+        rounds = max(turn.round for turn in [*first, *present])
+        places = max(turn.position for turn in [*first, *present])
+        # Downwards, so that no two rounds have one number for a moment.
+        moved = [(turn.round + rounds, turn.position + places, turn.seq) for turn in present]
+        tx.many("UPDATE conversation SET round = ?, position = ? WHERE seq = ?", sorted(moved, reverse=True))
+
+    def move(self, tx: Transaction, session_id: str, position: int, by: int) -> None:
+        """Move what is in a session from a position on."""
+        sql = "UPDATE conversation SET position = position + ? WHERE session_id = ? AND position >= ?"
+        tx.do(sql, by, session_id, position)
+
+    def moved(self, tx: Transaction) -> None:
+        """Note that whoever read messages by number has to read them again."""
+        tx.do(
+            "INSERT INTO meta (key, value) VALUES (?, '1') ON CONFLICT (key)"
+            " DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + 1 AS TEXT)",
+            _GENERATION,
+        )
+
+    def _room_before(self, tx: Transaction, later: Round) -> int:
+        """Move what follows, so that a round has room before this one. Returns the position that is taken."""
+        at = self._database.run("SELECT position FROM conversation WHERE seq = ?", later.user.seq)[0][0]
+        self.move(tx, later.user.session_id, at, 2 * TURN_SPACE)
+        return int(at) - TURN_SPACE
+
+    def _turns(self, query: str, *values: object) -> list[Turn]:
+        return [turn_of(row) for row in self._database.run(query, *values)]
+
+
+#: A message that no extraction has read, and that may be read: what was said in a role is true of nobody.
+UNREAD = (
+    f"c.window_id = '' AND {_TOLD}"
+    " AND c.session_id NOT IN (SELECT session_id FROM imported_session WHERE role_play = 1)"
+)
+
+
+def turn_of(row: Row | Sequence[Any]) -> Turn:
+    """A message out of a row that ``TURN`` reads."""
+    values = list(row)
+    values[8], values[11] = bool(values[8]), bool(values[11])
+    values[12] = tuple(Quoted(*one) for one in json.loads(values[12])) if values[12] else ()
+    values[13], values[15] = bool(values[13]), bool(values[15])
+    return Turn(*values)
+
+
+def _values(turn: Turn) -> tuple[object, ...]:
+    quoted = (
+        json.dumps([(one.number, one.text_id, one.timestamp) for one in turn.quoted]) if turn.quoted else ""
+    )
+    return (
+        turn.seq, turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.text, turn.round, turn.finish,
+        int(turn.folded), turn.stored_at, turn.position, int(turn.withheld), quoted, int(turn.standin), turn.speaker,
+        int(turn.undated), instant(turn.timestamp),
+    )  # fmt: skip

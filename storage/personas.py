@@ -1,0 +1,363 @@
+"""The self-image and the user image: two plain text files, and every version they ever had.
+
+The newest version in the database is the persona; the file is where a person reads and edits it. The database remembers
+which version was last written to the file, so that three cases can be told apart:
+
+- the file says what was written to it: nothing happened, or a newer version has not reached it yet (a crash
+  between commit and file). The newest version is written to it.
+- the file says anything else: a hand edit. It wins, and becomes a version of origin ``hand``. A file emptied
+  by hand is such an edit: the persona is empty then, and ``restore`` brings any version back.
+- there is no file, or something that cannot be one (a folder, a pipe, more than 1 MB). It is kept aside under
+  another name, and the newest version is written where it was: a file that is gone says nothing, it may have
+  been lost in a copy.
+
+A byte order mark, CRLF, a missing or doubled end of line are not edits. Bytes that are no UTF-8 are read with
+U+FFFD in their place, and the original is kept aside. The files follow each commit that changes a persona.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from domain import errors
+from domain.facts import ImageDraft, LineEvidence
+from domain.files import make_private_folder, replace_file, storage_error
+from domain.records import IMAGES, Image, ImageVersion, Origin, Renewal
+from domain.text import clean
+from storage.persona_versions import PersonaVersions
+from storage.rebuilds import Rebuilds
+from storage.sqlite.database import Commit, Database, Transaction
+from storage.stamp import Stamp
+from storage.undoable_saves import UndoableSaves
+
+_FILE: dict[Image, str] = {"self": "self_image.txt", "user": "user_image.txt"}
+_MAX_BYTES = 1_000_000
+#: Instead of a version that was written: what the file says was erased and is not to be read again.
+_ERASED = 0
+
+
+class Personas:
+    """Both personas. ``read`` notices hand edits, ``write`` is atomic, no version is ever lost.
+
+    >>> personas.write("user", "Ann likes tea.", "model", session_id)
+    >>> personas.read("user")
+    'Ann likes tea.'
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        database: Database,
+        rebuilds: Rebuilds,
+        saves: UndoableSaves,
+        stamp: Stamp,
+        log: logging.Logger,
+    ) -> None:
+        self.versions = PersonaVersions(database)
+        self._folder = folder
+        self._database = database
+        self._rebuilds = rebuilds
+        self._saves = saves
+        self._stamp = stamp
+        self._log = log
+        database.on_commit(self._follow)
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def path(self, image: Image) -> Path:
+        """Where the person finds the file."""
+        return self._folder / _FILE[image]
+
+    def read(self, image: Image) -> str:
+        """The persona as it is now; a hand edit has become a version by then.
+
+        Trouble with the file is logged, and the newest version is the persona.
+        """
+        try:
+            latest = self.newest(image)
+        except errors.StorageError as fault:
+            self._log.warning("the file of the %s persona is out of reach: %s", image, fault)
+            latest = self.versions.newest(image)
+        return latest.text if latest else ""
+
+    def newest(self, image: Image) -> ImageVersion | None:
+        """The version in force, hand edits noted; None while there has never been one.
+
+        Where the file says what was last written to it, and that is the newest version, nothing has to be settled.
+        """
+        said = self._content(image)
+        latest, laid = self.versions.newest_and_laid(image)
+        if said is not None and latest and (said, laid) == (latest.text, latest.version):
+            return latest
+        if latest is None and laid is None and not os.path.lexists(self.path(image)):
+            return None
+        self.settle(image)
+        return self.versions.newest(image)
+
+    def history(self, image: Image) -> list[ImageVersion]:
+        """Every version, oldest first."""
+        return self.versions.all(image)
+
+    def line_evidence(self, image: Image) -> list[LineEvidence]:
+        """What the lines of a persona as it is now rest on; lines that a person wrote are not among them."""
+        self.read(image)
+        return self.versions.line_evidence(image)
+
+    def pins(self, image: Image) -> tuple[str, ...]:
+        """The lines that rewrites of a persona must keep."""
+        return self.versions.pins(image)
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def write(
+        self, image: Image, text: str, origin: Origin, session_id: str | None = None
+    ) -> ImageVersion | None:
+        """Make ``text`` the persona: one commit, then one atomic replacement of the file.
+
+        Returns the version in force afterwards.
+        """
+        self.settle(image)
+        with self._database.write() as tx:
+            self.versions.add(tx, image, as_image(text), origin, self._stamp.now(), session_id)
+        return self.newest(image)
+
+    def restore(self, version: int) -> ImageVersion | None:
+        """Make an older version the newest one; None when there is no such version."""
+        older = self.versions.find(version)
+        return self.write(older.image, older.text, "restore") if older else None
+
+    def rebuild(
+        self, requests: Sequence[Renewal], base: ImageVersion | None, draft: ImageDraft | str
+    ) -> bool:
+        """Store a persona that was to be rebuilt from the version ``base``.
+
+        False, and nothing is stored, when it is not asked for any more, or a newer version is in force by now.
+        """
+        if not requests:
+            return False
+        image: Image = "self" if requests[0].what == "self" else "user"
+        with self._database.write() as tx:
+            if self.versions.newest(image) != base or not self._rebuilds.settle(tx, requests):
+                return False
+            self.versions.replace(tx, image, base, image_draft(draft), self._stamp.now())
+            self._saves.drop(tx)
+        return True
+
+    def pin(self, image: Image, text: str) -> None:
+        """Keep a line through every rewrite, and put it into the persona at once: one commit, then the file."""
+        self.settle(image)
+        latest = self.versions.newest(image)
+        before, now = latest.text if latest else "", self._stamp.now()
+        after = as_image(with_pins(before, [as_image(text)]))
+        with self._database.write() as tx:
+            self.versions.add_pin(tx, image, now, text, added=after != before)
+            if after != before:
+                self.versions.add(tx, image, after, "hand", now)
+
+    def unpin(self, image: Image, text: str) -> None:
+        """Let go of a pin; the line goes with it if the pin brought it, and it is there word for word."""
+        self.settle(image)
+        latest = self.versions.newest(image)
+        before = latest.text if latest else ""
+        with self._database.write() as tx:
+            brought = self.versions.remove_pin(tx, image, text)
+            after = without_block(before, as_image(text)) if brought else before
+            if after != before:
+                self.versions.add(tx, image, after, "hand", self._stamp.now())
+
+    @contextmanager
+    def losing_lines(self, turns: Sequence[str]) -> Iterator[None]:
+        """One commit in which messages go, and with them the lines of the personas as they are that rest on them."""
+        if any(self.versions.lines_resting_on(image, turns) for image in IMAGES):
+            self.settle_all()
+        with self._database.write() as tx:
+            lines = {image: set(self.versions.lines_resting_on(image, turns)) for image in IMAGES}
+            yield
+            for image, gone in lines.items():
+                self._remove_lines(tx, image, gone)
+
+    @contextmanager
+    def losing_all_lines(self, turns: Sequence[str]) -> Iterator[None]:
+        """The same, with the lines of every version."""
+        if any(self.versions.lines_ever_resting_on(turns).values()):
+            self.settle_all()
+        with self._database.write() as tx:
+            lost = self.versions.lines_ever_resting_on(turns)
+            yield
+            for image, lines in lost.items():
+                if lines:
+                    self.versions.remove_lines(tx, image, lines)
+
+    def _remove_lines(self, tx: Transaction, image: Image, gone: set[str]) -> None:
+        latest = self.versions.newest(image) if gone else None
+        if latest:
+            left = [line for line in latest.text.split("\n") if line.strip() not in gone]
+            self.versions.add(tx, image, as_image("\n".join(left)), "erase", self._stamp.now())
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def settle_all(self) -> None:
+        """Bring both files and their versions together."""
+        for image in _FILE:
+            self.settle(image)
+
+    def settle(self, image: Image) -> None:
+        """Bring file and versions together: note a hand edit, or write the newest version to the file.
+
+        The file is judged in one transaction: a version that was committed in between would make what was written
+        before it look like an edit. Raises StorageError when the file can neither be read nor written.
+        """
+        if not self._folder.is_dir():
+            make_private_folder(self._folder)
+        with self._database.write():
+            self._reconcile(image)
+
+    def asides(self) -> list[Path]:
+        """What was found in the place of a persona and is kept under another name."""
+        return sorted(self._folder.glob("*.aside-*")) if self._folder.is_dir() else []
+
+    def _follow(self, done: Commit) -> None:
+        """The files follow each commit that changed a persona."""
+        if "personas" in done.follows:
+            self.settle_all()
+
+    def _reconcile(self, image: Image) -> None:
+        try:
+            said = self._said(image)
+        except OSError as fault:
+            raise storage_error(fault, self.path(image)) from fault
+        latest, laid = self.versions.newest(image), self.versions.laid(image)
+        if said is None or laid == _ERASED:
+            self._lay(image, latest)
+        elif latest is not None and said == latest.text:
+            if laid != latest.version:
+                self.versions.set_laid(image, latest.version)
+        elif laid is not None and said == self._text_of(laid):
+            self._lay(image, latest)
+        elif said or laid is not None:
+            self._take_edit(image, said)
+        else:
+            self._lay(image, latest)
+
+    def _take_edit(self, image: Image, said: str) -> None:
+        """A hand edit becomes the newest version; what could not be read is kept aside first."""
+        content = self.path(image).read_bytes()
+        if not read_bytes(content)[1]:
+            replace_file(self._aside_name(image), content)
+        with self._database.write() as tx:
+            version = self.versions.add(tx, image, said, "hand", self._stamp.now())
+            self.versions.set_laid(image, version.version)
+
+    def _lay(self, image: Image, version: ImageVersion | None) -> None:
+        """Write a version to the file; without one there is no file."""
+        if version is not None:
+            replace_file(self.path(image), f"{version.text}\n".encode() if version.text else b"")
+            self.versions.set_laid(image, version.version)
+        elif self.versions.laid(image) is not None:
+            self.path(image).unlink(missing_ok=True)
+            self.versions.set_laid(image, None)
+
+    def _said(self, image: Image) -> str | None:
+        """What the file says; None when there is none, whatever stood in its place being aside now."""
+        path = self.path(image)
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            path.unlink(missing_ok=True)
+            return None
+        if _is_text_file(found):
+            return read_bytes(path.read_bytes())[0]
+        os.rename(path, self._aside_name(image))
+        return None
+
+    def _content(self, image: Image) -> str | None:
+        """What the file says, if it is one that can be read as it is; nothing is moved."""
+        path = self.path(image)
+        try:
+            if not _is_text_file(path.stat()):
+                return None
+            said, whole = read_bytes(path.read_bytes())
+        except OSError:
+            return None
+        return said if whole else None
+
+    def _aside_name(self, image: Image) -> Path:
+        path, number = self.path(image), 1
+        while (aside := path.with_name(f"{path.name}.aside-{number}")).exists():
+            number += 1
+        return aside
+
+    def _text_of(self, number: int) -> str | None:
+        version = self.versions.find(number)
+        return version.text if version else None
+
+
+def _is_text_file(found: os.stat_result) -> bool:
+    """Whether something can be the file of a persona; a pipe would never end being read."""
+    return stat.S_ISREG(found.st_mode) and found.st_size <= _MAX_BYTES
+
+
+# -- what may become a persona: pure rules on text
+
+
+_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+
+
+def missing_pins(text: str, pins: Iterable[str]) -> list[str]:
+    """Pinned lines that are not in the text; spaces and line ends do not count."""
+    said = " ".join(text.split())
+    return [pin.strip() for pin in pins if " ".join(pin.split()) not in said]
+
+
+def with_pins(text: str, pins: Iterable[str]) -> str:
+    """The text with every pinned line in it; what a rewrite left out is added at the end.
+
+    >>> with_pins("Likes tea.", ["Call her Ann.", "Likes  tea."])
+    'Likes tea.\\nCall her Ann.'
+    """
+    missing = missing_pins(text, pins)
+    return "\n".join([text.rstrip(), *missing]).strip() if missing else text
+
+
+def without_block(text: str, block: str) -> str:
+    """The text without these lines, where they stand together word for word.
+
+    >>> without_block("Likes tea.\\nCall her Ann.", "Call her Ann.")
+    'Likes tea.'
+    """
+    lines, wanted = text.split("\n"), block.split("\n")
+    for at in range(len(lines) - len(wanted) + 1):
+        if lines[at : at + len(wanted)] == wanted:
+            return as_image("\n".join(lines[:at] + lines[at + len(wanted) :]))
+    return text
+
+
+def as_image(content: str) -> str:
+    """Text as it is kept and compared: no controls, ``\\n`` line ends, no blank edges."""
+    return clean(content).strip()
+
+
+def image_draft(made: ImageDraft | str) -> ImageDraft:
+    """What a model made of an image, as it is kept."""
+    if isinstance(made, str):
+        return ImageDraft(as_image(made))
+    lines = tuple(replace(one, line=as_image(one.line)) for one in made.lines)
+    return ImageDraft(as_image(made.text), lines)
+
+
+def read_bytes(content: bytes) -> tuple[str, bool]:
+    """What the bytes of a file say, and whether every one of them could be read.
+
+    A byte order mark chooses UTF-8 or UTF-16; without one it is UTF-8. What cannot be read becomes U+FFFD.
+    """
+    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    try:
+        return as_image(content.decode(encoding)), True
+    except UnicodeDecodeError:
+        return as_image(content.decode(encoding, "replace")), False

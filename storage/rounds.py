@@ -1,0 +1,423 @@
+"""What happens to rounds and sessions, with everything that follows from it, each in one commit.
+
+    store, store_alone                       a round, or a message that nobody answers, that can be found at once
+    compact, set_summary                     rounds leave the context into a summary
+    save, resume, undo_save                  a session from ``/save`` to its undo
+    undo, redo, reset, put_back              the last rounds, or a whole session, taken back
+    hide, unhide                             in no prompt and no index, but stored
+
+A message that goes takes along its words and vectors, what was extracted from it, the lines of the personas that rest
+on it, and the text of every chapter above it. Order is by ``position``, never by clock; what belongs to one session is
+never touched by a verb on another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+
+from domain.facts import ImageDraft
+from domain.records import PREFIX, Finish, Image, Quoted, Removed, Renewal, Round, Session, Turn, paired
+from domain.text import with_references
+from storage.messages import NewTurn
+from storage.personas import image_draft
+from storage.repositories import Repositories
+from storage.sqlite.database import Transaction
+from storage.summaries import NewSummary
+
+
+class Rounds:
+    """Changes rounds and sessions with all that rests on them.
+
+    >>> rounds.store(session_id, "Hello", "Hello, Ann.", now, "stop")
+    """
+
+    def __init__(self, of: Repositories) -> None:
+        self._of = of
+        self._database = of.database
+        self._stamp = of.stamp
+
+    # -- storing -------------------------------------------------------------------------------------------------
+
+    def store(
+        self,
+        session_id: str,
+        user: str,
+        assistant: str,
+        started: str,
+        finish: Finish,
+        instead_of: Round | None = None,
+        *,
+        ended: str | None = None,
+        before: Round | None = None,
+        quoted: Sequence[Quoted] = (),
+        standin: bool = False,
+        served: Sequence[str] = (),
+    ) -> Round:
+        """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
+
+        ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may be ``before`` a round.
+        ``quoted`` are the quotations of the reply found in a memory; what was recalled and ``served`` it is visited.
+        ``standin``: the demo model answered, and no model is ever given that as the companion's words.
+        """
+        turns = (
+            NewTurn(self._stamp.new_id(), started, "user", user),
+            NewTurn(
+                self._stamp.new_id(),
+                ended or self._stamp.now(),
+                "assistant",
+                assistant,
+                tuple(quoted),
+                standin,
+            ),
+        )
+        replaced = [turn.text_id for turn in instead_of.turns] if instead_of else []
+        with self._of.personas.losing_lines(replaced) if replaced else nullcontext():
+            return self.add(session_id, turns, finish, instead_of=instead_of, before=before, served=served)
+
+    def add(
+        self,
+        session_id: str,
+        turns: Sequence[NewTurn],
+        finish: Finish,
+        *,
+        instead_of: Round | None = None,
+        before: Round | None = None,
+        served: Sequence[str] = (),
+    ) -> Round:
+        """The same of given messages."""
+        with self._database.write() as tx:
+            if instead_of:
+                self.remove(tx, instead_of.turns)
+            added = self._of.messages.add_round(tx, session_id, turns, finish, self._stamp.now(), before)
+            self._of.sessions.count(tx, session_id)
+            self._of.index.add_turns(tx, added, new=True)
+            self._of.chapters.count_round(tx, served)
+            if back := sorted(self._of.index.archived_among(served)):
+                self._of.archive.bring_back(tx, back)
+            if before:
+                self._of.messages.moved(tx)
+                self._embed_dependents(tx, added)
+            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
+            self._forget_steps(tx, session_id)
+        return paired(added)[0]
+
+    def store_alone(self, session_id: str, words: str, text_id: str, *, said: str | None = None) -> Turn:
+        """A message that nobody answers, at the end of its session: it is found, read and erased as every one is.
+
+        It is a round without a reply, so it is in no context and in no summary. What is of the past was ``said`` then.
+        """
+        now = self._stamp.now()
+        with self._database.write() as tx:
+            turn = NewTurn(text_id, said or now, "user", words)
+            added = self._of.messages.add_round(tx, session_id, (turn,), "stop", now)
+            self._of.sessions.count(tx, session_id)
+            self._of.index.add_turns(tx, added, new=True)
+            self._forget_steps(tx, session_id)
+        return added[0]
+
+    # -- summaries -----------------------------------------------------------------------------------------------
+
+    def compact(self, session_id: str, upto: int, summary: str) -> None:
+        """Let the rounds up to ``upto`` leave the context into ``summary``."""
+        with self._database.write() as tx:
+            self._compact(tx, session_id, upto, self._new_summary(summary))
+
+    def set_summary(self, session_id: str, summary: str) -> None:
+        """Put a person's own wording in place of a session's summary; steps of a save are void."""
+        with self._database.write() as tx:
+            present = self._of.summaries.of(session_id)
+            upto = present.upto_round if present else 0
+            self._of.summaries.replace(tx, session_id, self._new_summary(summary), upto)
+            self._of.chapters.void_above(tx, sessions=[session_id])
+            self._forget_steps(tx, session_id)
+            self._of.rebuilds.drop_summary(tx, session_id)
+
+    def rebuild_summary(self, request: Renewal, text: str, upto: int) -> bool:
+        """Store a summary that was to be rebuilt, dated as the one before; with "" there is none.
+
+        False, and nothing is stored, when it is not asked for any more, or from more by now.
+        """
+        with self._database.write() as tx:
+            if not self._of.rebuilds.settle(tx, [request]):
+                return False
+            new = NewSummary(self._stamp.new_id(), request.timestamp, text)
+            self._of.summaries.replace(tx, request.session_id, new, upto)
+        return True
+
+    def _compact(self, tx: Transaction, session_id: str, upto: int, summary: NewSummary) -> None:
+        self._of.summaries.replace(tx, session_id, summary, upto)
+        self._of.messages.leave_context(tx, session_id, upto)
+        self._of.sessions.count(tx, session_id)
+        self._of.rebuilds.ask_again(tx, session_id)
+
+    # -- saving --------------------------------------------------------------------------------------------------
+
+    def save(
+        self,
+        session_id: str,
+        summary: str,
+        images: Mapping[Image, ImageDraft | str],
+        *,
+        waiting: Sequence[Image] = (),
+        open_next: bool = True,
+    ) -> Session:
+        """Archive a session with its final summary and new personas, and open the next one, in one commit.
+
+        Those that are ``waiting`` could not be brought up to date now, and are to be rebuilt.
+        Of quotations that were found in a memory a reference to it stays. Returns the session that is open.
+        """
+        following = self._stamp.new_session_id() if open_next else None
+        new, now = self._new_summary(summary), self._stamp.now()
+        with self._database.write() as tx:
+            turns = self._of.messages.of_session(session_id)
+            was = self._of.saves.about_to_replace(session_id, self._of.summaries.of(session_id))
+            for turn in turns:
+                self._refer_to_memories(tx, turn)
+            self._compact(tx, session_id, turns[-1].round if turns else 0, new)
+            made = {
+                image: self._of.personas.versions.add_draft(tx, image, image_draft(draft), now, session_id)
+                for image, draft in images.items()
+            }
+            if following:
+                self._of.saves.keep(tx, session_id, was, made, now)
+            self._forget_steps(tx, session_id)
+            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
+            self._of.sessions.close(tx, session_id, now)
+            for image in waiting:
+                self._of.rebuilds.ask(tx, image, session_id, now)
+            if following:
+                self._of.sessions.add(tx, following, now)
+        return self._of.sessions.known(following or session_id)
+
+    def undo_save(self, session_id: str, present: str) -> Session | None:
+        """Undo a ``/save`` right after it. Returns the session, active again in place of the empty ``present``.
+
+        Its windows are unlearned, its personas are again what they were unless one was edited since, and its context
+        and summary are as before. None, and nothing, when anything was said, or is gone, since.
+        """
+        self._of.personas.settle_all()
+        now = self._stamp.now()
+        with self._database.write() as tx:
+            session, was = self._of.sessions.find(session_id), self._of.saves.find(session_id)
+            said = self._of.messages.of_session(present) or self._of.sessions.in_flight(present)
+            if was is None or session is None or session.status != "archived" or said:
+                return None
+            archived = self._of.saves.archived_since(session_id)
+            self._of.facts.unlearn(was.windows)
+            for image, version in was.images.items():
+                newest = self._of.personas.versions.newest(image)
+                if newest and newest.version == version:
+                    self._of.personas.versions.bring_back(tx, image, version, now)
+            self._of.summaries.remove(tx, self._of.summaries.of(session_id))
+            if was.summary:
+                self._of.summaries.put_back(tx, was.summary)
+            self._of.rebuilds.drop_personas(tx, session_id)
+            self._of.messages.enter_context(tx, session_id, was.context)
+            self._of.sessions.count(tx, session_id)
+            self._resume(tx, session_id, present, now)
+            self._of.saves.drop(tx)
+            self._of.archive.bring_back(tx, archived)
+        return self._of.sessions.find(session_id)
+
+    def resume(self, session_id: str, present: str) -> Session:
+        """Make an archived session active again in place of the present one, which goes if it is empty."""
+        with self._database.write() as tx:
+            self._resume(tx, session_id, present, self._stamp.now())
+        return self._of.sessions.known(session_id)
+
+    def _resume(self, tx: Transaction, session_id: str, present: str, now: str) -> None:
+        """An imported session that was not read is the person's own from then on, and gets its summary as theirs do."""
+        if self._of.messages.of_session(present) or self._of.summaries.of(present):
+            self._of.sessions.close(tx, present, now)
+        else:
+            self.remove_session(tx, present)
+        self._of.sessions.reopen(tx, session_id)
+        own = (
+            "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due > 0 AND role_play = 0"
+            " RETURNING session_id"
+        )
+        if tx.run(own, session_id):
+            title = self._of.summaries.of(session_id)
+            self._of.rebuilds.ask(tx, "summary", session_id, title.timestamp if title else now)
+
+    def _refer_to_memories(self, tx: Transaction, turn: Turn) -> None:
+        """Of quotations that were found in a memory leave a reference to it."""
+        words = with_references(turn)
+        if words != turn.words:
+            self._of.messages.set_words(tx, turn, words)
+            self._of.index.add_turns(tx, [replace(turn, text=PREFIX[turn.role] + words, quoted=())])
+            self._embed_dependents(tx, [turn])
+
+    def steps(self, session_id: str) -> dict[str, str]:
+        """What the steps of a save that are done resulted in, by step."""
+        return {step: result for step, (result, _) in self._of.steps.of("save", session_id).items()}
+
+    def keep_step(self, session_id: str, step: str, result: str) -> None:
+        """Store what a step of a save resulted in, as soon as it is there."""
+        self._of.steps.store("save", session_id, step, result, self._stamp.now())
+
+    # -- taking back ---------------------------------------------------------------------------------------------
+
+    def undo(self, session_id: str, count: int = 1) -> tuple[Round, ...]:
+        """Remove the last rounds of a session, as far as they are still in the context. Returns them."""
+        going = self._of.messages.context(session_id)[-count:] if count > 0 else ()
+        turns = [turn for spoken in going for turn in spoken.turns]
+        lines = self._of.personas.losing_lines([turn.text_id for turn in turns])
+        with lines, self._database.write() as tx:
+            self.remove(tx, turns)
+            self._forget_steps(tx, session_id)
+        return going
+
+    def redo(self, rounds: Sequence[Round]) -> None:
+        """Put back, where they were, rounds that ``undo`` removed and after which nothing new was said."""
+        turns = [turn for spoken in rounds for turn in spoken.turns]
+        with self._database.write() as tx:
+            self._put_back(tx, turns)
+            for session_id in {turn.session_id for turn in turns}:
+                self._forget_steps(tx, session_id)
+
+    def reset(self, session_id: str) -> Removed:
+        """Remove a session's messages and summary. Returns what was removed; ``put_back`` undoes it."""
+        turns = self._of.messages.of_session(session_id)
+        removed = Removed(session_id, tuple(turns), self._of.summaries.of(session_id))
+        with self._of.personas.losing_lines([turn.text_id for turn in turns]), self._database.write() as tx:
+            self.remove(tx, removed.turns)
+            self._of.summaries.remove(tx, removed.summary)
+            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
+            self._forget_steps(tx, session_id)
+            self._of.rebuilds.drop_summary(tx, session_id)
+        return removed
+
+    def put_back(self, removed: Removed) -> None:
+        """Put back what a reset removed, in front of what was said since; a summary written since gives way."""
+        with self._database.write() as tx:
+            self._of.summaries.remove(tx, self._of.summaries.of(removed.session_id))
+            self._of.messages.make_room_for(tx, removed.turns)
+            self._put_back(tx, removed.turns)
+            if removed.summary:
+                self._of.summaries.put_back(tx, removed.summary)
+            elif folded := [turn for turn in removed.turns if turn.folded]:
+                self._of.rebuilds.ask(tx, "summary", removed.session_id, folded[-1].timestamp)
+            self._forget_steps(tx, removed.session_id)
+
+    def _put_back(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+        self._of.messages.add(tx, turns)
+        for session_id in {turn.session_id for turn in turns}:
+            self._of.sessions.count(tx, session_id)
+        self._of.index.add_turns(tx, turns)
+        self._of.messages.moved(tx)
+
+    # -- hiding --------------------------------------------------------------------------------------------------
+
+    def hide(self, text_ids: Sequence[str]) -> None:
+        """Keep messages out of every prompt and every index until they are erased or shown again; they stay stored.
+
+        A summary that was made from one of them goes, and is to be rebuilt from the others.
+        """
+        with self._of.personas.losing_lines(text_ids), self._database.write() as tx:
+            turns = self._of.messages.with_ids(text_ids)
+            sessions = list(dict.fromkeys(turn.session_id for turn in turns))
+            self.forget_titles(tx, sessions)
+            self._unindex(tx, turns)
+            self._of.messages.set_hidden(tx, turns, True)
+            for session_id in sessions:
+                self._forget_steps(tx, session_id)
+            for session_id in dict.fromkeys(turn.session_id for turn in turns if turn.folded):
+                if summary := self._of.summaries.of(session_id):
+                    self._of.summaries.remove(tx, summary)
+                    self._of.rebuilds.ask(tx, "summary", session_id, summary.timestamp)
+                self._of.rebuilds.ask_again(tx, session_id)
+            self._of.chapters.drop_small(tx)
+
+    def unhide(self, text_ids: Sequence[str]) -> None:
+        """Let hidden messages be shown and found again; what was made without them is to be rebuilt."""
+        with self._database.write() as tx:
+            turns = [turn for turn in self._of.messages.with_ids(text_ids) if turn.withheld]
+            self._of.messages.set_hidden(tx, turns, False)
+            self._of.index.add_turns(tx, [replace(turn, withheld=False) for turn in turns])
+            self._of.messages.moved(tx)
+            self._embed_dependents(tx, turns)
+            self._of.chapters.void_above(tx, turns=[turn.text_id for turn in turns])
+            for turn in {turn.session_id: turn for turn in turns if turn.folded}.values():
+                self._ask_with(tx, turn)
+
+    def _ask_with(self, tx: Transaction, turn: Turn) -> None:
+        """Ask for the summary of a session that one of its messages is missing in.
+
+        It stays until then; that of an import goes, which else would be gone on with from where it ends.
+        """
+        summary = self._of.summaries.of(turn.session_id)
+        self._of.rebuilds.ask(
+            tx, "summary", turn.session_id, summary.timestamp if summary else turn.timestamp
+        )
+        if summary and summary.upto_round and self._was_imported(turn.session_id):
+            self._of.summaries.remove(tx, summary)
+
+    # -- removing ------------------------------------------------------------------------------------------------
+
+    def remove(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+        """Messages go with their words, their vectors, and all that was extracted from them."""
+        if not turns:
+            return
+        self._unindex(tx, turns)
+        self._of.messages.delete(tx, turns)
+        for session_id in {turn.session_id for turn in turns}:
+            self._of.sessions.count(tx, session_id)
+        self._of.chapters.forget_nodes(tx, [turn.text_id for turn in turns])
+        self._of.chapters.drop_small(tx)
+
+    def remove_session(self, tx: Transaction, session_id: str) -> None:
+        """A session of which no message and no summary is left."""
+        self._of.chapters.forget_session(tx, session_id)
+        self._of.rebuilds.drop_session(tx, session_id)
+        self._of.steps.drop(tx, "save", session_id)
+        tx.do("DELETE FROM session WHERE session_id = ?", session_id)
+        self._of.chapters.drop_small(tx)
+
+    def forget_titles(self, tx: Transaction, sessions: Sequence[str]) -> None:
+        """Let no other session of the conversations of these have their title, which may say what was removed.
+
+        Neither one that is there, nor one that a newer export brings.
+        """
+        there = "FROM imported_message m JOIN conversation c ON c.seq = m.turn"
+        marked = (
+            "INSERT INTO imported_message (conversation, message, turn, source)"
+            f" SELECT DISTINCT m.conversation, '', 0, m.source {there} WHERE c.session_id = ?"
+            " ON CONFLICT (conversation, message) DO NOTHING"
+        )
+        titled = (
+            "SELECT session_id FROM summary WHERE upto_round = 0 AND session_id IN (SELECT c.session_id"
+            f" {there} WHERE m.conversation IN (SELECT m.conversation {there} WHERE c.session_id = ?))"
+        )
+        for session_id in sessions if self._database.run("SELECT 1 FROM imported_message LIMIT 1") else ():
+            tx.do(marked, session_id)
+            for (other,) in self._database.run(titled, session_id):
+                if other not in sessions:
+                    self._of.summaries.remove(tx, self._of.summaries.of(other))
+
+    def _unindex(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+        """Messages cannot be found from this commit on, nor what was extracted from them.
+
+        The vectors of the messages after them are made again, since their keys hold words of these.
+        """
+        self._of.chapters.void_above(tx, turns=[turn.text_id for turn in turns])
+        self._of.saves.drop(tx)
+        self._embed_dependents(tx, turns)
+        self._of.facts.forget_of(tx, [turn.seq for turn in turns])
+        self._of.index.remove_turns(tx, turns)
+
+    def _embed_dependents(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+        self._of.index.embed_again(tx, self._of.messages.dependents(turn.text_id for turn in turns))
+
+    def _forget_steps(self, tx: Transaction, session_id: str) -> None:
+        """The steps of a save are done, or the session has gone on. What was read for them is read."""
+        self._of.steps.drop(tx, "save", session_id)
+        tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)
+
+    def _was_imported(self, session_id: str) -> bool:
+        return bool(self._database.run("SELECT 1 FROM imported_session WHERE session_id = ?", session_id))
+
+    def _new_summary(self, text: str) -> NewSummary:
+        return NewSummary(self._stamp.new_id(), self._stamp.now(), text)
