@@ -22,6 +22,14 @@ APPLICATION_ID = 0x4F465244
 VERSION = 1
 #: What holds nothing of its own.
 _DERIVED = ("index", "view", "trigger")
+_TO_THE_SECOND = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]"
+_OFFSET = "[+-][01][0-9]:[0-5][0-9]"
+#: What may follow the seconds of a date.
+_ENDS = [
+    fraction + offset
+    for fraction in ("", "." + 3 * "[0-9]", "." + 6 * "[0-9]")
+    for offset in (_OFFSET, "Z", f"{_OFFSET}:[0-5][0-9]")
+]
 _TEXT_COLUMN = re.compile(r"^    (\w+) TEXT", re.MULTILINE)
 
 Scripts = dict[tuple[str, str], str]
@@ -119,17 +127,23 @@ def bad_dates(connection: sqlite3.Connection) -> list[str]:
     ).fetchall()
     found = []
     for table, column in columns:
-        shaped = (
-            f"{column} GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*'"
-        )
-        whole = f"date(substr({column}, 1, 10), '+0 days') IS substr({column}, 1, 10) AND julianday({column}) IS NOT NULL"
-        offset = f"substr({column}, 20) GLOB '*[+-][0-9][0-9]:[0-5][0-9]'"
-        sound = f"CASE WHEN {shaped} AND {offset} THEN {whole} ELSE 0 END"
-        if connection.execute(
-            f"SELECT 1 FROM {table} WHERE {column} IS NOT NULL AND NOT ({sound}) LIMIT 1"
-        ).fetchone():
+        wrong = f"{column} IS NOT NULL AND NOT ({_is_date(column)})"
+        if connection.execute(f"SELECT 1 FROM {table} WHERE {wrong} LIMIT 1").fetchone():
             found.append(f"{table}.{column}")
     return found
+
+
+def _is_date(column: str) -> str:
+    """The condition that holds for a date of the form that is written, with an offset, that stands in the calendar.
+
+    Any year from 1 to 9999 will do: a clock may be wrong, and what was said under it is there. The calendar is asked
+    only of what has the form, since SQLite takes "now" for a date too; without a step of no days it would give back a
+    31st of February as it is.
+    """
+    end = " OR ".join(f"substr({column}, 20) GLOB '{end}'" for end in _ENDS)
+    calendar = f"datetime(substr({column}, 1, 19), '+0 days') IS replace(substr({column}, 1, 19), 'T', ' ')"
+    form = f"{column} GLOB '{_TO_THE_SECOND}*' AND {column} NOT GLOB '0000*' AND ({end})"
+    return f"(CASE WHEN {form} THEN {calendar} ELSE 0 END)"
 
 
 def _scripts(connection: sqlite3.Connection) -> Scripts:

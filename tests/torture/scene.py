@@ -23,7 +23,6 @@ from jobs.chapters import Chapters
 from jobs.erasing import Erasing
 from llm import Llm
 from memory import Memory
-from tests.first_version import lay_first_version
 from tests.jobs.writing_chapters import Writer
 from tests.past import bring, talk
 from tests.talking import models_at
@@ -143,9 +142,6 @@ def new_id() -> str:
 
 def prepare(folder: Path, scene: str) -> None:
     """What stands before the scene begins: an archived session, and a present one with a few rounds."""
-    if scene == "migration":
-        lay_first_version(config.load(folder, {}).data_dir / "memory.db")
-        return
     stage = Stage(folder, index=True, debug=scene == "erase")
     lines = ["My boat is called Petrel.", "She lies in Husum."]
     if scene == "erase":
@@ -179,7 +175,6 @@ SCENES: dict[str, Callable[[Stage], object]] = {
     "reset": lambda stage: stage.talk.reset(),
     "erase": Stage.erase,
     "chapters": Stage.write_chapters,
-    "migration": lambda stage: None,
     "import": Stage.bring,
 }
 
