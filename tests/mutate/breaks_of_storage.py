@@ -38,18 +38,35 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "in flight cleared in a transaction of its own",
         "P2",
-        "storage/sqlite/lexicon.py",
-        "            self.drop_in_flight(session_id)\n            self.drop_stages(session_id)\n        return spoken\n",
-        "            self.drop_stages(session_id)\n        self.drop_in_flight(session_id)\n        return spoken\n",
+        "storage/rounds.py",
+        (
+            '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
+            "            self._forget_steps(tx, session_id)\n"
+            "        return paired(added)[0]\n"
+        ),
+        (
+            "            self._forget_steps(tx, session_id)\n"
+            "        with self._database.write() as tx:\n"
+            '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
+            "        return paired(added)[0]\n"
+        ),
         (SYNCING + "test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls",),
     ),
     Break(
         "a round is replaced in two commits",
         "P4",
-        "storage/sqlite/lexicon.py",
-        "        with self._database.write():\n            if instead_of:\n"
-        "                self._remove_turns(instead_of.turns)\n",
-        "        if instead_of:\n            self._remove_turns(instead_of.turns)\n        with self._database.write():\n",
+        "storage/rounds.py",
+        (
+            "        with self._database.write() as tx:\n"
+            "            if instead_of:\n"
+            "                self.remove(tx, instead_of.turns)\n"
+        ),
+        (
+            "        if instead_of:\n"
+            "            with self._database.write() as tx:\n"
+            "                self.remove(tx, instead_of.turns)\n"
+            "        with self._database.write() as tx:\n"
+        ),
         (
             SYNCING
             + "test_p4_a_round_that_is_asked_again_is_the_old_one_or_the_new_one_wherever_a_kill_falls",
@@ -58,9 +75,16 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a round does not void the stages of a save",
         "P5",
-        "storage/sqlite/lexicon.py",
-        "            self.drop_in_flight(session_id)\n            self.drop_stages(session_id)\n        return spoken\n",
-        "            self.drop_in_flight(session_id)\n        return spoken\n",
+        "storage/rounds.py",
+        (
+            '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
+            "            self._forget_steps(tx, session_id)\n"
+            "        return paired(added)[0]\n"
+        ),
+        (
+            '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
+            "        return paired(added)[0]\n"
+        ),
         (
             SURVIVORS
             + "test_p5_a_round_that_is_said_after_a_save_failed_voids_its_stages_and_is_in_the_summary",
@@ -85,7 +109,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a hand edit is written over",
         "P7",
-        "storage/images.py",
+        "storage/personas.py",
         "            self._take_edit(image, said)\n",
         "            self._lay(image, latest)\n",
         (IMAGES + "test_a_hand_edit_wins_and_becomes_a_version",),
@@ -113,17 +137,17 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "the word index is not optimised",
         "P11",
-        "storage/sqlite/store.py",
-        "            self._lexicon.optimize(sql)\n",
+        "storage/erasure.py",
+        "            self.of.index.words.optimize(tx)\n",
         "",
         (SURVIVORS + "test_p11_the_word_index_keeps_no_word_that_was_erased",),
     ),
     Break(
         "no vacuum",
         "P11",
-        "storage/sqlite/store.py",
-        "            self._set_meta(_ERASING, None)\n        self._database.vacuum()\n",
-        "            self._set_meta(_ERASING, None)\n",
+        "storage/erasure.py",
+        "        self.of.database.vacuum()\n",
+        "",
         (SURVIVORS + "test_p11_no_page_of_what_was_erased_is_left_in_the_file",),
     ),
     Break(
@@ -182,15 +206,15 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "rounds in the context follow the clock",
         "P13",
-        "storage/sqlite/sessions.py",
-        'WHERE session_id = ? AND folded = 0 ORDER BY position"',
-        'WHERE session_id = ? AND folded = 0 ORDER BY timestamp"',
+        "storage/messages.py",
+        'AND c.folded = 0 ORDER BY c.position"',
+        'AND c.folded = 0 ORDER BY c.timestamp"',
         (PROMISES + "test_p13_the_clock_may_jump",),
     ),
     Break(
         "sessions follow the clock",
         "P13",
-        "storage/sqlite/active_sessions.py",
+        "storage/sessions.py",
         "WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1",
         "WHERE status = 'active' AND door = '' ORDER BY start_timestamp DESC LIMIT 1",
         (
@@ -218,8 +242,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "a database of another shape is taken",
         "P15",
         "storage/sqlite/database.py",
-        "        shape.refuse_misshapen(self._connection, self.path)\n",
-        "",
+        "                    schema.refuse_unknown(self._connection, self.path)\n",
+        "                    pass\n",
         (
             "tests/storage/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",
         ),
@@ -228,19 +252,17 @@ OF_STORAGE: tuple[Break, ...] = (
         "a backup of another shape is taken",
         "P15",
         "storage/backup.py",
-        "        refuse_misshapen(connection, path, whole=True)\n",
+        "        refuse_unknown(connection, path)\n",
         "",
         ("tests/storage/test_tampered.py::test_p15_a_tampered_backup_is_refused_and_the_memory_stays",),
     ),
     Break(
         "a date is any text",
         "P15",
-        "storage/sqlite/shape.py",
-        '        wrong += f" OR NOT ({unset} OR {_is_date(name)})"\n',
-        "        pass\n",
-        (
-            "tests/storage/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",
-        ),
+        "storage/sqlite/schema.py",
+        '    return f"(CASE WHEN {form} THEN {calendar} ELSE 0 END)"\n',
+        '    return "1"\n',
+        ("tests/storage/test_tampered.py::test_p15_a_tampered_backup_is_refused_and_the_memory_stays",),
     ),
     Break(
         "a database that was cut is taken",
@@ -253,36 +275,24 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a newer schema is taken",
         "P16",
-        "storage/sqlite/migrations.py",
-        "    if version > len(STEPS):\n",
-        "    if version > len(STEPS) + 1:\n",
+        "storage/sqlite/schema.py",
+        "    if version > VERSION:\n",
+        "    if version > VERSION + 1:\n",
         (DATABASE + "test_a_newer_schema_is_refused_and_not_touched",),
     ),
     Break(
-        "a step without its copy",
+        "a document of a newer program is taken",
         "P16",
-        "storage/sqlite/migrations.py",
-        "        _copy_beside(connection, path, taken)\n",
-        "        pass\n",
-        (
-            "tests/storage/sqlite/test_migrations.py::test_a_copy_of_the_first_version_lies_beside_and_is_as_it_was",
-        ),
-    ),
-    Break(
-        "a step that fails stays half taken",
-        "P16",
-        "storage/sqlite/migrations.py",
-        '            connection.execute("ROLLBACK")\n',
-        '            connection.execute("COMMIT")\n',
-        (
-            "tests/storage/sqlite/test_migrations.py::test_a_step_that_fails_at_any_statement_leaves_the_first_version_as_it_was",
-        ),
+        "storage/portable.py",
+        "    if version != schema.VERSION:\n",
+        "    if version < schema.VERSION:\n",
+        ("tests/storage/test_portable.py::test_a_document_of_a_newer_program_is_refused",),
     ),
     Break(
         "a fact outlives the turns it was drawn from",
         "P20",
-        "storage/sqlite/learning.py",
-        '                sql("DELETE FROM fact WHERE seq = ?", (fact,))\n',
+        "storage/facts.py",
+        '        tx.many("DELETE FROM fact WHERE seq = ?", [(one,) for one in facts])\n',
         "",
         ("tests/contract/test_finding.py::test_a_fact_finds_its_turns_and_goes_with_any_of_them",),
     ),
@@ -309,16 +319,23 @@ OF_STORAGE: tuple[Break, ...] = (
         "an erasure that was cut short is not finished",
         "P21",
         "storage/erasure.py",
-        "        return self.store.erasure_note() is not None\n",
+        "        return self._note() is not None\n",
         "        return False\n",
         ("tests/jobs/test_erasing.py::test_an_erasure_that_was_cut_short_is_finished_at_the_next_start",),
     ),
     Break(
         "a save that archived leaves its stages",
         "P21",
-        "storage/sqlite/store.py",
-        "            self._keep_save_to_undo(session_id, was, made, now)\n            self.drop_stages(session_id)\n",
-        "            self._keep_save_to_undo(session_id, was, made, now)\n",
+        "storage/rounds.py",
+        (
+            "            self._forget_steps(tx, session_id)\n"
+            '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
+            "            self._of.sessions.close(tx, session_id, now)\n"
+        ),
+        (
+            '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
+            "            self._of.sessions.close(tx, session_id, now)\n"
+        ),
         (SURVIVORS + "test_p21_a_save_that_archived_leaves_no_stage_behind",),
     ),
     Break(
