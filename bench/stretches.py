@@ -27,7 +27,7 @@ import config
 from domain.events import Notice
 from domain.recollection import Recollection
 from domain.workers import Stop
-from jobs.chapters import Chapters
+from jobs.chapters import WritingChapters
 from llm import Llm
 from memory import Memory
 
@@ -95,7 +95,7 @@ class _Lived:
             if self._sessions[at - 1][0] > day:
                 break
             self._live(at)
-        for event in Chapters(self.memory, self.llm).run(Stop()):
+        for event in WritingChapters(self.memory, self.llm).run(Stop()):
             if isinstance(event, Notice):
                 raise RuntimeError(event.details["error"])
         self.memory.settle_index(60)

@@ -28,7 +28,7 @@ from memory import Memory
 from models.chapter_prompts import Material
 from recall.asked_periods import named as days_named
 
-__all__ = ["ChapterEvent", "Chapters", "Grown", "days_named", "full_groups", "shortened"]
+__all__ = ["ChapterEvent", "Grown", "WritingChapters", "days_named", "full_groups", "shortened"]
 
 #: So many calls are made at once; what is left, in a memory that is old when it first gets chapters, comes later.
 _MOST_AT_ONCE = 20
@@ -60,7 +60,7 @@ class _Due:
     past: bool = False
 
 
-class Chapters:
+class WritingChapters:
     """Makes the chapters of one memory."""
 
     def __init__(self, memory: Memory, llm: Llm, *, all_at_once: bool = False) -> None:

@@ -26,7 +26,7 @@ from llm import Llm
 from memory import Memory
 
 if TYPE_CHECKING:
-    from jobs.chapters import Chapters
+    from jobs.chapters import WritingChapters
     from jobs.fading_out import Fading
     from jobs.noting import Noting
     from jobs.reading_up import ReadingUp
@@ -38,7 +38,7 @@ class _Work:
 
     noting: Noting
     reading: ReadingUp
-    chapters: Chapters
+    chapters: WritingChapters
     fading: Fading
 
 
@@ -84,14 +84,14 @@ class Keeping:
 
     @cached_property
     def _work(self) -> _Work:
-        from jobs.chapters import Chapters
+        from jobs.chapters import WritingChapters
         from jobs.fading_out import Fading
         from jobs.noting import Noting
         from jobs.reading_up import ReadingUp
 
         memory, llm = self._memory, self._llm
         fading = Fading(memory, self._settings.forget_limit)
-        return _Work(Noting(memory, llm), ReadingUp(memory, llm), Chapters(memory, llm), fading)
+        return _Work(Noting(memory, llm), ReadingUp(memory, llm), WritingChapters(memory, llm), fading)
 
     def due(self) -> tuple[Session, ...]:
         """The active sessions but the present one that are to be saved, oldest first."""

@@ -36,8 +36,8 @@ _CHECKSUM = "index:"
 #: What is archived is in no index.
 _SEARCHED = " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = {0})"
 _TEXTS = (
-    f"SELECT text_id FROM conversation WHERE text_id > ? AND withheld = 0{_SEARCHED.format('conversation.text_id')}",
-    f"SELECT text_id FROM summary WHERE text_id > ?{_SEARCHED.format('summary.session_id')}",
+    f"SELECT text_id FROM conversation c WHERE text_id > ? AND withheld = 0{_SEARCHED.format('c.text_id')}",
+    f"SELECT text_id FROM summary m WHERE text_id > ?{_SEARCHED.format('m.session_id')}",
 )
 _ENQUEUE = (
     "INSERT INTO pending (text_id, kind) VALUES (?, ?) ON CONFLICT (text_id)"

@@ -37,7 +37,7 @@ from interfaces.debug_log import DebugLog
 from interfaces.python.embedding_handlers import EmbeddingHandler, ForeignHandler, embedder_of
 from interfaces.python.unit_filters import UnitFilter, passes
 from jobs import exporting
-from jobs.chapters import Chapters
+from jobs.chapters import WritingChapters
 from jobs.importing import READER, YEARS, Brought, Importing, digest_of, teller
 from jobs.reading_up import summarise_next
 from llm import Llm
@@ -161,7 +161,7 @@ class MemorySystem:
 
     def summarize_long_term_memory(self) -> MemoryUnit | None:
         """Let the model make the chapters that are due; the unit above them all, None while there is none."""
-        for _ in Chapters(self._memory, self._llm, all_at_once=True).run(Stop()):
+        for _ in WritingChapters(self._memory, self._llm, all_at_once=True).run(Stop()):
             pass
         return self._unit(self.ltm_id)
 

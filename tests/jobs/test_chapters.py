@@ -15,7 +15,7 @@ from domain.events import Notice
 from domain.languages import estimate
 from domain.tree import LIFE, Member
 from domain.workers import Stop
-from jobs.chapters import Chapters, Grown, full_groups, shortened
+from jobs.chapters import Grown, WritingChapters, full_groups, shortened
 from jobs.noting import names_of_both
 from tests.house import Mind, house
 from tests.jobs.writing_chapters import TITLE, life
@@ -112,7 +112,7 @@ def test_without_a_model_the_tree_waits(tmp_path: Path) -> None:
     with life(tmp_path, group_size=2, openai_api_base="", openai_api_key="") as home:
         home.sessions(4)
         assert home.grow() == []
-        assert not Chapters(home.memory, home.llm).due()
+        assert not WritingChapters(home.memory, home.llm).due()
         assert home.memory.chapters.all() == []
 
 
@@ -240,7 +240,7 @@ def test_a_stop_leaves_the_chapter_unwritten(tmp_path: Path) -> None:
         stop = Stop()
         stop.set()
         with pytest.raises(errors.Interrupted):
-            list(Chapters(home.memory, home.llm).run(stop))
+            list(WritingChapters(home.memory, home.llm).run(stop))
         assert home.memory.chapters.all() == []
 
 
@@ -257,7 +257,7 @@ def test_what_was_brought_along_is_in_no_chapter_before_it_is_read_up(
             tmp_path, server, clock, new_id, log, GROUP_SIZE="2", GROUP_TOKENS="1", IMPORT_CALLS="3"
         ) as home:
             bring(home.memory, brought(1), brought(2), brought(3))
-            assert not Chapters(home.memory, home.llm).due()
+            assert not WritingChapters(home.memory, home.llm).due()
             for _ in range(3):
                 home.talk.keep_silent()
                 home.talk._keeping.wait()
@@ -315,7 +315,7 @@ def test_a_session_of_which_nothing_may_be_told_any_more_holds_up_no_chapter(
             home.memory.erasure.erase(chosen)
         else:
             home.memory.rounds.hide([turn.text_id for turn in chosen.turns])
-        list(Chapters(home.memory, home.llm).run(Stop()))
+        list(WritingChapters(home.memory, home.llm).run(Stop()))
         (chapter,) = home.memory.chapters.all()
         assert chapter.text == "A chapter\nI like coffee. | I like cocoa."
         home.memory.erasure.erase(home.memory.erasure.words("coffee"))

@@ -14,7 +14,7 @@ import httpx2
 
 from domain.events import Notice
 from domain.workers import Stop
-from jobs.chapters import Chapters, Grown
+from jobs.chapters import Grown, WritingChapters
 from llm import Llm
 from memory import Memory
 from models.chat import Patience
@@ -104,7 +104,7 @@ class Life:
     def grow(self) -> list[Grown | Notice]:
         """All chapters that are due, in as many runs as that takes."""
         told: list[Grown | Notice] = []
-        while events := list(Chapters(self.memory, self.llm).run(Stop())):
+        while events := list(WritingChapters(self.memory, self.llm).run(Stop())):
             told += events
             if isinstance(events[-1], Notice):
                 break

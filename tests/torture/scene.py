@@ -19,7 +19,7 @@ import config
 from conversation import Conversation
 from domain.workers import Stop
 from interfaces.debug_log import DebugLog
-from jobs.chapters import Chapters
+from jobs.chapters import WritingChapters
 from jobs.erasing import Erasing
 from llm import Llm
 from memory import Memory
@@ -106,7 +106,7 @@ class Stage:
         llm = models_at(
             "http://model.invalid/v1", transport=lambda: writer.transport, stream=False, group_size=2
         )
-        list(Chapters(self.memory, llm).run(Stop()))
+        list(WritingChapters(self.memory, llm).run(Stop()))
         llm.close()
 
     def indexed(self) -> list[str]:
