@@ -50,7 +50,9 @@ def live(memory: Memory) -> str:
         memory.rounds.store(first.session_id, said, f"I see: {said}", memory._of.stamp.now(), "stop")
     memory.rounds.set_summary(first.session_id, "Momo broke a vase.")
     second = memory.sessions.start()
-    hidden = memory.rounds.store(second.session_id, "My PIN is 4711.", "All right.", memory._of.stamp.now(), "stop")
+    hidden = memory.rounds.store(
+        second.session_id, "My PIN is 4711.", "All right.", memory._of.stamp.now(), "stop"
+    )
     memory.rounds.hide([turn.text_id for turn in hidden.turns])
     return first.session_id
 
