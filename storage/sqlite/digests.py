@@ -154,9 +154,11 @@ def _digest(key: object, values: Sequence[object]) -> str:
 
 
 def said_digest(salt: str, role: str, speaker: str, timestamp: str, words: str) -> str:
-    """Of what was said by whom in which second."""
-    second = (datetime.fromisoformat(timestamp) - _EPOCH) // timedelta(seconds=1)
-    return _salted(salt, role, speaker, str(second), _normal(words))
+    """Of what was said by whom in which second; without a zone as it is written, and "" where nobody knows when."""
+    when = datetime.fromisoformat(timestamp) if timestamp else None
+    aware = when and when.replace(tzinfo=when.tzinfo or UTC)
+    second = str((aware - _EPOCH) // timedelta(seconds=1)) if aware else ""
+    return _salted(salt, role, speaker, second, _normal(words))
 
 
 def id_digest(salt: str, role: str, text_id: str, words: str) -> str:

@@ -253,7 +253,10 @@ class Failing:
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
-        (errors.DataInUse(path="/secret/path", pid=7, host="box", since="now"), "held by another program"),
+        (
+            errors.DataInUse(path="/secret/path", pid=7, host="box", since="now"),
+            "Another program is using this memory",
+        ),
         (errors.DiskFull(path="/secret/path", reason="full"), "disk is full"),
         (errors.StorageError(path="/secret/path", reason="bad"), "cannot be read or written"),
         (errors.UsageError("input.empty"), "."),

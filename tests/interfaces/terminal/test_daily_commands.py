@@ -81,7 +81,7 @@ def test_help_all_lists_every_command_and_no_other_name_of_one(chat: Chat, langu
         ("/show 1", "/sessions show 1", "I like tea"),
         ("/show", "/sessions show", "Which session?"),
         ("/resume 1", "/sessions resume 1", "Back in"),
-        ("/pin I like tea", "/persona pin I like tea", "stays whatever changes in it: I like tea"),
+        ("/pin I like tea", "/persona pin I like tea", "stays whatever changes in it: The user likes tea"),
         ("/recall off", "/memory recall off", "Nothing is recalled until /memory recall on."),
         ("/reindex", "/memory reindex", "The index is whole"),
         ("/summary", "/context summary", "This session has no summary yet"),
