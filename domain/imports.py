@@ -41,7 +41,8 @@ class PastPiece:
 
     ``conversation`` is one name for it and its source, the same in every later export. ``session_id`` is the id that
     the session which begins with it would keep, if that is free. ``log`` is one name for the log that the conversation
-    was cut out of, and for its source, where there is one.
+    was cut out of, and for its source, where there is one. ``live``: it is said now, so that the same words in the same
+    second are said again, not exported twice.
     """
 
     conversation: str
@@ -51,6 +52,7 @@ class PastPiece:
     before: PastTurn | None = None
     session_id: str = ""
     log: str = ""
+    live: bool = False
 
 
 @dataclass(frozen=True, slots=True)

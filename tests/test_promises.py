@@ -240,7 +240,7 @@ def test_p9_words_serve_while_the_embedding_server_is_away(tmp_path, server, clo
 
 def test_p12_a_second_program_is_told_who_holds_the_directory(tmp_path, clock):
     with Owner(tmp_path / "data", clock):
-        done = run_program(tmp_path, "--batch", "-")
+        done = run_program(tmp_path, "--plain")
     assert done.returncode == 4
     assert str(tmp_path / "data") in done.stderr
     assert done.stdout == ""

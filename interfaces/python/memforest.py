@@ -215,7 +215,7 @@ class MemorySystem:
             turn.key, turn.role, turn.words, turn.timestamp, 0, turn.speaker, False, replies, turn.text_id
         )
         before = last[0] if last else None
-        piece = PastPiece(f"{_KIND}\n{self._session}", "", False, (told,), before, self._session)
+        piece = PastPiece(f"{_KIND}\n{self._session}", "", False, (told,), before, self._session, live=True)
         past.add(self._number, [piece])
 
     def get_context(self, length: int | None = None) -> list[MemoryUnit]:

@@ -217,8 +217,10 @@ def test_a_chat_three_hosts_a_server_and_p_on_one_memory_lose_nothing_double_not
             thread.join(120)
         assert [ended(one).code for one in beside] == [0, 0]
         busy = serving.ask("POST", "/process", {"input": "Too early.", "user_id": "me"})
-        assert busy.status == 503
-        assert "Another program is using this memory" in busy.json["message"]
+        assert (busy.status, busy.json["message"]) == (
+            503,
+            "Another program is using this memory now. Nothing of this request is stored; please try again.",
+        )
         assert int(busy.headers["retry-after"]) > 0
         assert serving.ask("GET", "/health").json["status"] == "ok"
         terminal.say("/exit")

@@ -202,7 +202,7 @@ def test_each_exit_code_of_the_program(tmp_path, server):
         ])  # fmt: skip
         stopped = interrupted(hanging, lambda: asked(server, "Meet hang_before_headers now") > 0)
         ran = list(runs)
-    locked = run(held, "--batch", "-", given="Hello\n", **good)
+    locked = run(held, "--plain", **good)
     broken_off = interrupted(waiting, lambda: True)
     assert [one.code for one in ran] == [0, 1, 2, 2, 3, 4]
     assert (locked.code, stopped.code, broken_off.code) == (4, 130, 130)
