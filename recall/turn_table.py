@@ -49,7 +49,7 @@ _COLUMNS: Mapping[str, type[np.generic]] = {
     **dict.fromkeys(("session", "length", "day", "place", "previous", "next"), np.int32),
 }
 Mark = Literal["asks", "time", "number", "named"]
-#: The bit of each mark, as ``storage.sqlite.lexicon.MARKS`` has them.
+#: The bit of each mark, as ``storage.sqlite.words.MARKS`` has them.
 _MARKS: tuple[Mark, ...] = ("asks", "time", "number", "named")
 
 

@@ -222,6 +222,8 @@ class Imports:
         by_id = {
             key for key, (names_by_id, _) in names.items() if any(name in stored for name in names_by_id)
         }
+        if piece.live:
+            return by_id
         said = {key for key, (_, name) in names.items() if stored.get(name, 0) > copies[key]}
         alike = [turn.key not in known and (turn.key in by_id or turn.key in said) for turn in turns]
         return by_id | {turn.key for run in _runs_alike(turns, alike) for turn in run}

@@ -95,7 +95,8 @@ class Personas:
         latest, laid = self.versions.newest_and_laid(image)
         if said is not None and latest and (said, laid) == (latest.text, latest.version):
             return latest
-        if latest is None and laid is None and not os.path.lexists(self.path(image)):
+        nothing = latest is None and laid is None and not os.path.lexists(self.path(image))
+        if nothing and self._folder.is_dir():
             return None
         self.settle(image)
         return self.versions.newest(image)

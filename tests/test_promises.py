@@ -30,7 +30,7 @@ TABLES = (
     "persona",
     "embedding",
     "turn_words",
-    "save_stage",
+    "step",
     "pin",
     "fact",
 )

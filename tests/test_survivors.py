@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import subprocess
 import sys
 import textwrap
@@ -12,8 +11,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from storage.sqlite.store import SqliteStore
-from storage.store import NewTurn
 
 from domain import errors
 from domain.events import TextDelta
@@ -21,7 +18,8 @@ from domain.records import ErasureScope
 from domain.workers import Stop
 from jobs.renewing import renew
 from jobs.saving import Stage
-from recall.words import tokens
+from storage.messages import NewTurn
+from tests.contract.stores import Store, sqlite
 from tests.house import House, Mind, friend, house
 from tests.program import connected, run, stored
 from tests.server import ScriptedServer, redirect, say, status
@@ -75,10 +73,10 @@ def test_p5_a_round_that_is_said_after_a_save_failed_voids_its_stages_and_is_in_
         mind.answers("notes", lambda exchange: (stop.set(), exchange.pause(30)))
         with pytest.raises(errors.Interrupted):
             list(first.talk.save(stop))
-        assert len(first.rows("save_stage")) == 1
+        assert len(first.rows("step WHERE kind = 'save'")) == 1
         mind.answers("notes", '{"notes": []}')
         first.say("The gate is green.")
-        assert first.rows("save_stage") == []
+        assert first.rows("step WHERE kind = 'save'") == []
         first.save()
         assert [row["summary"] for row in first.rows("summary")] == [
             "I planted a pear tree. | The gate is green."
@@ -107,34 +105,30 @@ def test_p10_the_vectors_of_a_round_that_was_taken_back_leave_the_index(tmp_path
         assert set(first.indexed()) == kept
 
 
-def store(folder: Path) -> SqliteStore:
-    return SqliteStore(folder / "memory.db", tokens, logging.Logger("quiet", logging.CRITICAL))
-
-
 def told(folder: Path, texts: list[str]) -> None:
     """A store with a session in which these texts were said."""
-    with closing(store(folder)) as opened:
-        opened.start_session("s1", "2026-03-01T09:00:00+00:00")
+    with closing(sqlite(folder)) as opened:
+        opened.start("s1", "2026-03-01T09:00:00+00:00")
         for number, text in enumerate(texts):
             now = f"2026-03-01T09:{number:02d}:00+00:00"
             turns = (
                 NewTurn(f"u{number}", now, "user", text),
                 NewTurn(f"a{number}", now, "assistant", "I see."),
             )
-            opened.store_round("s1", turns, "stop", now)
+            opened.at(now).rounds.add("s1", turns, "stop")
 
 
-def erase(opened: SqliteStore, texts: list[str]) -> None:
-    chosen = [turn for turn in opened.turns_of("s1") if turn.words in texts]
-    opened.take_out(ErasureScope(turns=tuple(chosen)))
-    opened.end_erasure()
+def erase(opened: Store, texts: list[str]) -> None:
+    chosen = [turn for turn in opened.messages.of_session("s1") if turn.words in texts]
+    opened.erasure.commit(ErasureScope(turns=tuple(chosen)))
+    opened.erasure._end()
 
 
 def test_p11_the_word_index_keeps_no_word_that_was_erased(tmp_path):
     said = ["We met at noon.", "zyxquint", "The kettle is red."]
     told(tmp_path, said)
     assert b"zyxquint" in (tmp_path / "memory.db").read_bytes()
-    with closing(store(tmp_path)) as opened:
+    with closing(sqlite(tmp_path)) as opened:
         erase(opened, ["zyxquint"])
     assert b"zyxquint" not in (tmp_path / "memory.db").read_bytes()
 
@@ -143,9 +137,9 @@ def test_p11_no_page_of_what_was_erased_is_left_in_the_file(tmp_path):
     said = ["We met at noon.", *(f"{number} " + "pear " * 20_000 for number in range(5))]
     told(tmp_path, said)
     before = (tmp_path / "memory.db").stat().st_size
-    with closing(store(tmp_path)) as opened:
+    with closing(sqlite(tmp_path)) as opened:
         erase(opened, said[1:])
-        assert opened._database.read("PRAGMA freelist_count")[0][0] == 0
+        assert opened.database.run("PRAGMA freelist_count")[0][0] == 0
     assert (tmp_path / "memory.db").stat().st_size < before - 5 * 80_000
 
 
@@ -233,16 +227,16 @@ def test_p21_a_save_that_archived_leaves_no_stage_behind(tmp_path, server, clock
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("I planted a pear tree.")
         first.save()
-        assert first.rows("save_stage") == []
+        assert first.rows("step WHERE kind = 'save'") == []
         assert len(first.rows("summary")) == 1
 
 
 def test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_clock_said(tmp_path):
-    with closing(store(tmp_path)) as opened:
+    with closing(sqlite(tmp_path)) as opened:
         for day in (5, 9, 3, 1, 7):
-            opened.start_session(f"s{day}", f"2026-03-0{day}T09:00:00+00:00")
-        assert [one.session_id for one in opened.recent_sessions(9, 0)] == ["s7", "s1", "s3", "s9", "s5"]
-        newest = opened.newest_active()
+            opened.start(f"s{day}", f"2026-03-0{day}T09:00:00+00:00")
+        assert [one.session_id for one in opened.sessions.recent(9)] == ["s7", "s1", "s3", "s9", "s5"]
+        newest = opened.sessions.newest_active()
         assert newest is not None
         assert newest.session_id == "s7"
 

@@ -137,9 +137,12 @@ class Friend:
     # -- dialogues of others -----------------------------------------------------------------------------------------
 
     def add_dialogue(self, speaker: str, content: str, timestamp: datetime | str | None = None) -> None:
-        """Remember what somebody said, and when; ``finalize`` draws from all of it what it comes to."""
+        """Remember what somebody said, and when; ``finalize`` draws from all of it what it comes to.
+
+        A time without a zone is one of this place. Raises ValueError where a text is no time.
+        """
         words = admitted(content)
-        said = timestamp.isoformat(timespec="seconds") if isinstance(timestamp, datetime) else timestamp
+        said = _with_zone(timestamp) if timestamp else None
         told = words if self._is_person(speaker) else f"{speaker.strip()}: {words}"
         memory = self._companion.memory
         with self._companion.turns:
@@ -165,3 +168,8 @@ class Friend:
 
     def _whom(self, user_id: str | None) -> str:
         return self.person if user_id is None else user_id
+
+
+def _with_zone(moment: datetime | str) -> str:
+    when = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    return (when if when.tzinfo else when.astimezone()).isoformat(timespec="seconds")

@@ -216,7 +216,7 @@ def test_a_session_goes_whole_with_its_vectors(tmp_path, server, clock, new_id, 
         plant(first)
         archived = first.rows("session")[0]["session_id"]
         ids = {row["text_id"] for row in first.rows("conversation") if row["session_id"] == archived}
-        vectors = first.memory._store._vector_bytes(sorted(ids))
+        vectors = first.memory._of.index.embeddings.bytes_of(sorted(ids))
         assert proof.traces([tmp_path / "data"], {"vector": vectors[0]})
         erase(first, first.memory.erasure.session(archived))
         assert [row["session_id"] for row in first.rows("session")] == [first.talk.session.session_id]

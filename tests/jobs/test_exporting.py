@@ -47,10 +47,12 @@ def live(memory: Memory) -> str:
     """Two evenings, of which the first has a summary, with one message that was to be forgotten."""
     first = memory.sessions.start()
     for said in ("My cat is called Momo.", "她打碎了花瓶。"):
-        memory.rounds.store(first.session_id, said, f"I see: {said}", memory._now(), "stop")
+        memory.rounds.store(first.session_id, said, f"I see: {said}", memory._of.stamp.now(), "stop")
     memory.rounds.set_summary(first.session_id, "Momo broke a vase.")
     second = memory.sessions.start()
-    hidden = memory.rounds.store(second.session_id, "My PIN is 4711.", "All right.", memory._now(), "stop")
+    hidden = memory.rounds.store(
+        second.session_id, "My PIN is 4711.", "All right.", memory._of.stamp.now(), "stop"
+    )
     memory.rounds.hide([turn.text_id for turn in hidden.turns])
     return first.session_id
 
@@ -152,7 +154,7 @@ def test_what_is_kept_and_was_visited_is_told(memory: Memory) -> None:
     session_id = live(memory)
     turn = memory.messages.of_session(session_id)[0].text_id
     memory.chapters.set_never_delete([turn], True)
-    memory.rounds.store(session_id, "And?", "Momo.", memory._now(), "stop", served=[turn])
+    memory.rounds.store(session_id, "And?", "Momo.", memory._of.stamp.now(), "stop", served=[turn])
     unit = next(one for one in forest_of(memory, "bot", "me").units if one.id == turn)
     assert (unit.never_delete, unit.visit_count, unit.last_visit) == (
         True,

@@ -364,10 +364,10 @@ def test_several_steps_of_deleting_are_cleaned_and_proven_together(home: House, 
 
 def test_what_was_deleted_and_is_still_in_files_goes_with_the_next_look(home: House, clock, tmp_path: Path):
     tell(home, clock, *SAID)
-    fading = home.memory.archive
-    (first,), (second,) = (fading.scopes_of([leaf]) for leaf in fading.first(2))
-    fading.take_out(first)
-    fading.take_out(second)
+    erasure = home.memory.erasure
+    (first,), (second,) = (erasure.leaves([leaf]) for leaf in home.memory.archive.first(2))
+    erasure.take_out(first)
+    erasure.take_out(second)
     assert home.memory.erasure.unfinished()
     run(home, ForgetLimit(100, 10, "delete"))
     assert not home.memory.erasure.unfinished()
@@ -378,11 +378,10 @@ def test_what_was_deleted_and_is_still_in_files_goes_with_the_next_look(home: Ho
 
 def test_what_one_deletion_takes_from_an_image_the_next_does_not_put_back(home: House, clock):
     tell(home, clock, *SAID)
-    fading = home.memory.archive
-    turns = [leaf for leaf in fading.first(100) if not leaf.is_session]
-    scopes = [chosen for leaf in turns for chosen in fading.scopes_of([leaf])]
+    turns = [leaf for leaf in home.memory.archive.first(100) if not leaf.is_session]
+    scopes = [chosen for leaf in turns for chosen in home.memory.erasure.leaves([leaf])]
     for chosen in scopes:
-        fading.take_out(chosen)
+        home.memory.erasure.take_out(chosen)
     assert home.memory.personas.read("user") == ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 
 import pytest
@@ -283,19 +282,3 @@ def test_what_the_stand_in_said_reaches_no_later_prompt_as_anybodys_words(
     assert "nine rivets" in prompts
     assert "stand-in" not in prompts
     assert "You said:" not in prompts
-
-
-@pytest.mark.parametrize("said", ["My zeppelin has nine rivets.", "我的飞艇有九颗铆钉。"])
-def test_what_the_stand_in_said_before_it_was_marked_is_known(tmp_path, said, clock, new_id, log):
-    from storage.sqlite.schema import STANDIN_MARKED
-
-    mark = STANDIN_MARKED.partition("UPDATE")
-    with house(tmp_path, None, clock, new_id, log) as alone:
-        alone.say(said)
-        alone.say(said + said)
-        with sqlite3.connect(alone.memory.folder / "memory.db") as database:
-            database.execute("UPDATE conversation SET standin = 0")
-            database.execute("".join(mark[1:]))
-        database.close()
-        turns = alone.memory.messages.of_session(alone.talk.session.session_id)
-        assert [turn.standin for turn in turns] == [False, True] * 2

@@ -117,7 +117,7 @@ def test_an_undo_that_could_not_be_written_can_be_done_again(tmp_path, server, c
         first.say("one")
         assert first.talk.reset() == 1
         with closing(sqlite3.connect(first.memory.folder / "memory.db", isolation_level=None)) as other:
-            first.memory._store._database._connection.execute("PRAGMA busy_timeout=0")
+            first.memory._of.database._connection.execute("PRAGMA busy_timeout=0")
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(errors.StorageError):
                 first.talk.undo()

@@ -215,9 +215,16 @@ OF_ASKING: tuple[Break, ...] = (
     Break(
         "a summary outlives what it was made from when that is withheld",
         "P22",
-        "storage/sqlite/store.py",
-        "                    gone += self._lose_summary(summary)\n                    self._ask_anew(",
-        "                    self._ask_anew(",
+        "storage/rounds.py",
+        (
+            "                    self._of.summaries.remove(tx, summary)\n"
+            '                    self._of.rebuilds.ask(tx, "summary", session_id, summary.timestamp)\n'
+            "                self._of.rebuilds.ask_again"
+        ),
+        (
+            '                    self._of.rebuilds.ask(tx, "summary", session_id, summary.timestamp)\n'
+            "                self._of.rebuilds.ask_again"
+        ),
         (HEARD + "test_a_plea_that_names_its_matter_withholds_what_holds_it_and_leaves_the_round_before",),
     ),
     Break(
@@ -231,17 +238,17 @@ OF_ASKING: tuple[Break, ...] = (
     Break(
         "a save is taken back by the next run after a person decided about a fact",
         "undo",
-        "storage/sqlite/learning.py",
-        '            self._add_event(sql, number, "put_right", now, by, now)\n            sql("DELETE FROM undoable_save")\n',
-        '            self._add_event(sql, number, "put_right", now, by, now)\n',
+        "storage/facts.py",
+        ('            _add_event(tx, number, "put_right", now, by, now)\n            self._saves.drop(tx)\n'),
+        '            _add_event(tx, number, "put_right", now, by, now)\n',
         (UNDO + "test_a_save_is_not_taken_back_by_the_next_run_when_something_else_was_done",),
     ),
     Break(
         "a decision is taken back and what was put in its place stays",
         "undo",
-        "storage/sqlite/store.py",
-        '                self._remove_known((), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])\n',
-        '                self._remove_known((), [], [row["seq"]])\n',
+        "storage/facts.py",
+        '                self._remove(tx, (), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])\n',
+        '                self._remove(tx, (), [], [row["seq"]])\n',
         (KNOWING + "test_a_decision_that_is_taken_back_never_was",),
     ),
 )

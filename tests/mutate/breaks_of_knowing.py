@@ -10,7 +10,6 @@ ERASED = "tests/test_known_erased.py::"
 TREE = "tests/contract/test_tree.py::"
 NAMES = "tests/contract/test_corrected_names.py::"
 KILLS = "tests/test_knowing_kills.py::"
-LEARNING = "storage/sqlite/learning.py"
 
 OF_KNOWING: tuple[Break, ...] = (
     Break(
@@ -24,26 +23,34 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a window is marked as read in a commit of its own",
         "P2",
-        LEARNING,
-        "            self._mark_read(sql, learned.window, now)\n            self._settle_states(sql, _Touched({*facts.values(), *changed}, set()))\n"
-        "            self._index_renamed(sql, names)\n        return True\n",
-        "            self._settle_states(sql, _Touched({*facts.values(), *changed}, set()))\n"
-        "            self._index_renamed(sql, names)\n"
-        "        with self._database.write() as sql:\n            self._mark_read(sql, learned.window, now)\n        return True\n",
+        "storage/facts.py",
+        (
+            "            self._mark_read(tx, learned.window, now)\n"
+            "            self._settle(tx, _Touched({*facts.values(), *changed}, set()))\n"
+            "            self._index_renamed(tx, names)\n"
+            "        return True\n"
+        ),
+        (
+            "            self._settle(tx, _Touched({*facts.values(), *changed}, set()))\n"
+            "            self._index_renamed(tx, names)\n"
+            "        with self._database.write() as tx:\n"
+            "            self._mark_read(tx, learned.window, now)\n"
+            "        return True\n"
+        ),
         (KILLS + "test_a_kill_leaves_all_of_it_or_nothing",),
     ),
     Break(
         "a window is learned twice",
         "P21",
-        LEARNING,
-        "        return there if whole and ours and not read else None\n",
+        "storage/facts.py",
+        "        return there if whole and ours and not self._database.run(query, list(window.turns)) else None\n",
         "        return there if whole and ours else None\n",
         (KNOWING + "test_a_window_that_is_learned_twice_changes_nothing",),
     ),
     Break(
         "a window is learned though one of its turns is gone",
         "P20",
-        LEARNING,
+        "storage/facts.py",
         "        whole = bool(window.turns) and len(there) == len(named)\n",
         "        whole = bool(window.turns)\n",
         (KNOWING + "test_a_window_whose_turns_are_not_as_they_were_read_is_not_learned",),
@@ -51,7 +58,7 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "what names a turn of elsewhere is stored",
         "P20",
-        LEARNING,
+        "storage/facts.py",
         "    return [turns[name] for name in names] if all(name in turns for name in names) else []\n",
         "    return [turns[name] for name in names if name in turns]\n",
         (KNOWING + "test_what_names_no_turn_or_a_turn_of_elsewhere_is_not_stored",),
@@ -59,16 +66,16 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "what a fact did to others outlives it",
         "P20",
-        LEARNING,
-        "            self._settle_states(sql, touched)\n",
-        "            pass\n",
+        "storage/facts.py",
+        "        self._settle(tx, touched)\n",
+        "",
         (KNOWING + "test_what_rests_on_a_turn_goes_with_it_and_what_it_did_to_others_is_taken_back",),
     ),
     Break(
         "a reply that was kept outlives the turns it was made from",
         "P20",
-        LEARNING,
-        '            sql("DELETE FROM kept_reply")\n',
+        "storage/facts.py",
+        '        self._steps.drop(tx, "window")\n',
         "",
         (
             KNOWING + "test_what_rests_on_a_turn_goes_with_it_and_what_it_did_to_others_is_taken_back",
@@ -78,7 +85,7 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a model changes what a person put right",
         "P7",
-        LEARNING,
+        "storage/facts.py",
         '            if known and known[0]["decided"] != "hand":\n',
         "            if known:\n",
         (
@@ -97,8 +104,8 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "an image outlives what it rests on when that is withheld",
         "P22",
-        "storage/forgetting.py",
-        "                self._images.take_lines(image, lines[image])\n",
+        "storage/personas.py",
+        "                self._remove_lines(tx, image, gone)\n",
         "                pass\n",
         (
             ERASED
@@ -124,48 +131,48 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a save that is taken back leaves what its lines rested on",
         "P5",
-        "storage/sqlite/images.py",
-        "                    self._write_evidence(restored, was)\n",
-        "                    pass\n",
+        "storage/persona_versions.py",
+        "                self._write_evidence(tx, restored, was)\n",
+        "                pass\n",
         (LINES + "test_a_save_that_is_taken_back_leaves_everything_as_it_was",),
     ),
     Break(
         "a save is taken back over what was said since",
         "P10",
-        "storage/sqlite/saves.py",
-        "        rows = self._read(query, session_id, self._last_turn())\n",
-        '        rows = self._read(query.replace("AND last_turn = ?", ""), session_id)\n',
+        "storage/undoable_saves.py",
+        "        rows = self._database.run(query, session_id, self._messages.highest_number())\n",
+        '        rows = self._database.run(query.replace(" AND last_turn = ?", ""), session_id)\n',
         (LINES + "test_a_save_is_not_taken_back_when_anything_was_said_or_went_since",),
     ),
     Break(
         "what a save that was given up had read goes with the next one",
         "P5",
-        "storage/sqlite/sessions.py",
-        '            sql("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving", (session_id,))\n',
+        "storage/rounds.py",
+        '        tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)\n',
         "",
         (LINES + "test_what_a_save_that_was_given_up_had_read_stays_read_when_the_next_one_is_taken_back",),
     ),
     Break(
         "a chapter outlives the wording of a summary that it was made from",
         "P20",
-        "storage/sqlite/store.py",
-        "            self._void_above(session_id)\n",
+        "storage/rounds.py",
+        "            self._of.chapters.void_above(tx, sessions=[session_id])\n",
         "",
         (TREE + "test_other_words_for_a_summary_and_a_save_taken_back_ask_for_the_chapter_anew",),
     ),
     Break(
         "a chapter outlives a save that is taken back",
         "P20",
-        "storage/sqlite/tree.py",
-        "            self._void_above(summary.session_id)\n            return self._remove_summary(summary)\n",
-        "            return self._remove_summary(summary)\n",
+        "storage/summaries.py",
+        "            self._chapters.void_above(tx, sessions=[summary.session_id])\n",
+        "",
         (TREE + "test_other_words_for_a_summary_and_a_save_taken_back_ask_for_the_chapter_anew",),
     ),
     Break(
         "a chapter is stored of what changed while it was written",
         "P21",
-        "storage/sqlite/tree.py",
-        " or not all(_as_read(one, free) for one in new.members):\n",
+        "storage/chapters.py",
+        " or not all(_as_read(one, free) for one in members):\n",
         ":\n",
         (TREE + "test_what_changed_since_it_was_read_is_not_put_into_a_chapter",),
     ),

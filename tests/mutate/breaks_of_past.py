@@ -14,16 +14,18 @@ OF_PAST: tuple[Break, ...] = (
     Break(
         "what was erased comes back",
         "P-past",
-        "storage/sqlite/past.py",
+        "storage/imports.py",
         "        fresh = [turn for turn in piece.turns if turn.key not in known]\n",
-        "        known = {key: seq for key, seq in known.items() if seq in self._standing([seq])}\n"
-        "        fresh = [turn for turn in piece.turns if turn.key not in known]\n",
+        (
+            "        known = {key: seq for key, seq in known.items() if seq in standing}\n"
+            "        fresh = [turn for turn in piece.turns if turn.key not in known]\n"
+        ),
         (IMPORTING + "test_what_was_erased_does_not_come_back_with_the_next_import",),
     ),
     Break(
         "a newer export begins a session of its own",
         "P-past",
-        "storage/sqlite/past.py",
+        "storage/imports.py",
         "            after = standing[near.key] if near and near.stretch == turn.stretch else 0\n",
         "            after = 0\n",
         (IMPORTING + "test_the_same_file_twice_adds_nothing_and_a_newer_export_only_what_is_new",),
@@ -47,9 +49,9 @@ OF_PAST: tuple[Break, ...] = (
     Break(
         "what was said in a role is read",
         "P-past",
-        "storage/sqlite/fact_reader.py",
-        " WHERE role_play)",
-        " WHERE 0)",
+        "storage/messages.py",
+        " WHERE role_play = 1)",
+        " WHERE 1 = 0)",
         (IMPORTING + "test_what_was_said_in_a_role_is_found_and_never_read_for_what_is_known",),
     ),
     Break(
@@ -71,24 +73,24 @@ OF_PAST: tuple[Break, ...] = (
     Break(
         "calls are not counted",
         "P-past",
-        "storage/past.py",
-        "        self._store.count_calls(self._today(), calls)\n",
-        "        pass\n",
+        "storage/imports.py",
+        '            self._database.set_meta(_CALLS, f"{today} {max(0, self._calls(today) + calls)}")\n',
+        "            pass\n",
         (READING + "test_no_day_has_more_calls_than_the_settings_allow_also_after_a_new_start",),
     ),
     Break(
         "what was taken back stays known",
         "P-past",
-        "storage/sqlite/past.py",
-        '            sql("DELETE FROM imported_message WHERE source = ?", (number,))\n',
+        "storage/imports.py",
+        '            tx.do("DELETE FROM imported_message WHERE source = ?", number)\n',
         "",
         (IMPORTING + "test_a_whole_import_is_taken_back_and_may_come_again",),
     ),
     Break(
         "an image of before keeps what an import taught",
         "P-past",
-        "storage/forgetting.py",
-        "                    self._store.lose_lines(image, lines)\n",
+        "storage/personas.py",
+        "                    self.versions.remove_lines(tx, image, lines)\n",
         "                    pass\n",
         (
             IMPORTING
@@ -98,7 +100,7 @@ OF_PAST: tuple[Break, ...] = (
     Break(
         "a log is known only by the cut of its conversations",
         "P-past",
-        "storage/sqlite/past.py",
+        "storage/imports.py",
         "        names = [piece.conversation, *([piece.log] if piece.log else [])]\n",
         "        names = [piece.conversation]\n",
         (IMPORTING + "test_a_log_that_lost_its_oldest_entries_brings_only_what_is_new",),
@@ -117,32 +119,35 @@ OF_PAST: tuple[Break, ...] = (
     Break(
         "a line that one deletion took comes back with the next",
         "P-past",
-        "storage/fading_verbs.py",
-        "        fresh = self._eraser.refreshed(chosen)\n",
-        "        fresh = chosen\n",
+        "storage/erasure.py",
+        "            self.commit(self.refreshed(chosen))\n",
+        "            self.commit(chosen)\n",
         (FADING + "test_what_one_deletion_takes_from_an_image_the_next_does_not_put_back",),
     ),
     Break(
         "of several deletions only the last is cleaned",
         "P-past",
-        "storage/sqlite/store.py",
-        "        before = self.erasure_note() or ErasureNote((), ())\n",
+        "storage/erasure.py",
+        "        before = self._note() or ErasureNote((), ())\n",
         "        before = ErasureNote((), ())\n",
         (FADING + "test_several_steps_of_deleting_are_cleaned_and_proven_together",),
     ),
     Break(
         "the words of what faded go in a commit of their own",
         "P-past",
-        "storage/sqlite/faded.py",
-        "        with self._database.write() as sql:\n            self._note_faded(names, now)\n",
-        "        self._note_faded(names, now)\n        with self._database.write() as sql:\n",
+        "storage/archive.py",
+        '            tx.many(f"INSERT INTO faded {columns}", rows)\n',
+        (
+            '            tx.many(f"INSERT INTO faded {columns}", rows)\n'
+            "        with self._database.write() as tx:\n"
+        ),
         (KILLED + "test_a_kill_leaves_whole_steps_and_the_next_look_goes_on",),
     ),
     Break(
         "what is let back stays missing in its summary",
         "P-past",
-        "storage/sqlite/store.py",
-        "                gone += self._ask_with(turn)\n",
+        "storage/rounds.py",
+        "                self._ask_with(tx, turn)\n",
         "                pass\n",
         (
             "tests/test_pleas_heard.py::"

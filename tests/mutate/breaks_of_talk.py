@@ -100,8 +100,8 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "undo leaves the vectors in the index",
         "P10",
-        "storage/forgetting.py",
-        "        self._tell_index([turn.text_id for spoken in rounds for turn in spoken.turns])\n",
+        "storage/embeddings.py",
+        "            tx.removed(text_id for (text_id,) in named)\n",
         "",
         (SURVIVORS + "test_p10_the_vectors_of_a_round_that_was_taken_back_leave_the_index",),
     ),
@@ -188,8 +188,8 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "a save leaves nothing to be taken back",
         "undo",
-        "storage/sqlite/store.py",
-        "                self._keep_save_to_undo(session_id, was, made, now)\n",
+        "storage/rounds.py",
+        "                self._of.saves.keep(tx, session_id, was, made, now)\n",
         "                pass\n",
         (UNDO + "test_undo_right_after_a_save_takes_all_of_it_back",),
     ),

@@ -34,8 +34,8 @@ def remembered(stage: Stage) -> Contents:
         " ORDER BY s.number",
         "images": "SELECT image, text, origin FROM persona ORDER BY image, version",
         "in flight": "SELECT text FROM in_flight",
-        "stages": "SELECT count(*) FROM save_stage",
-        "to be made anew": "SELECT r.what, s.number FROM renewal r JOIN session s USING (session_id) ORDER BY 1, 2",
+        "stages": "SELECT count(*) FROM step WHERE kind = 'save'",
+        "to be made anew": "SELECT j.kind, s.number FROM job j JOIN session s ON s.session_id = j.key ORDER BY 1, 2",
         "withheld": "SELECT text FROM conversation WHERE withheld ORDER BY text",
         "chapters": "SELECT c.height, c.text, (SELECT group_concat(s.number) FROM session s WHERE s.chapter = c.seq)"
         " FROM chapter c ORDER BY c.height, c.text",
@@ -173,11 +173,6 @@ def _judge_chapters(stage: Stage, before: Contents, wanted: Contents) -> Iterato
     yield from _different(stage, wanted)
 
 
-def _judge_migration(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
-    """The step is taken at the next start, and all is there."""
-    yield from _different(stage, wanted)
-
-
 def _judge_import(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
     """What was stored stays, nothing that was there has changed, and the same again ends as if it had not been cut."""
     found = [row[2] for row in remembered(stage)["turns"]]
@@ -216,6 +211,5 @@ JUDGES: dict[str, Callable[[Stage, Contents, Contents], Iterator[str]]] = {
     "reset": _judge_reset,
     "erase": _judge_erase,
     "chapters": _judge_chapters,
-    "migration": _judge_migration,
     "import": _judge_import,
 }

@@ -114,8 +114,7 @@ def _some_points(played: Scene, first: int, stride: int) -> Tried:
         if whole.fault:
             return Tried(name, 0, [f"undisturbed it {whole.fault}"])
         wanted = _apart(partial(played.contents, after))
-        # To look at a database of the first version is to carry it over.
-        before = wanted if name == "migration" else _apart(partial(played.contents, base))
+        before = _apart(partial(played.contents, base))
         _load(_apart(partial(_used, played, shutil.copytree(base, folder), before, wanted)))
         shutil.rmtree(folder)
         for point in range(first, _MOST, stride):

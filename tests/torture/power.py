@@ -168,6 +168,6 @@ def _judge(folder: Path, texts: Iterable[str], kept: Collection[str]) -> Iterato
         yield from database.problems()
         for text in texts:
             query = "SELECT count(*) FROM conversation WHERE role = 'user' AND text LIKE ?"
-            times = database.read(query, (f"%{text}%",))[0][0]
+            times = database.run(query, f"%{text}%")[0][0]
             if times > 1 or (text in kept and times != 1):
                 yield f"{text!r} is there {times} times, kept: {text in kept}"

@@ -288,7 +288,7 @@ def test_two_conversations_that_begin_alike_are_cleaned_each_for_itself(
     api.chat([*talk(51)[:2], *talk(51, "dog")[2:]])
     api.settle()
     assert api.rows("SELECT count(*), sum(done_at <> '') FROM cleaning") == [(2, 2)]
-    assert [row[0] for row in api.rows("SELECT count(*) FROM conversation WHERE window = ''")] == [4]
+    assert [row[0] for row in api.rows("SELECT count(*) FROM conversation WHERE window_id = ''")] == [4]
 
 
 def test_conversations_are_counted_each_for_itself_by_their_session(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,18 @@ def test_dialogues_are_remembered_with_their_time_and_asked_about(
         friend.finalize()
         model.answer = lambda request: "They meet at the Blue Fox."
         assert "Blue Fox" in friend.ask("Where do Alice and Bob meet on Friday?")
+
+
+def test_a_time_without_a_zone_is_one_of_this_place(tmp_path: Path, settings: dict[str, str]) -> None:
+    with Friend(tmp_path / "data", settings=settings) as friend:
+        friend.add_dialogue("Alice", "Let us meet at the Blue Fox.", "2025-11-12T10:00:00")
+        friend.add_dialogue("Bob", "Fine, at seven.", datetime(2025, 11, 12, 10, 1))
+        with pytest.raises(ValueError, match="yesterday"):
+            friend.add_dialogue("Bob", "Or at eight.", "yesterday")
+        memory = friend._companion.memory
+        assert memory.problems() == []
+        turns = memory.messages.of_session(memory.sessions.recent(1)[0].session_id)
+        assert [turn.timestamp[:19] for turn in turns] == ["2025-11-12T10:00:00", "2025-11-12T10:01:00"]
 
 
 def test_two_people_share_nothing(tmp_path: Path, settings: dict[str, str], model: ScriptedServer) -> None:

@@ -154,7 +154,7 @@ def test_in_a_save_the_session_stays_active_and_the_save_goes_on_later(
     terminal.see("stays active")
     terminal.prompt()
     assert stored(tmp_path, "SELECT status FROM session") == [("active",)]
-    assert stored(tmp_path, "SELECT stage FROM save_stage") == [("summary",)]
+    assert stored(tmp_path, "SELECT step FROM step WHERE kind = 'save'") == [("summary",)]
     server.script('{"notes": []}')
     terminal.say("/save")
     terminal.see("is archived")
