@@ -128,12 +128,12 @@ def live(people: People, language: Language) -> None:
                     notes.append(NewNote(f"note {number}", text, matter, 7, "active", (turn,)))
                     facts.append(_fact(number, matter, text, language, when, turn))
             learned = Learned(Window(turn, session, (turn,)), tuple(notes), tuple(facts))
-            assert memory.learn(learned)
+            assert memory.facts.learn(learned)
         said, reply = _TONIGHT[language]
-        tonight = memory.start_session()
+        tonight = memory.sessions.start()
         when = _ago(0)
         quoted = (Quoted(0, spoken[0][1], spoken[0][2]),)
-        memory.store_round(tonight.session_id, said, reply, when, "stop", ended=when, quoted=quoted)
+        memory.rounds.store(tonight.session_id, said, reply, when, "stop", ended=when, quoted=quoted)
 
 
 def _fact(number: int, matter: str, text: str, language: Language, when: str, turn: str) -> NewFact:
@@ -145,9 +145,9 @@ def _fact(number: int, matter: str, text: str, language: Language, when: str, tu
 
 def _evening(memory: Memory, days: int, said: str, reply: str, summary: str) -> tuple[str, str, str]:
     when = _ago(days)
-    session = memory.start_session(when)
-    spoken = memory.store_round(session.session_id, said, reply, when, "stop", ended=when)
-    memory.archive(session.session_id, summary, {}, open_next=False)
+    session = memory.sessions.start(when)
+    spoken = memory.rounds.store(session.session_id, said, reply, when, "stop", ended=when)
+    memory.rounds.save(session.session_id, summary, {}, open_next=False)
     return session.session_id, spoken.user.text_id, when
 
 

@@ -160,7 +160,7 @@ def _talking(api: APIRouter, people: People) -> None:
     def recalled(caller: Calling, words: InLanguage, session: str = "") -> shapes.PageRecalled:
         """What was recalled for the last reply of a session, the present one where none is named."""
         with _companion(people, caller) as companion, companion.turns:
-            chosen = companion.memory.session(session) if session else _going_on(companion)
+            chosen = companion.memory.sessions.find(session) if session else _going_on(companion)
             last = companion.last_turn(chosen) if chosen else None
             found = _still_there(companion, last.recollection) if last else Recollection()
         return shapes.recalled_shape(words, found)
@@ -168,8 +168,8 @@ def _talking(api: APIRouter, people: People) -> None:
 
 def _now(companion: Companion, session: Session | None) -> PageNow:
     memory, settings = companion.memory, companion.settings
-    waiting = memory.in_flight(session.session_id) if session else None
-    turns = memory.turns_of(session.session_id)[-_MESSAGES:] if session else []
+    waiting = memory.sessions.in_flight(session.session_id) if session else None
+    turns = memory.messages.of_session(session.session_id)[-_MESSAGES:] if session else []
     return PageNow(
         companion.person,
         settings.companion_name,
@@ -184,9 +184,9 @@ def _now(companion: Companion, session: Session | None) -> PageNow:
 def _still_there(companion: Companion, found: Recollection) -> Recollection:
     """What was recalled, without what was erased since: other doors erase as well."""
     memory = companion.memory
-    turns = {turn.text_id for turn in memory.turns([one.text_id for one in found.turns])}
-    facts = {fact.text_id for fact in memory.facts_with_ids([one.text_id for one in found.facts])}
-    summaries = {one.text_id for one in memory.summaries()}
+    turns = {turn.text_id for turn in memory.messages.with_ids([one.text_id for one in found.turns])}
+    facts = {fact.text_id for fact in memory.facts.with_ids([one.text_id for one in found.facts])}
+    summaries = {one.text_id for one in memory.summaries.all()}
     left = replace(
         found,
         turns=tuple(one for one in found.turns if one.text_id in turns),
@@ -210,16 +210,16 @@ def _reading(api: APIRouter, people: People) -> None:
         with _companion(people, caller) as companion:
             if words.strip():
                 return _sessions_with(companion, words)
-            return [_session(companion, one) for one in companion.memory.recent_sessions(_SESSIONS, skip)]
+            return [_session(companion, one) for one in companion.memory.sessions.recent(_SESSIONS, skip)]
 
     @api.get("/sessions/{session_id}")
     def session(session_id: str, caller: Calling) -> PageRead:
         with _companion(people, caller) as companion:
             memory = companion.memory
-            found = _found(memory.session(session_id))
-            summary, turns = memory.summary(session_id), memory.turns_of(session_id)
+            found = _found(memory.sessions.find(session_id))
+            summary, turns = memory.summaries.of(session_id), memory.messages.of_session(session_id)
             shown = tuple(shapes.turn_shape(turn) for turn in turns[-_MESSAGES:])
-            waiting = memory.in_flight(session_id)
+            waiting = memory.sessions.in_flight(session_id)
             return PageRead(
                 _session(companion, found), summary.summary if summary else "", shown, len(turns) - len(shown),
                 waiting.text if waiting else "",
@@ -228,8 +228,8 @@ def _reading(api: APIRouter, people: People) -> None:
     @api.get("/timeline")
     def timeline(caller: Calling, words: InLanguage) -> list[PageDay]:
         with _companion(people, caller) as companion:
-            began = [_session(companion, one) for one in companion.memory.recent_sessions(_SESSIONS)]
-            return _days(began, _facts(companion, words, companion.memory.facts()).facts)
+            began = [_session(companion, one) for one in companion.memory.sessions.recent(_SESSIONS)]
+            return _days(began, _facts(companion, words, companion.memory.facts.all()).facts)
 
 
 def _days(sessions: Sequence[shapes.PageSession], facts: Sequence[shapes.PageFact]) -> list[PageDay]:
@@ -247,7 +247,7 @@ def _days(sessions: Sequence[shapes.PageSession], facts: Sequence[shapes.PageFac
 
 def _session(companion: Companion, session: Session, found: str = "") -> shapes.PageSession:
     memory = companion.memory
-    summary, turns = memory.summary(session.session_id), memory.turns_of(session.session_id)
+    summary, turns = memory.summaries.of(session.session_id), memory.messages.of_session(session.session_id)
     return shapes.session_shape(session, turns, summary.summary if summary else "", found)
 
 
@@ -260,7 +260,7 @@ def _sessions_with(companion: Companion, words: str) -> list[shapes.PageSession]
     for one in remembered:
         text = one.text.removeprefix(PREFIX[one.role]) if isinstance(one, RecalledTurn) else one.text
         found.setdefault(one.session_id, shapes.around(text, one.why.words or words.split()))
-    sessions = [session for name in found if (session := companion.memory.session(name))]
+    sessions = [session for name in found if (session := companion.memory.sessions.find(name))]
     sessions.sort(key=lambda session: session.position, reverse=True)
     return [_session(companion, session, found[session.session_id]) for session in sessions[:_SESSIONS]]
 
@@ -278,13 +278,13 @@ def _knowing(api: APIRouter, people: People) -> None:
     ) -> PageFacts:
         with _companion(people, caller) as companion:
             memory = companion.memory
-            known = [one for one, _ in memory.facts_with(holding)] if holding.strip() else memory.facts()
+            known = [one for one, _ in memory.facts_with(holding)] if holding.strip() else memory.facts.all()
             return _facts(companion, words, [one for one in known if past or one.current])
 
     @api.get("/facts/{number}")
     def fact(number: Number, caller: Calling, words: InLanguage) -> shapes.PageEvidence:
         with _companion(people, caller) as companion:
-            return _evidence(companion, words, _found(companion.memory.fact(number)))
+            return _evidence(companion, words, _found(companion.memory.facts.find(number)))
 
     @api.post("/facts/{number}")
     def decide(
@@ -292,16 +292,16 @@ def _knowing(api: APIRouter, people: People) -> None:
     ) -> shapes.PageEvidence:
         """The fact afterwards; of one that was corrected, the one in its place."""
         with _companion(people, caller) as companion, companion.turns:
-            fact = _found(companion.memory.fact(number))
+            fact = _found(companion.memory.facts.find(number))
             if asked.decision == "correct":
                 return _evidence(companion, words, _correct(companion, fact, asked.text))
             _decide(companion, fact, asked.decision)
-            return _evidence(companion, words, _found(companion.memory.fact(number)))
+            return _evidence(companion, words, _found(companion.memory.facts.find(number)))
 
     @api.get("/relations")
     def relations(caller: Calling, words: InLanguage) -> list[shapes.PageRelation]:
         with _companion(people, caller) as companion:
-            found = companion.memory.relations()[-_RELATIONS:]
+            found = companion.memory.facts.relations()[-_RELATIONS:]
         return [shapes.relation_shape(words, one) for one in found]
 
 
@@ -309,13 +309,13 @@ def _decide(companion: Companion, fact: Fact, decision: str) -> None:
     memory, done = companion.memory, True
     match decision:
         case "wrong":
-            done = not fact.corrected and memory.put_right(fact.text_id, None)
+            done = not fact.corrected and memory.facts.put_right(fact.text_id, None)
         case "keep":
-            done = fact.current and memory.keep_fact(fact.text_id)
+            done = fact.current and memory.facts.keep(fact.text_id)
         case "let_go":
-            done = memory.keep_fact(fact.text_id, kept=False)
+            done = memory.facts.keep(fact.text_id, kept=False)
         case "undo":
-            done = memory.undo_decision(fact.text_id)
+            done = memory.facts.undo_decision(fact.text_id)
     if not done:
         raise HTTPException(409, "Conflict")
 
@@ -324,10 +324,10 @@ def _correct(companion: Companion, fact: Fact, said: str) -> Fact:
     memory, text = companion.memory, admitted(said).strip()
     if (fact.until and not fact.corrected) or (text == fact.restatement and not fact.corrected):
         raise HTTPException(409, "Conflict")
-    new = corrected_fact(fact, text, memory.new_text_id())
-    if not memory.put_right(fact.text_id, new):
+    new = corrected_fact(fact, text, memory.facts.new_text_id())
+    if not memory.facts.put_right(fact.text_id, new):
         raise HTTPException(409, "Conflict")
-    return memory.facts_with_ids([new.text_id])[0]
+    return memory.facts.with_ids([new.text_id])[0]
 
 
 def _facts(companion: Companion, words: Words, known: Sequence[Fact]) -> PageFacts:
@@ -340,16 +340,16 @@ def _facts(companion: Companion, words: Words, known: Sequence[Fact]) -> PageFac
 def _numbers(companion: Companion, facts: Sequence[Fact]) -> dict[str, int]:
     """The numbers of what took the place of facts."""
     instead = [one.replaced_by for one in facts if one.replaced_by]
-    return {one.text_id: one.number for one in companion.memory.facts_with_ids(instead)}
+    return {one.text_id: one.number for one in companion.memory.facts.with_ids(instead)}
 
 
 def _evidence(companion: Companion, words: Words, fact: Fact) -> shapes.PageEvidence:
     memory = companion.memory
     events = [
-        shapes.event_shape(words, event, memory.facts_with_ids([event.by]) if event.by else [])
-        for event in memory.history(fact.text_id)
+        shapes.event_shape(words, event, memory.facts.with_ids([event.by]) if event.by else [])
+        for event in memory.facts.history(fact.text_id)
     ]
-    turns = tuple(shapes.turn_shape(turn) for turn in memory.turns(fact.turns))
+    turns = tuple(shapes.turn_shape(turn) for turn in memory.messages.with_ids(fact.turns))
     return shapes.PageEvidence(
         shapes.fact_shape(words, fact, _numbers(companion, [fact])), turns, tuple(events)
     )
@@ -382,10 +382,10 @@ def _scope(companion: Companion, wish: PageWish) -> ErasureScope:
     memory = companion.memory
     match wish.what:
         case "session":
-            return memory.scope_of_session(wish.named) if memory.session(wish.named) else ErasureScope()
+            return memory.erasure.session(wish.named) if memory.sessions.find(wish.named) else ErasureScope()
         case "words":
-            return memory.scope_of_words(wish.named) if wish.named.strip() else ErasureScope()
-    return memory.scope_of(wish.named)
+            return memory.erasure.words(wish.named) if wish.named.strip() else ErasureScope()
+    return memory.erasure.memory(wish.named)
 
 
 # -- whose memory
@@ -400,7 +400,7 @@ def _companion(people: People, caller: Caller) -> Iterator[Companion]:
 def _going_on(companion: Companion) -> Session | None:
     """The session that goes on, where one does; none is opened by looking."""
     memory = companion.memory
-    newest = (one for one in memory.recent_sessions(_SESSIONS) if one.status == "active" and not one.door)
+    newest = (one for one in memory.sessions.recent(_SESSIONS) if one.status == "active" and not one.door)
     found = next(newest, None)
     if found is None:
         return None

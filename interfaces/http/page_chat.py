@@ -164,7 +164,7 @@ def save_work(words: Words, session_id: str) -> Work:
                     case NothingToSave():
                         yield {"is": "nothing"}
                     case Saved():
-                        news = companion.memory.news_of(session_id)
+                        news = companion.memory.facts.news_of(session_id)
                         yield {"is": "saved", "session": session_id, "facts": news.new + news.changed}
 
     return work
@@ -192,18 +192,20 @@ def _session_to_talk_in(companion: Companion, wanted: str | None) -> Session:
     if wanted is None:
         return session_to_open(memory, companion.settings, companion.clock())[0]
     if not wanted:
-        newest, _ = memory.resume_or_start()
-        empty = not memory.turns_of(newest.session_id) and not memory.in_flight(newest.session_id)
-        return newest if empty else memory.start_session()
-    session = memory.session(wanted)
+        newest, _ = memory.sessions.resume_or_start()
+        empty = not memory.messages.of_session(newest.session_id) and not memory.sessions.in_flight(
+            newest.session_id
+        )
+        return newest if empty else memory.sessions.start()
+    session = memory.sessions.find(wanted)
     if session and session.status == "archived":
         with memory.in_one_commit():  # beside the sessions that are active, in the place of an empty one
-            return memory.resume(wanted, memory.start_session().session_id)
+            return memory.rounds.resume(wanted, memory.sessions.start().session_id)
     return _open_session(companion, wanted)
 
 
 def _open_session(companion: Companion, session_id: str) -> Session:
-    session = companion.memory.session(session_id)
+    session = companion.memory.sessions.find(session_id)
     if session is None:
         raise HTTPException(404, "Not Found")
     if session.status != "active" or session.door:

@@ -140,7 +140,7 @@ def add_routes(api: APIRouter, people: People) -> None:
                 PageSource(
                     one.number, one.name, _source(words, one.kind), one.messages, one.stored_at, one.state == "done"
                 )
-                for one in reversed(companion.memory.past.imports())
+                for one in reversed(companion.memory.imports.all())
             ]  # fmt: skip
 
     @api.post("/import/parts")
@@ -156,9 +156,9 @@ def add_routes(api: APIRouter, people: People) -> None:
     def undo(number: int, caller: Calling) -> PageUpload:
         """Take a whole import back, with all that was learned from it; how many messages are gone."""
         with people.companion(caller.person()) as companion, companion.turns, companion.background.paused():
-            if number not in {one.number for one in companion.memory.past.imports()}:
+            if number not in {one.number for one in companion.memory.imports.all()}:
                 raise HTTPException(404, "Not Found")
-            return PageUpload(max(companion.memory.past.take_back(number), default=0))
+            return PageUpload(max(companion.memory.imports.take_back(number), default=0))
 
 
 def _import_work(words: Words, uploads: _Uploads, person: str, me: str) -> Work:

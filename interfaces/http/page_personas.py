@@ -72,15 +72,15 @@ def add_routes(api: APIRouter, people: People) -> None:
     @api.post("/personas/{image}")
     def write(image: Named, edit: PageEdit, caller: Calling, words: InLanguage) -> PagePersona:
         with _based(people, caller.person(), image, edit.base) as companion:
-            companion.memory.write_image(image, edit.text, "hand")
+            companion.memory.personas.write(image, edit.text, "hand")
             return _shown(companion, words, image)
 
     @api.post("/personas/{image}/restore")
     def restore(image: Named, wish: PageRestore, caller: Calling, words: InLanguage) -> PagePersona:
         with _based(people, caller.person(), image, wish.base) as companion:
-            if wish.version not in {one.version for one in companion.memory.image_versions(image)}:
+            if wish.version not in {one.version for one in companion.memory.personas.history(image)}:
                 raise HTTPException(404, "Not Found")
-            companion.memory.restore_image(wish.version)
+            companion.memory.personas.restore(wish.version)
             return _shown(companion, words, image)
 
 
@@ -94,7 +94,7 @@ def _based(people: People, person: str, image: Image, base: int) -> Iterator[Com
 
 
 def _base(companion: Companion, image: Image) -> int:
-    newest = companion.memory.newest_image(image)
+    newest = companion.memory.personas.newest(image)
     return newest.version if newest else 0
 
 
@@ -102,6 +102,6 @@ def _shown(companion: Companion, words: Words, image: Image) -> PagePersona:
     base = _base(companion, image)
     versions = [
         PageVersion(one.version, number, one.timestamp, words.say(f"origin.{one.origin}"), one.text)
-        for number, one in enumerate(companion.memory.image_versions(image), 1)
+        for number, one in enumerate(companion.memory.personas.history(image), 1)
     ]
-    return PagePersona(image, companion.memory.image(image), base, tuple(versions[::-1][:_VERSIONS]))
+    return PagePersona(image, companion.memory.personas.read(image), base, tuple(versions[::-1][:_VERSIONS]))

@@ -27,15 +27,15 @@ def show_fact(context: CommandContext, fact: Fact) -> None:
     """What it says, since when, its note, the words it rests on, what happened to it, and its relations."""
     context.aside.line(one_line(fact.restatement, LONGEST), "title", lead=f"{fact.number}: ")
     context.aside.line(one_line(" · ".join(_details(context, fact)), LONGEST), "quiet")
-    for note in context.memory.notes_of(fact.session_id):
+    for note in context.memory.facts.notes_of(fact.session_id):
         if note.text_id == fact.note:
             key = "facts.note" if note.topic else "facts.note_bare"
             context.tell(key, text=note.text, topic=note.topic, importance=note.importance)
     context.tell("facts.evidence", "title")
-    for turn in context.memory.turns(fact.turns):
+    for turn in context.memory.messages.with_ids(fact.turns):
         _show_turn(context, fact, turn)
     context.tell("facts.history", "title")
-    for event in context.memory.history(fact.text_id):
+    for event in context.memory.facts.history(fact.text_id):
         context.aside.line(one_line(_happened(context, event), LONGEST), lead="  ")
     _show_relations(context, fact)
     context.aside.gap()
@@ -83,12 +83,14 @@ def _show_turn(context: CommandContext, fact: Fact, turn: Turn) -> None:
 def _happened(context: CommandContext, event: FactEvent) -> str:
     """One thing that happened to a fact, and which fact did it."""
     told = f"{day_here(event.when)} · {context.words.say(f'facts.event.{event.what}')}"
-    by = context.memory.facts_with_ids([event.by]) if event.by else []
+    by = context.memory.facts.with_ids([event.by]) if event.by else []
     return told + "".join(f" · {one.number}: {one.restatement}" for one in by)
 
 
 def _show_relations(context: CommandContext, fact: Fact) -> None:
-    relations = [one for one in context.memory.relations(current=False) if one.fact.number == fact.number]
+    relations = [
+        one for one in context.memory.facts.relations(current=False) if one.fact.number == fact.number
+    ]
     if relations:
         context.tell("facts.relations", "title")
     for one in relations:
@@ -130,9 +132,9 @@ def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
     if text == fact.restatement and not fact.corrected:
         context.tell("kept")
         return
-    new = corrected_fact(fact, text, context.memory.new_text_id())
+    new = corrected_fact(fact, text, context.memory.facts.new_text_id())
     context.conversation.undoing.put_right(fact.text_id, new)
-    (made,) = context.memory.facts_with_ids([new.text_id])
+    (made,) = context.memory.facts.with_ids([new.text_id])
     context.aside.line(one_line(fact.restatement, LONGEST), "removed", lead="- ")
     context.aside.line(text, "added", lead="+ ")
     context.tell("facts.put_right", number=made.number)
@@ -150,7 +152,9 @@ def _tell_past(context: CommandContext, fact: Fact) -> None:
 def _tell_images(context: CommandContext, fact: Fact) -> None:
     """Lines of an image that may still say what a fact said: images are the person's own to change."""
     for image in IMAGES:
-        rests = {one.line for one in context.memory.line_evidence(image) if {*one.turns} & {*fact.turns}}
-        for line in context.memory.image(image).splitlines():
+        rests = {
+            one.line for one in context.memory.personas.line_evidence(image) if {*one.turns} & {*fact.turns}
+        }
+        for line in context.memory.personas.read(image).splitlines():
             if fact.value and fact.value in line and line in rests:
                 context.tell("facts.in_image", "quiet", image=image, line=line)

@@ -323,7 +323,7 @@ def test_sessions_are_found_by_what_was_said_in_them(served: Server) -> None:
 def test_what_is_hidden_is_no_title(served: Server) -> None:
     spoken = remember(served.people)
     with served.people.companion("me") as companion:
-        companion.memory.withhold([turn.text_id for turn in spoken.turns])
+        companion.memory.rounds.hide([turn.text_id for turn in spoken.turns])
     assert "Momo" not in json.dumps(served.ask("GET", "/page/sessions").json)
 
 
@@ -369,7 +369,7 @@ def test_a_session_is_saved_in_stages_and_goes_on_when_something_is_said_in_it(
 
 def test_a_session_of_another_program_can_be_read_and_not_written(served: Server) -> None:
     with served.people.companion("me") as companion:
-        session = companion.memory.doors.start_door_session("chat", "key")
+        session = companion.memory.sessions.start_for("chat", "key")
     assert served.ask("POST", "/page/chat", {"text": "A", "session": session.session_id}).status == 409
     assert served.ask("POST", f"/page/sessions/{session.session_id}/save", {}).status == 409
 
@@ -389,7 +389,7 @@ def test_a_persona_is_written_only_in_the_place_of_the_version_that_was_seen(ser
     restored = served.ask("POST", "/page/personas/user/restore", wish).json
     assert (restored["text"], len(restored["versions"])) == ("Likes tea.", 3)
     with served.people.companion("me") as companion:
-        assert companion.memory.image_path("user").read_text(encoding="utf-8") == "Likes tea.\n"
+        assert companion.memory.personas.path("user").read_text(encoding="utf-8") == "Likes tea.\n"
 
 
 # -- importing

@@ -157,7 +157,7 @@ def test_why_tells_what_was_recalled_in_words_without_numbers(
 ) -> None:
     spoken = remember(served.people)
     with served.people.companion("me") as companion:
-        companion.memory.archive(spoken.user.session_id, "Ann moved.", {})
+        companion.memory.rounds.save(spoken.user.session_id, "Ann moved.", {})
     model.script(say("In Metz, with Momo."))
     page = opened(browser, served)
     write(page, "Where does my cat Momo live?")
@@ -177,10 +177,10 @@ def test_a_quotation_shows_its_day_or_that_it_is_in_no_memory_and_never_its_tags
     browser: Browser, served: Server
 ) -> None:
     with served.people.companion("me") as companion:
-        session, _ = companion.memory.resume_or_start()
+        session, _ = companion.memory.sessions.resume_or_start()
         reply = "You said:\n<blockquote>Momo is **old**</blockquote>\nand <blockquote>I fly</blockquote> </blockquote>"
         when = "2026-05-01T13:05:00+00:00"
-        companion.memory.store_round(
+        companion.memory.rounds.store(
             session.session_id, "Hm?", reply, when, "stop", quoted=(Quoted(0, "x", when),)
         )
     page = opened(browser, served)
@@ -407,7 +407,7 @@ def test_a_fact_is_questioned_corrected_rejected_and_erased(browser: Browser, se
 
 def test_a_profile_is_edited_and_an_older_version_is_restored(browser: Browser, served: Server) -> None:
     with served.people.companion("me") as companion:
-        companion.memory.write_image("user", "Ann likes tea.", "model")
+        companion.memory.personas.write("user", "Ann likes tea.", "model")
     page = opened(browser, served, "memory/profiles")
     field = "#profile-user textarea"
     page.until(f"document.querySelector('{field}')?.value === 'Ann likes tea.'")
@@ -417,15 +417,15 @@ def test_a_profile_is_edited_and_an_older_version_is_restored(browser: Browser, 
     page.key("Enter")
     page.until("document.getElementById('told').textContent.includes('saved')")
     with served.people.companion("me") as companion:
-        assert companion.memory.image("user") == "Ann likes coffee."
+        assert companion.memory.personas.read("user") == "Ann likes coffee."
     page.tab_to("#profile-user summary")
     page.key("Enter")
     page.tab_to("#profile-user .history button")
     page.key("Enter")
     page.until(f"document.querySelector('{field}').value === 'Ann likes tea.'")
     with served.people.companion("me") as companion:
-        assert companion.memory.image("user") == "Ann likes tea."
-        assert len(companion.memory.image_versions("user")) == 3
+        assert companion.memory.personas.read("user") == "Ann likes tea."
+        assert len(companion.memory.personas.history("user")) == 3
 
 
 CHAT = {
@@ -466,10 +466,10 @@ def test_the_composer_is_in_view_however_much_was_said(
     browser: Browser, served: Server, width: int, height: int
 ) -> None:
     with served.people.companion("me") as companion:
-        session, _ = companion.memory.resume_or_start()
+        session, _ = companion.memory.sessions.resume_or_start()
         for number in range(12):
             when = f"2026-05-01T13:{number:02}:00+00:00"
-            companion.memory.store_round(session.session_id, "Well? " * 30, "So. " * 90, when, "stop")
+            companion.memory.rounds.store(session.session_id, "Well? " * 30, "So. " * 90, when, "stop")
     page = opened(browser, served, width=width, height=height)
     page.until("document.querySelectorAll('.turn').length === 24")
     assert page.js("document.documentElement.scrollHeight <= innerHeight")
