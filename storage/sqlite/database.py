@@ -156,9 +156,9 @@ class Database:
             if self._open:
                 yield self._open
                 return
+            self._connection.execute("BEGIN IMMEDIATE")
             self._open = Transaction(self)
             done = self._open.commit
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._open
                 self.digest_changes()

@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -53,6 +54,18 @@ def test_a_write_inside_a_write_joins_it(database):
         outer.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
         with database.write() as inner:
             inner.do("INSERT INTO meta (key, value) VALUES ('c', 'd')")
+        raise ZeroDivisionError
+    assert database.run("SELECT * FROM meta") == []
+
+
+def test_a_write_that_could_not_begin_leaves_the_next_one_whole(database):
+    database.run("PRAGMA busy_timeout=0")
+    with closing(sqlite3.connect(database.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(errors.DataInUse), database.write():
+            pass
+    with pytest.raises(ZeroDivisionError), database.write() as tx:
+        tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
         raise ZeroDivisionError
     assert database.run("SELECT * FROM meta") == []
 
