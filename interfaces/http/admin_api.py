@@ -27,7 +27,11 @@ from people import People
 _AT_ONCE = 65_536
 #: Below the folder of the one at the terminal lie those of all others.
 _OWNER: dict[int | str, dict[str, Any]] = {409: {"model": Detail, "description": "The owner of the server"}}
-_LARGEST = 2**63 - 1
+#: The largest whole number that every client of JSON can write.
+_LARGEST = 2**53 - 1
+_ZIP: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}}
+}
 _Person = Annotated[str, Path(min_length=1, max_length=LONGEST_ID, description="Whose memory is meant.")]
 _MemoryId = Annotated[
     str, Query(min_length=1, max_length=LONGEST_ID, description="The id of what is erased.")
@@ -53,7 +57,12 @@ def router(people: People, service: MemoryService) -> APIRouter:
     def erase(person: _Person, caller: Calling) -> ErasedPerson:
         return admin.erase(caller.person(person))
 
-    @routes.get("/export/{person:path}", summary="All there is of a person, as a ZIP file")
+    @routes.get(
+        "/export/{person:path}",
+        summary="All there is of a person, as a ZIP file",
+        response_class=StreamingResponse,
+        responses=_ZIP,
+    )
     def export(person: _Person, caller: Calling) -> StreamingResponse:
         whole = admin.export(caller.person(person))
         headers = {"Content-Disposition": 'attachment; filename="person.zip"', "Cache-Control": "no-store"}
