@@ -224,6 +224,22 @@ def test_p6_no_answer_of_a_model_loses_what_stands_in_an_image(tmp_path, server,
         assert first.memory.personas.read("user") == long
 
 
+def test_p8_the_index_hears_of_each_commit_what_it_added_and_what_it_removed(
+    tmp_path, server, clock, new_id, log, monkeypatch
+):
+    woken: list[str] = []
+    dropped: list[str] = []
+    with house(tmp_path, server, clock, new_id, log) as home:
+        home.say("My canoe is called Tern.")
+        session_id, rounds = home.talk.session.session_id, home.memory.rounds
+        monkeypatch.setattr(home.memory.index, "wake", lambda: woken.append("woken"))
+        monkeypatch.setattr(home.memory.index, "drop", dropped.extend)
+        spoken = rounds.store(session_id, "She is green.", "I see.", clock().isoformat(), "stop")
+        assert woken
+        assert rounds.undo(session_id) == (spoken,)
+        assert {turn.text_id for turn in spoken.turns} <= set(dropped)
+
+
 def test_p9_words_serve_while_the_embedding_server_is_away(tmp_path, server, clock, new_id, log):
     settings = {"EMBEDDING_MODEL": "test-embedding"}
     with house(tmp_path, server, clock, new_id, log, **settings) as first:
